@@ -95,7 +95,7 @@ def press_export(qtbot, session, dialog):
 def told(dialog, name):
     """All sentences on a format's row."""
     row = dialog.list.rows[name]
-    return [line.words.text() for line in row.findChildren(SignedLine) if not line.isHidden()]
+    return [line.label.text() for line in row.findChildren(SignedLine) if not line.isHidden()]
 
 
 def test_one_tokenizer_goes_into_the_folder_itself_and_is_proved(qtbot, session, with_special, opened, out):
@@ -122,7 +122,7 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, ma
     settle(qtbot, session)
     assert "huggingface, classic" in dialog.folder.note.text()
     sentences = []
-    dialog.told.connect(sentences.append)
+    dialog.written.connect(sentences.append)
     press_export(qtbot, session, dialog)
     proved = ", ".join(FORMATS[name].title for name in ("huggingface", "classic"))
     assert sentences[-1] == f"Wrote 5 files in 3 formats to {out}. Read back and identical: {proved}."
@@ -358,7 +358,7 @@ def test_what_came_of_it_is_in_sight_afterwards(qtbot, session, make_run, opened
     settle(qtbot, session)
     shown = dialog.list.rows[name].findChildren(SignedLine)[-1]
     qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect(), timeout=PATIENCE)
-    assert (shown.words.text() == "written") == (last == "written")
+    assert (shown.label.text() == "written") == (last == "written")
     for _ in range(20):  # whatever is laid out or scrolled later
         QApplication.processEvents()
     assert shown.visibleRegion().boundingRect() == shown.rect(), "it stays"
@@ -517,7 +517,7 @@ def test_python_and_report_can_be_taken_along(qtbot, session, with_special, open
     assert row.copy_button.isHidden()
     assert dialog.show_button.isHidden()
     sentences = []
-    dialog.told.connect(sentences.append)
+    dialog.written.connect(sentences.append)
     press_export(qtbot, session, dialog)
     assert sentences[0].startswith("Wrote tokenizer.json and ")
     qtbot.mouseClick(row.copy_button, Qt.MouseButton.LeftButton)

@@ -99,11 +99,11 @@ def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
             session.view.set_playhead(merges)
             session.view.set_text(TEXT)
             qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
-            qtbot.waitUntil(lambda: len(view._places) > 0, timeout=PATIENCE)
+            qtbot.waitUntil(lambda: len(view._occurrences) > 0, timeout=PATIENCE)
             assert view.selection() is not None
 
         def nothing_is_marked():
-            return len(view._places) == 0 and view.selection() is None and session.view.selection is None
+            return len(view._occurrences) == 0 and view.selection() is None and session.view.selection is None
 
         mark()
         session.runs.activate(session.runs.all[1])
@@ -112,11 +112,11 @@ def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
         box = window.finder.box
         box.selectAll()
         qtbot.keyClick(box, Qt.Key.Key_Delete)
-        assert len(view._places) == 0, "the field is empty: nothing says what the marks are of"
+        assert len(view._occurrences) == 0, "the field is empty: nothing says what the marks are of"
         assert session.view.target is None
         mark()
         session.view.set_playhead(1)
-        assert len(view._places) == 0, "the token does not exist yet"
+        assert len(view._occurrences) == 0, "the token does not exist yet"
         mark()
         session.view.set_text("Bats! " * 10 + "ran.")
         qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
@@ -145,11 +145,11 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
         view, ids = window.text.encode.view, window.text.encode._encoded.ids
         places = np.flatnonzero(ids == session.view.target).tolist()
         assert len(places) > 10
-        assert box.place.text() == f"1 of {len(places)}"
+        assert box.occurrence.text() == f"1 of {len(places)}"
         for number in (1, 2):
             qtbot.keyClick(box, Qt.Key.Key_F3)
             assert view.selection() == (places[number], places[number])
-            assert box.place.text() == f"{number + 1} of {len(places)}"
+            assert box.occurrence.text() == f"{number + 1} of {len(places)}"
         qtbot.keyClick(box, Qt.Key.Key_Return)
         assert view.selection()[0] == places[3]
         for number in (2, 1, 0, len(places) - 1):
@@ -158,15 +158,15 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
         qtbot.keyClick(box, Qt.Key.Key_F3)
         assert view.selection()[0] == places[0], "behind the last comes the first"
         session.view.set_playhead(1)
-        assert box.place.text() == "0 in text"
+        assert box.occurrence.text() == "0 in text"
         assert not window.actions_by_id["find_next"].isEnabled()
         assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
         session.view.set_playhead(len(session.runs.active))
-        assert box.place.text() == f"{len(places)} in text" or box.place.text().endswith(f" of {len(places)}")
+        assert box.occurrence.text() == f"{len(places)} in text" or box.occurrence.text().endswith(f" of {len(places)}")
         qtbot.keyClick(box, Qt.Key.Key_Escape)
         assert session.view.target is None
-        assert box.place.text() == ""
-        assert view._places.size == 0
+        assert box.occurrence.text() == ""
+        assert view._occurrences.size == 0
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
@@ -347,16 +347,16 @@ def test_of_a_special_token_it_says_that_they_are_not_recognised_rather_than_tha
         qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         box = find(qtbot, window, "<|end|>")
         qtbot.keyClick(box, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: box.place.text() == "special tokens off")
+        qtbot.waitUntil(lambda: box.occurrence.text() == "special tokens off")
         assert "not recognised" in window.actions_by_id["find_next"].toolTip()
         assert "not recognised" in window.status.currentMessage()
         qtbot.mouseClick(window.text.encode.specials, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: box.place.text() == "1 in text", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: box.occurrence.text() == "1 in text", timeout=PATIENCE)
         assert window.actions_by_id["find_next"].isEnabled()
         # Of any other token it is as before; while it is typed nothing is said of the one before.
         find(qtbot, window, "q")
-        assert box.place.text() == ""
+        assert box.occurrence.text() == ""
         qtbot.keyClick(box, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: box.place.text() == "0 in text")
+        qtbot.waitUntil(lambda: box.occurrence.text() == "0 in text")
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0

@@ -10,12 +10,12 @@ from PySide6.QtGui import QTextLayout
 
 from tokstudio.gui.token_table.delegate import _isolated
 from tokstudio.gui.token_text.spelling import marked, shown
-from tokstudio.gui.widgets.labels import isolated, laid_out, utf16_places
+from tokstudio.gui.widgets.labels import isolated, laid_out, utf16_offsets
 
 
 def lefts(layout: QTextLayout) -> list[float]:
     """The left edge of each character of a text that is laid out, in pixels."""
-    line, units = layout.lineAt(0), utf16_places(layout.text())
+    line, units = layout.lineAt(0), utf16_offsets(layout.text())
     found: list[float] = []
     for first, end in pairwise(units):
         glyphs = [place.x() for run in line.glyphRuns(first, end - first) for place in run.positions()]

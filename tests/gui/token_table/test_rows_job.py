@@ -34,7 +34,7 @@ def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
     assert pane.busy()
     assert [pane.model.token_at(row) for row in range(pane.model.rowCount())] == before
-    for job in session.jobs.running:
+    for job in tuple(session.jobs.running):
         job.cancel()
     qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
     assert pane.note.text() == "The search was cancelled."

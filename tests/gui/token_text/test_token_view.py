@@ -418,11 +418,11 @@ def test_what_is_marked_comes_into_view_only_where_none_of_it_is(view: TokenView
     for place in (0, 7, bar.maximum() // 2, bar.maximum() // 2 + 11, bar.maximum()):
         bar.setValue(place)
         seen = [token for token in range(2000) if sight.contains(view.token_rectangle(token).toAlignedRect())]
-        assert list(view._in_sight()) == seen
+        assert list(view._visible_tokens()) == seen
         stays = bar.value()
         view.mark([0, seen[-1], 1999])
         assert bar.value() == stays
         far = 1500 if seen[0] < 1000 else 200
         view.mark([far, far + 1])
-        assert far in view._in_sight()
+        assert far in view._visible_tokens()
     assert view.marked() == {far, far + 1}

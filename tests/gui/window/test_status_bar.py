@@ -42,7 +42,7 @@ def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
     session.training.set_settings(Settings(vocabulary_size=266))
     session.training.start()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    assert line.words.text().endswith(": reached vocabulary size.")
+    assert line.label.text().endswith(": reached vocabulary size.")
     run = session.runs.active
     assert (
         line.figures.text() == f"10 merges    {1150 / run.log.tokens_at(10):.2f} bytes per token    "
@@ -74,9 +74,9 @@ def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
     session.corpus.add_text("the cat sat on the mat " * 50)
     session.training.step()
     sentence = "Paused after 1 merge. F6 resumes, F10 makes one more."
-    qtbot.waitUntil(lambda: line.words.text() == sentence, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
     session.training.step()
-    qtbot.waitUntil(lambda: line.words.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.label.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
 
 
 def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
@@ -95,7 +95,7 @@ def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     qtbot.wait(50)
     assert line.currentMessage() == "Wrote merges.csv."
-    assert not line.words.isVisible(), "one sentence stands there, not two"
+    assert not line.label.isVisible(), "one sentence stands there, not two"
 
 
 def test_a_sentence_without_room_ends_in_dots_and_is_told_whole_by_the_tip(qtbot, session, line):
@@ -129,7 +129,7 @@ def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monke
     monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.1)
     job = session.jobs.start(for_ever)
     qtbot.waitUntil(line.cancel.isVisible)
-    assert line.words.text() == "Encoding…"
+    assert line.label.text() == "Encoding…"
     assert line.bar.value() == 250
     line.cancel.click()
     qtbot.waitUntil(lambda: not session.jobs.running)
@@ -140,7 +140,7 @@ def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monke
 def test_a_quiet_job_is_not_shown(qtbot, session, line):
     session.jobs.start(for_ever, quiet=True)
     qtbot.wait(250)
-    assert line.words.text() == ""
+    assert line.label.text() == ""
 
 
 def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
@@ -183,7 +183,7 @@ def test_what_of_the_corpus_was_not_as_it_should_be_is_told(qtbot, session, line
     )
     session.training.start()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    assert line.words.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
+    assert line.label.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
 
 
 def test_the_figure_of_held_out_text_stands_beside_the_other(qtbot, session, line):

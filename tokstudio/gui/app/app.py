@@ -1,6 +1,6 @@
-"""Starts the window: application, log, the hook for errors nobody caught, what later starts ask for, and the demo.
+"""Starts the window: application, log, hook for uncaught errors, requests of later starts, and the demo.
 
-Numba is not loaded here: it comes with a job behind the window, so that the window is there at once.
+Numba is not loaded here but in a background job, so that the window opens quickly.
 """
 
 # SPDX-License-Identifier: MIT
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 _DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
 _PICTURE_SETTLES = 400
-# Seconds. Python's own 5 ms are waited for at each of the hundreds of calls that Qt makes while it opens a dialog.
+# Seconds. At Python's default of 5 ms, each of the hundreds of Qt calls that open a dialog would wait that long.
 _TURN_OF_A_THREAD = 0.0002
 _DEMO_TEXT = (
     "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
@@ -56,16 +56,16 @@ _DEMO_TEXT = (
 
 
 class Application(QApplication):
-    """The application; macOS tells it which files were opened by a double click, instead of naming them at the start.
+    """The application; on macOS, files opened by a double click arrive as events.
 
     Signals:
-        file_asked(path): To open this file.
+        file_asked(path): The system asks to open this file.
     """
 
     file_asked = Signal(object)
 
     def event(self, event: QEvent) -> bool:
-        """Takes the system's word for what is to be opened."""
+        """Handles the system's request to open a file."""
         if isinstance(event, QFileOpenEvent) and event.file():
             self.file_asked.emit(Path(event.file()))
             return True
@@ -73,14 +73,14 @@ class Application(QApplication):
 
 
 class Studio(QObject):
-    """Everything that one window needs, in the order it is made and taken down.
+    """All objects of one window, in the order of their creation; they are removed in reverse.
 
     Args:
-        application: The application it dresses.
-        preferences: What it remembers.
-        choosers: Who asks the person; None for real dialogs.
-        recovery: Where what a crash would lose is kept; None for nowhere.
-        reports: Where reports of crashes are; None for nowhere.
+        application: The application that gets the theme.
+        preferences: The stored preferences.
+        choosers: Shows the dialogs; None for real dialogs.
+        recovery: The folder of recovery files; None to keep none.
+        reports: The folder of crash reports; None to write none.
     """
 
     def __init__(
@@ -114,30 +114,30 @@ class Studio(QObject):
             application.file_asked.connect(self._open_file)
 
     def show(self) -> None:
-        """Shows the window, and loads the compiled loops behind it."""
+        """Shows the window, and loads the compiled loops in the background."""
         self.window.show()
-        # Two turns of the event loop: the first paints.
+        # Two turns of the event loop: the first one paints.
         QTimer.singleShot(0, self.window, self._shown)
 
     def answer(self, request: Request) -> None:
-        """Does what a later start asks for, and comes to the front."""
+        """Handles the request of a later start, and brings the window to the front."""
         _log.info("A later start asks for %s.", ", ".join(map(str, request.files)) or "the window")
         self.window.opening.open_any(request.files)
         bring_to_front(self.window, request.token)
 
     def end(self, number: int) -> None:
-        """Ends because the system asks for it: nobody can answer, so what is not saved is left to the next start.
+        """Ends at the system's request, without questions; unsaved work is offered at the next start.
 
         Args:
-            number: That of the signal.
+            number: The number of the signal.
         """
         _log.info("The system ends the program by signal %d.", number)
         self.window.remember()
         self.window.recovery.keep(partial(QCoreApplication.exit, 128 + number))
 
     def close(self) -> None:
-        """Takes everything down; what is not saved is left to the next start, unless a person has closed the window."""
-        # As the system ends the program, or its display is gone.
+        """Removes everything; unsaved work is offered at the next start, unless the user closed the window."""
+        # For example because the system ends the program, or its display is gone.
         self.session.close(leave=self.window.isVisible())
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -146,8 +146,8 @@ class Studio(QObject):
         QTimer.singleShot(0, self.window, self._answers)
 
     def _answers(self) -> None:
-        # The window stays, and so does the engine once it is there. To search them for garbage again and again, as soon
-        # as a file is read, would hold the window up by 150 ms.
+        # The window and the engine live until the end. Garbage collections that search them again and again while a
+        # file is read would block the window for 150 ms.
         if self.window.isVisible():
             _log.info("The window answers.")
             gc.freeze()
@@ -189,7 +189,7 @@ class Studio(QObject):
 
 
 class Demo(QObject):
-    """The demo: a sample trained, a sentence in tokens; with `screenshot` the picture of it, and the end."""
+    """The demo: trains on a sample and shows a sentence as tokens; with `screenshot` it saves a picture and ends."""
 
     def __init__(self, studio: Studio, sample: str, screenshot: Path | None) -> None:
         super().__init__(studio)
@@ -204,7 +204,7 @@ class Demo(QObject):
         if (run := studio.session.runs.active) is not None:
             run.mark_demo()
         if screenshot is not None:
-            # So that the picture is the same on every machine, whatever was set there before.
+            # So that the picture is the same on every machine, whatever the preferences are.
             studio.window.resize(1440, 900)
             studio.window.reset_layout()
             studio.session.training.state_changed.connect(self._maybe_picture)
@@ -250,18 +250,18 @@ def run(
     log_file: Path | None = None,
     claim: Claim | None = None,
 ) -> int:
-    """Opens the window and stays until it is closed.
+    """Opens the window and returns when it is closed.
 
     Args:
         files: Files and folders: tokenizers to open, and texts for the corpus.
         demo: Whether to train a sample at once.
         screenshot: With `demo`: where to write a picture (PNG) before closing again.
-        sample: Which sample the demo trains on.
-        log_file: Where to log besides.
-        claim: The right to be the window that later starts hand their files to, now or later; None to be none.
+        sample: The sample that the demo trains on.
+        log_file: An additional log file.
+        claim: The claim to be the window that gets the files of later starts; None to take no part.
 
     Returns:
-        The exit code; 128 + n where signal n has ended it.
+        The exit code; 128 + n if signal n ended it.
 
     Raises:
         TokStudioError: No window can be opened, or the log cannot be written.
@@ -273,7 +273,7 @@ def run(
         if not QFontMetrics(QFont()).inFont("a"):
             # In the window nobody could read it.
             _log.warning("No font is installed, so all text appears as boxes. Install one, such as DejaVu Sans.")
-        # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
+        # The picture is the same everywhere: it neither reads nor changes the preferences.
         passing = QTemporaryDir() if screenshot is not None else None
         if passing is not None and not passing.isValid():
             raise TokStudioError(f"The temporary folder for settings could not be made: {passing.errorString()}.")
@@ -292,7 +292,7 @@ def run(
             studio.window.opening.open_any(files)
         code = _stay(application, studio, claim)
         studio.close()
-        # Not before: what goes wrong while the window is taken down is to be reported as well.
+        # Not earlier, so that errors while the window is removed are reported too.
         hook.remove()
         code = shown.code if shown is not None and shown.code else code
         _log.info("Ended with %d.", code)
@@ -300,7 +300,7 @@ def run(
 
 
 def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int:
-    """Stays until the window is closed, open to what later starts ask for and to the system's signals."""
+    """Runs the event loop until the window is closed, and serves later starts and the system's signals."""
     later = claim.listen(studio) if claim is not None else None
     if later is not None:
         later.asked.connect(studio.answer)
@@ -315,13 +315,13 @@ def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int
 
 
 def _longest_token(run: StudioRun, merges: int) -> int:
-    """A token worth looking at: the longest of those merged so far, of several the newest."""
+    """The longest token merged so far; the newest of several."""
     base, tokens = run.base_size, run.tokenizer.tokens
     return max(range(base, base + merges), key=lambda token: (tokens.length(token), token)) if merges else 0
 
 
 def _require_display(only_a_picture: bool) -> None:
-    """Where no window can be opened a picture is drawn offscreen, and a window is refused."""
+    """Uses the offscreen platform for a picture, and refuses a window, where there is no display."""
     why = refusal()
     if why is None:
         return
@@ -331,8 +331,8 @@ def _require_display(only_a_picture: bool) -> None:
 
 
 def make_application() -> QApplication:
-    """The one application of this process."""
-    # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
+    """The only application of this process."""
+    # A missing font for a script is no error of ours; Qt would log it for every text.
     QLoggingCategory.setFilterRules("qt.text.font.db=false")
     sys.setswitchinterval(_TURN_OF_A_THREAD)
     return_freed_memory()

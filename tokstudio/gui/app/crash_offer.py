@@ -1,4 +1,4 @@
-"""Offers the report that a crash has left, once nothing more important is asked: unsaved work comes first."""
+"""Offers the report of an earlier crash, after any offer of unsaved work."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,13 +20,13 @@ _KEPT = "A report was kept on this computer. It is not sent anywhere."
 
 
 class ReportOffer(QObject):
-    """Looks for reports when the window has looked for unsaved work, and shows them one after another.
+    """Looks for reports after the search for unsaved work, and shows them one after another.
 
     Args:
-        window: Where they are shown, and who owns this.
-        session: Whose jobs look for them.
-        theme: Its looks.
-        folder: Where reports are.
+        window: The window that shows them; the owner.
+        session: Its jobs look for reports.
+        theme: Fonts and colours.
+        folder: The folder of reports.
     """
 
     def __init__(self, window: MainWindow, session: Session, theme: Theme, folder: Path) -> None:

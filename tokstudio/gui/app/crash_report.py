@@ -1,7 +1,7 @@
-"""A report of what went wrong inside the program, written as it happens and offered at the next start; nothing is sent.
+"""A report of an error inside the program, written at once and offered at the next start; nothing is sent.
 
-Each run has a file and a lock of its own. A fault that ends the process is written by `faulthandler`, an exception that
-nobody caught by the hooks of Python; a run without either leaves nothing behind.
+Each run has its own file and lock. `faulthandler` writes a fault that ends the process, and the hooks of Python write
+uncaught exceptions. A run without either leaves no report.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,21 +28,21 @@ from tokstudio.gui.window.versions import start_line
 
 _log = logging.getLogger(__name__)
 
-_MOST_WRITTEN = 1 << 18  # bytes; an error in a timer would fill the disk
+_MOST_WRITTEN = 1 << 18  # bytes; a repeated error, as in a timer, would fill the disk
 _MOST_READ = 1 << 18
 _END_OF_HEAD = "\n\n"
 _FATAL = ("Fatal Python error", "Windows fatal exception")  # as faulthandler writes them
-_LAST = "last-report.txt"  # the one that was read last, so that it can be sent later all the same
+_LAST = "last-report.txt"  # the last report that was dismissed, so that it can still be sent
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an earlier run has left.
+    """The report of an earlier run.
 
     Attributes:
-        file: Where it is.
-        text: What it says.
-        ended: Whether the process was ended by it.
+        file: Its file.
+        text: Its text.
+        ended: Whether the error ended the process.
     """
 
     file: Path
@@ -50,18 +50,18 @@ class Report:
     ended: bool
 
     def dismiss(self) -> None:
-        """Offers it no more; its file is kept until the next one."""
+        """Stops offering it; its file is kept until the next report is dismissed."""
         with suppress(OSError):
             self.file.replace(self.file.with_name(_LAST))
 
 
 def reports_folder() -> Path:
-    """Where reports are kept on this system."""
+    """The folder of reports on this system."""
     return Path(platformdirs.user_state_dir("tokstudio", appauthor=False)) / "reports"
 
 
 def left_reports(folder: Path) -> list[Report]:
-    """The reports of runs that have ended, the latest first; what says nothing is removed, the unreadable stays."""
+    """The reports of ended runs, the latest first; empty ones are removed, unreadable ones stay."""
     found: list[tuple[float, Report]] = []
     for file in _files(folder):
         with suppress(OSError):
@@ -77,15 +77,15 @@ def left_reports(folder: Path) -> list[Report]:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a run that writes its report there goes on."""
-    # Where nothing can be written no run keeps a report, and Qt cannot tell an old lock from a new one.
+    """Whether the run that writes this report is still running."""
+    # Where no file can be written, no run keeps a report, and Qt cannot tell an old lock from a new one.
     if not os.access(folder, os.W_OK):
         return False
     return any(_lock_error(file) == QLockFile.LockError.LockFailedError for file in _files(folder))
 
 
 def _files(folder: Path) -> list[Path]:
-    """The reports in a folder; none where it cannot be looked into."""
+    """The reports in a folder; none if it cannot be read."""
     try:
         return list(folder.glob("run-*.txt"))
     except OSError:
@@ -93,7 +93,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _lock_error(file: Path) -> QLockFile.LockError:
-    """Why a report cannot be locked: `LockFailedError` while its run goes on."""
+    """The error of locking a report: `LockFailedError` while its run continues."""
     lock = QLockFile(str(file.with_suffix(".lock")))
     lock.setStaleLockTime(0)
     lock.tryLock(0)
@@ -103,10 +103,10 @@ def _lock_error(file: Path) -> QLockFile.LockError:
 
 
 class CrashHook(QObject):
-    """Errors that nobody caught, from any thread: logged and written at once, told to the person by the GUI thread.
+    """Handles uncaught errors of any thread: logs and writes them at once, and shows them in the GUI thread.
 
     Args:
-        folder: Where a report is written; None for nowhere.
+        folder: The folder of the report; None to write none.
     """
 
     caught = Signal(object)
@@ -120,7 +120,7 @@ class CrashHook(QObject):
         self._writing = threading.Lock()
 
     def install(self) -> None:
-        """Takes over the hooks of Python and of its threads, and begins the report."""
+        """Installs the hooks of Python and of its threads, and begins the report."""
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._hook
         threading.excepthook = self._thread_hook
@@ -132,7 +132,7 @@ class CrashHook(QObject):
                 _log.warning("A crash cannot be reported: %s", error)
 
     def remove(self) -> None:
-        """Gives the hooks back; a report in which nothing stands is removed."""
+        """Restores the hooks; an empty report is removed."""
         sys.excepthook, threading.excepthook = self._before
         if self._file is None or self._path is None:
             return

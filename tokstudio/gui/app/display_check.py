@@ -1,4 +1,4 @@
-"""Whether a window can be opened here, found out before Qt is asked: where it cannot, Qt aborts the process."""
+"""Checks whether a window can be opened before Qt tries: without a display, Qt aborts the process."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,11 +15,11 @@ _PLATFORM = "QT_QPA_PLATFORM"
 
 
 def refusal() -> str | None:
-    """Why no window can be opened, in one sentence; None where one can."""
+    """Why no window can be opened, in one sentence; None if one can."""
     plugins = _plugins()
     asked = os.environ.get(_PLATFORM, "")
     if asked:
-        # As "xcb:option=1;wayland": the first that works is taken.
+        # Such as "xcb:option=1;wayland": Qt uses the first that works.
         names = [name.partition(":")[0] for name in asked.split(";")]
         if os.environ.get("QT_QPA_PLATFORM_PLUGIN_PATH"):
             return None
@@ -36,13 +36,13 @@ def refusal() -> str | None:
 
 
 def _usual_names() -> list[str]:
-    """What Qt tries on Linux where nobody says."""
+    """The platforms that Qt tries by default on Linux."""
     wayland = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("XDG_SESSION_TYPE") == "wayland"
     return [*(["wayland"] if wayland else []), *(["xcb"] if os.environ.get("DISPLAY") else [])]
 
 
 def _plugins() -> dict[str, Path]:
-    """Qt's plugins for displays, by the names that they go by."""
+    """Qt's platform plugins, by name."""
     folder = Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)) / "platforms"
     found: dict[str, Path] = {}
     for file in folder.glob("*"):
@@ -53,7 +53,7 @@ def _plugins() -> dict[str, Path]:
 
 
 def _fault(name: str, plugin: Path) -> str | None:
-    """Why a display cannot be used; None where it can, or nothing is known of its kind."""
+    """Why a display cannot be used; None if it can, or if its kind is unknown."""
     ask = _ask_x if name == "xcb" else _ask_wayland if name.startswith("wayland") else None
     if ask is None:
         return None
@@ -65,7 +65,7 @@ def _fault(name: str, plugin: Path) -> str | None:
 
 
 def _ask_x() -> str | None:
-    # By the library that Qt goes by: it knows all forms of a name, and who is let in.
+    # Ask the library that Qt uses: it knows all forms of a display name and checks the authorization.
     library = ctypes.CDLL("libxcb.so.1")
     library.xcb_connect.restype = ctypes.c_void_p
     library.xcb_connection_has_error.argtypes = library.xcb_disconnect.argtypes = [ctypes.c_void_p]

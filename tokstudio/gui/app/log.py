@@ -1,4 +1,4 @@
-"""What the program says about itself while it runs: to standard error, and to a file where one is asked for."""
+"""The log of the program: to standard error, and to a file on request."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
-# What Qt's platforms without a screen say of every window, again and again; it concerns nobody.
+# Messages that Qt's offscreen platforms repeat for every window; they are irrelevant.
 _NO_HINTS = "This plugin does not support propagateSizeHints()"
 
 
@@ -30,7 +30,7 @@ class Log:
         path: The file to add to; None for standard error alone.
 
     Raises:
-        TokStudioError: The file cannot be written to.
+        TokStudioError: The file cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -51,7 +51,7 @@ class Log:
     def __enter__(self) -> None:
         self._others = [(handler, handler.level) for handler in self._root.handlers]
         if self._file is not None:
-            # What standard error does not show is in the file all the same.
+            # The file also gets the levels that standard error does not show.
             for handler, _ in self._others:
                 handler.setLevel(max(handler.level, self._root.level))
             self._ours.setLevel(min(logging.INFO, self._root.level))

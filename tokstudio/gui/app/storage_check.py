@@ -1,4 +1,4 @@
-"""What cannot be kept on this computer, told in one sentence: nothing that depends on it then fails silently."""
+"""Folders that cannot be written on this computer, told in one sentence, so that nothing fails silently."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,20 +12,20 @@ SETTINGS = "the settings"
 COPIES = "copies for recovery after a crash"
 ENGINE = "the compiled engine"
 
-_BLOCK = 4096  # bytes: what a full disk has no room for
+_BLOCK = 4096  # bytes, more than a full disk can take
 
 
 class Limits:
-    """Gathers what cannot be kept, as it is found out."""
+    """Collects the folders that cannot be written, as they are found."""
 
     def __init__(self) -> None:
         self._faults: dict[str, str] = {}
 
     def add(self, faults: Mapping[str, str]) -> str:
-        """One sentence on all that cannot be kept; empty where nothing of this is new.
+        """One sentence about everything that cannot be stored; "" if nothing of it is new.
 
         Args:
-            faults: What it is, with the reason.
+            faults: What cannot be stored, with the reason.
         """
         if not faults.keys() - self._faults.keys():
             return ""
@@ -36,10 +36,10 @@ class Limits:
 
 
 def faults(kept: Mapping[str, Path]) -> dict[str, str]:
-    """What cannot be written, with the reason.
+    """Returns what cannot be stored, with the reason.
 
     Args:
-        kept: What is kept in which folder.
+        kept: The name of what each folder stores.
     """
     return {what: fault for what, folder in kept.items() if (fault := _fault(folder))}
 

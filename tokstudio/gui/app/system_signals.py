@@ -1,4 +1,4 @@
-"""The signals by which a system ends a program: at a logout, at a shutdown, or by Ctrl+C in a terminal."""
+"""Signals that end a program: at a logout, at a shutdown, or by Ctrl+C in a terminal."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,7 +13,7 @@ _NAMES = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
 class EndSignals(QObject):
-    """Tells of the first such signal from within the event loop; a second one ends the process as it always did.
+    """Reports the first such signal in the event loop; a second one ends the process as usual.
 
     Signals:
         asked(number): The system asks the program to end.
@@ -23,7 +23,7 @@ class EndSignals(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        # Python runs no handler while Qt waits, but it writes the number to a socket at once.
+        # Python runs no handler while Qt waits, but writes the number to a socket at once.
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)
@@ -32,7 +32,7 @@ class EndSignals(QObject):
         self._before: dict[int, object] = {}
 
     def install(self) -> None:
-        """Begins, except on Windows, which has none. One that is ignored, as under nohup, stays ignored."""
+        """Installs the handlers, except on Windows. Ignored signals stay ignored, as under nohup."""
         if os.name != "posix":
             return
         self._descriptor = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -42,7 +42,7 @@ class EndSignals(QObject):
                 self._before[number] = signal.signal(number, _take)
 
     def remove(self) -> None:
-        """Answers to signals as before."""
+        """Restores the earlier handlers."""
         self._notifier.setEnabled(False)
         if self._before:
             signal.set_wakeup_fd(self._descriptor)
@@ -60,4 +60,4 @@ class EndSignals(QObject):
 
 
 def _take(_number: int, _frame: object) -> None:
-    """Without a handler in Python there is no word of a signal."""
+    """Does nothing: Python writes to the socket only for signals with a handler."""

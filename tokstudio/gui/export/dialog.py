@@ -1,6 +1,6 @@
-"""The dialog that exports a run: which formats, what each will lose, where to, and what came of it, proved.
+"""The dialog that exports a run: formats, their losses, the folder, and the checked results.
 
-It shows and asks; what is to be done is `export_plan`'s, and doing it `exporting`'s.
+See also `plan` for the work and `queue` for its execution.
 """
 
 # SPDX-License-Identifier: MIT
@@ -27,9 +27,9 @@ from tokstudio.gui.export.plan import (  # fmt: skip
     Part,
     Places,
     TargetCheck,
+    check_target_work,
     export_work,
     fit_part_work,
-    look_work,
     part_work,
     report_work,
     wrote,
@@ -46,27 +46,27 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import plain
 
 _SIZE = QSize(660, 640)
-_FRAME = 64  # what the system's title bar and borders take of the screen
-_TICK = 100  # milliseconds between two looks at the progress
+_FRAME = 64  # the part of the screen that the title bar and borders need
+_TICK = 100  # milliseconds between two updates of the progress
 
 
 class ExportDialog(QDialog):
-    """Exports one run. It stays open until it is closed, and blocks nothing but its window.
+    """Exports one run. It stays open until it is closed and blocks only its parent window.
 
     Signals:
-        told: Something was written: a sentence for the status line.
+        written: Something was written: a sentence for the status bar.
 
     Args:
-        session: Whose jobs these are, and where it is noted that a run was exported.
-        run: What is exported, whatever becomes active meanwhile.
-        formats: The names of those that are ticked at first.
-        theme: Its looks.
-        preferences: What it remembers: folder and formats.
-        choosers: Who asks the person.
+        session: Runs the jobs and marks the run as exported.
+        run: The run to export, which may differ from the active one.
+        formats: The names of the formats that are checked at first.
+        theme: Fonts and colours.
+        preferences: Store the folder and the formats.
+        choosers: Shows file dialogs.
         parent: The window.
     """
 
-    told = Signal(str)
+    written = Signal(str)
 
     def __init__(
         self,
@@ -83,10 +83,13 @@ class ExportDialog(QDialog):
         self._jobs, self._runs = session.jobs, session.runs
         self._playhead = min(session.view.playhead, len(run))
         self._part: Part | None = None
-        self._look: TargetCheck | None = None
+        self._target_check: TargetCheck | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._refusals: dict[Path, str] = {}
-        self._parts, self._looks = LatestJob(session.jobs, self, quiet=True), LatestJob(session.jobs, self, quiet=True)
+        self._parts, self._target_checks = (
+            LatestJob(session.jobs, self, quiet=True),
+            LatestJob(session.jobs, self, quiet=True),
+        )
         self._fits, self._exporting = InTurn(session.jobs, self), Exporting(session.jobs, self)
         self._timer = QTimer(self, interval=_TICK)
         self.setWindowTitle(f"Export {run.name}")
@@ -96,13 +99,13 @@ class ExportDialog(QDialog):
         room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
         self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
         self._choose_places()
-        # Once it is painted, as the two would be in each other's way.
+        # After the first paint, as painting and this work would delay each other.
         QTimer.singleShot(_TICK, self, self._choose_part)
 
-    # ---- building
+    # ---- construction
 
     def _options(self) -> QWidget:
-        """What of the run is written, where there is something to choose."""
+        """The choices of what to write of the run, if there are any."""
         run, at = self._run, self._playhead
         self.part = QCheckBox(f"Only up to the &playhead ({at:,} of {len(run):,} merges)")
         self.part.setVisible(at < len(run) and run.tokenizer.no_playhead is None)
@@ -167,26 +170,26 @@ class ExportDialog(QDialog):
         self.report_button.clicked.connect(self._save_report)
         self._parts.done.connect(self._take_part)
         self._parts.failed.connect(self._fail)
-        self._looks.done.connect(self._take_look)
-        self._looks.failed.connect(self._fail)
+        self._target_checks.done.connect(self._take_target_check)
+        self._target_checks.failed.connect(self._fail)
         self._fits.answered.connect(self._take_fit)
         self._exporting.settled.connect(self._settled)
         self._exporting.refused.connect(self._take_refusal)
         self._exporting.ended.connect(self._ended)
         self._timer.timeout.connect(self._show_progress)
-        for asked in (self._parts, self._looks, self._fits):
+        for asked in (self._parts, self._target_checks, self._fits):
             self.finished.connect(asked.cancel)
         self.finished.connect(self.deleteLater)
 
-    # ---- what is chosen
+    # ---- choices
 
     @property
     def places(self) -> Places:
-        """Which formats go where."""
+        """The chosen formats with their folders."""
         return Places(self.list.chosen, self.folder.folder)
 
     def _choose_part(self) -> None:
-        """The whole run, or only its merges up to the playhead: its tokenizer is made in the background."""
+        """Chooses the whole run, or only its merges up to the playhead; the tokenizer is made in the background."""
         self._part = None
         self._outcomes.clear()
         self.list.forget_fits()
@@ -200,7 +203,7 @@ class ExportDialog(QDialog):
         self._ask_fits()
 
     def _ask_fits(self) -> None:
-        """Each format is asked in turn, so that what is known of one is shown before the next is looked at."""
+        """Checks the formats in turn, so that the result of each is shown before the next one starts."""
         part, close_gaps = self._part, self._closes_gaps
         if part is None:
             return
@@ -216,18 +219,18 @@ class ExportDialog(QDialog):
         self._refresh()
 
     def _choose_places(self) -> None:
-        """What is written for other places than those that are chosen now is no longer shown."""
+        """Hides the results of earlier targets."""
         places = self.places
         folders = places.folders
         self._outcomes = {name: made for name, made in self._outcomes.items() if folders.get(name) == made.folder}
-        self._look = None
-        self._looks.run(partial(look_work, places))
+        self._target_check = None
+        self._target_checks.run(partial(check_target_work, places))
         self._refresh()
 
-    def _take_look(self, look: TargetCheck) -> None:
-        self._look = look
-        self.folder.set_help(look.words)
-        self.folder.set_error(look.problem or self._refusals.get(look.places.folder))
+    def _take_target_check(self, target_check: TargetCheck) -> None:
+        self._target_check = target_check
+        self.folder.set_help(target_check.help_text)
+        self.folder.set_error(target_check.problem or self._refusals.get(target_check.places.folder))
         self._refresh()
 
     def _ask_folder(self, folder: Path) -> Path | None:
@@ -242,20 +245,20 @@ class ExportDialog(QDialog):
         """The chosen formats that are not written yet."""
         return tuple(name for name in self.list.chosen if name not in self._reports)
 
-    # ---- whether it can be done
+    # ---- checks
 
     @property
     def _obstacle(self) -> str | None:
-        """Why nothing can be written now, a sentence; None if it can."""
+        """Why nothing can be written now, in a sentence; None if it can."""
         if not self.list.chosen:
             return "Choose a format."
         if not self._waiting:
             return "All files are written."
         if self._part is None or not self.list.known:
             return "Checking what the formats can hold…"
-        if self._look is None:
+        if self._target_check is None:
             return "Checking the folder…"
-        if self._look.problem is not None:
+        if self._target_check.problem is not None:
             return "Choose another folder."
         if self.list.loses and not self.accept_loss.isChecked():
             return "Some data would be lost: tick the box above to go on."
@@ -268,11 +271,13 @@ class ExportDialog(QDialog):
                 row.set_outcome(self._outcomes.get(name))
         self.accept_loss.setVisible(self.list.loses)
         if not self.list.loses:
-            # What is accepted is what can be read now.
+            # A confirmation is valid only for the losses that the user can read.
             with QSignalBlocker(self.accept_loss):
                 self.accept_loss.setChecked(False)
         obstacle = self._obstacle
-        replaced = sum(len(self._look.replaced.get(name, ())) for name in self._waiting) if self._look else 0
+        replaced = (
+            sum(len(self._target_check.replaced.get(name, ())) for name in self._waiting) if self._target_check else 0
+        )
         self.export_button.setText("Rep&lace" if replaced and obstacle is None else "&Export")
         self.export_button.setEnabled(obstacle is None and not running)
         self.export_button.setToolTip(plain(obstacle or ""))
@@ -287,14 +292,14 @@ class ExportDialog(QDialog):
             button.setVisible(written)
             button.setEnabled(not running)
 
-    def _say(self, words: str, role: str = "muted") -> None:
-        self.note.setText(words)
+    def _say(self, text: str, role: str = "muted") -> None:
+        self.note.setText(text)
         set_role(self.note, role)
 
     def _fail(self, error: Exception) -> None:
         self._say(problem_of(error).text, "error")
 
-    # ---- doing it
+    # ---- writing
 
     def _export(self) -> None:
         part, folders = self._part, self.places.folders
@@ -311,7 +316,7 @@ class ExportDialog(QDialog):
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)
             self.list.rows[name].show_state("Waiting")
-        # Else the keyboard goes from row to row as they are switched off, and the list scrolls after it.
+        # Otherwise the focus would move from row to row while they are disabled, and the list would scroll.
         self.close_button.setFocus()
         self._exporting.begin(orders)
         self._timer.start()
@@ -330,7 +335,7 @@ class ExportDialog(QDialog):
         report, run = outcome.report, self._run
         if report is None:
             return
-        self.told.emit(wrote([self._reports[one] for one in self._begun if one in self._reports]))
+        self.written.emit(wrote([self._reports[one] for one in self._begun if one in self._reports]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
         if whole and run in self._runs.all:
@@ -348,7 +353,7 @@ class ExportDialog(QDialog):
         if self._refusals:
             self.folder.edit.setFocus()
 
-    # ---- what came of it
+    # ---- results
 
     @property
     def _reports(self) -> dict[str, ExportReport]:
@@ -374,7 +379,7 @@ class ExportDialog(QDialog):
 
     def _report_saved(self, path: Path) -> None:
         self._say(f"Wrote {file_name(path)}.")
-        self.told.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
+        self.written.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
 
     # ---- closing
 
@@ -385,7 +390,7 @@ class ExportDialog(QDialog):
             self.reject()
 
     def reject(self) -> None:
-        """Closes, and asks once where something is still being written."""
+        """Closes; asks first while something is being written."""
         left = self._exporting.left
         formats = "One format is" if left == 1 else f"{left} formats are"
         question = f"{formats} not written yet. Files already written are kept."
@@ -395,7 +400,7 @@ class ExportDialog(QDialog):
         super().reject()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begins at the first format that is ticked."""
+        """Sets the focus on the first checked format."""
         super().showEvent(event)
         if self.list.chosen:
             first = self.list.chosen[0]

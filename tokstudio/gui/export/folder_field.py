@@ -1,4 +1,4 @@
-"""The field for a folder: typed or chosen, with one line below that says what will be there or what is wrong."""
+"""The field for a folder, with a line below that says what it will contain or what is wrong."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,10 +13,10 @@ from tokstudio.gui.widgets.fields import Field
 
 
 class FolderField(Field):
-    """A folder.
+    """A field for a folder.
 
     Args:
-        choose: Asks the person for one, beginning at one; None where they would rather not.
+        choose: Asks for a folder, starting in the given one; returns None if cancelled.
     """
 
     def __init__(self, choose: Callable[[Path], Path | None]) -> None:
@@ -37,7 +37,7 @@ class FolderField(Field):
 
     @property
     def folder(self) -> Path:
-        """What is entered; "~" is the person's own folder."""
+        """The entered folder; "~" is the home folder."""
         entered = Path(self.edit.text().strip())
         try:
             return entered.expanduser()
@@ -45,7 +45,7 @@ class FolderField(Field):
             return entered
 
     def set_folder(self, folder: Path) -> None:
-        """Shows a folder without telling anyone."""
+        """Sets the folder without emitting a signal."""
         with QSignalBlocker(self.edit):
             self.edit.setText(str(folder))
 

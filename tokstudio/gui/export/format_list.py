@@ -1,7 +1,4 @@
-"""The list of file formats in an export: which are wanted, how well each fits, and so which can be written.
-
-Finding out how well they fit is left to whoever shows it.
-"""
+"""The list of file formats in an export: which are wanted, how well each fits, and which can be written."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,17 +15,17 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 
 
 class FormatList(QFrame):
-    """A card with a row for each format.
+    """A card with one row per format.
 
     Signals:
-        changed: Other formats are chosen than before.
-        copy_asked: The person wants the Python that loads a format: its name.
+        changed: The choice of formats has changed.
+        copy_asked: The user wants to copy the Python code that loads a format: its name.
 
     Args:
         formats: All of them, in order.
-        wanted: The names of those that are ticked at first.
-        theme: Its looks.
-        above: What stands above the rows, and scrolls with them.
+        wanted: The names of the formats that are checked at first.
+        theme: Fonts and colours.
+        above: A widget above the rows that scrolls with them.
     """
 
     changed = Signal()
@@ -63,7 +60,7 @@ class FormatList(QFrame):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The formats that are ticked and can hold what is to be written, as far as that is known."""
+        """The checked formats that can hold the tokenizer, as far as that is known."""
         fits = self._fits
         return tuple(
             name for name in self.rows if name in self._wanted and (name not in fits or fits[name].problem is None)
@@ -71,16 +68,16 @@ class FormatList(QFrame):
 
     @property
     def known(self) -> bool:
-        """Whether it is known of each chosen format how well it fits."""
+        """Whether the fit of every chosen format is known."""
         return all(name in self._fits for name in self.chosen)
 
     @property
     def loses(self) -> bool:
-        """Whether a chosen format cannot hold everything."""
+        """Whether a chosen format loses something."""
         return any(self._fits[name].losses for name in self.chosen if name in self._fits)
 
     def forget_fits(self) -> None:
-        """Something else is to be written: it is not known any more how well it fits."""
+        """Forgets how well the formats fit, as something else is to be written."""
         self._fits.clear()
         for name, row in self.rows.items():
             row.set_fit(None, wanted=name in self._wanted)
@@ -94,13 +91,13 @@ class FormatList(QFrame):
             self.changed.emit()
 
     def set_changeable(self, changeable: bool) -> None:
-        """Keeps all ticks as they are while files are written."""
+        """Enables or disables the check boxes; they are disabled while files are written."""
         for row in self.rows.values():
             row.set_changeable(changeable)
 
     def show_row(self, name: str) -> None:
-        """Scrolls to a format and to what came of it, and stays there until the person goes elsewhere."""
-        self._body.keep_in_sight(self.rows[name])
+        """Scrolls to a format and its result, and keeps it visible until the user scrolls."""
+        self._body.keep_visible(self.rows[name])
 
     def _toggled(self, name: str, wanted: bool) -> None:
         if wanted:

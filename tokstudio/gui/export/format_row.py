@@ -1,7 +1,4 @@
-"""One file format in the list of an export: whether it is wanted, what it will lose, and what came of it.
-
-What can be ticked and what the sentences say is left to whoever shows the list.
-"""
+"""One file format in the list of an export: its check box, its losses, and its result."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,22 +24,22 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import line
 
-_MOST_SHOWN = 3  # sentences of one kind: a vocabulary may have ten thousand special tokens
-_WORDS_OF_A_KIND = 3  # those that sentences of one kind begin with: "The special token"
+_MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
+_WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"
 _BAR = 140
-INDENT = 26  # where the words of the check box begin
+INDENT = 26  # the left edge of the text of the check box
 
 
 class FormatRow(QWidget):
     """A format with its check box.
 
     Signals:
-        toggled: The person ticked it or not: its name, and whether.
-        copy_asked: The person wants the Python that loads it: its name.
+        toggled: The user checked or unchecked it: its name and the new state.
+        copy_asked: The user wants to copy the Python code that loads it: its name.
 
     Args:
         shown: The format.
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     toggled = Signal(str, bool)
@@ -54,7 +51,7 @@ class FormatRow(QWidget):
         self._name = shown.name
         self._possible = True
         self._outcome: Outcome | None = None
-        self._description = f"{_begun(shown.description)}."
+        self._description = f"{_capitalized(shown.description)}."
         self.check = QCheckBox(shown.title)
         self.check.toggled.connect(self._toggled)
         self.state = line("muted")
@@ -94,32 +91,34 @@ class FormatRow(QWidget):
         self.set_fit(None, wanted=False)
 
     def set_fit(self, fit: Fit | None, *, wanted: bool) -> None:
-        """Shows how well the format holds what is chosen, None while that is not known; and ticks it if it can be."""
+        """Shows how well the format fits, None while that is not known, and checks it if it can be written."""
         self._possible = fit is None or fit.problem is None
         with QSignalBlocker(self.check):
             self.check.setChecked(wanted and self._possible)
         self.check.setEnabled(self._possible)
         _clear(self._sentences)
-        told = [] if fit is None else _told(fit)
-        for role, sentence in told:
+        sentences = [] if fit is None else _fit_sentences(fit)
+        for role, sentence in sentences:
             self._sentences.addWidget(SignedLine(role, sentence, self._theme))
-        self.check.setAccessibleDescription(" ".join([self._description, *(sentence for _, sentence in told)]).strip())
+        self.check.setAccessibleDescription(
+            " ".join([self._description, *(sentence for _, sentence in sentences)]).strip()
+        )
 
     def set_changeable(self, changeable: bool) -> None:
-        """Keeps the tick as it is while files are written."""
+        """Enables or disables the check box; it is disabled while files are written."""
         self.check.setEnabled(changeable and self._possible)
 
-    def show_state(self, words: str, progress: Progress | None = None) -> None:
-        """Says what is being done, and how far it is."""
-        self.state.setText(words)
-        self.state.setVisible(bool(words))
+    def show_state(self, text: str, progress: Progress | None = None) -> None:
+        """Shows the current work and its progress."""
+        self.state.setText(text)
+        self.state.setVisible(bool(text))
         self.bar.setVisible(progress is not None)
         if progress is not None:
             self.bar.setRange(0, 1000 if progress.total else 0)
             self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
 
     def set_outcome(self, outcome: Outcome | None) -> None:
-        """Shows what came of it."""
+        """Shows the result."""
         self.show_state("")
         if outcome is self._outcome:
             return
@@ -135,10 +134,10 @@ class FormatRow(QWidget):
             self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
 
     def result_text(self) -> str:
-        """What is said of the outcome; "" while there is none."""
+        """The text of the result; "" while there is none."""
         item = self._result.itemAt(0)
         shown = item.widget() if item is not None else None
-        return shown.words.text() if isinstance(shown, SignedLine) else ""
+        return shown.label.text() if isinstance(shown, SignedLine) else ""
 
     def _toggled(self, wanted: bool) -> None:
         self.toggled.emit(self._name, wanted)
@@ -147,29 +146,29 @@ class FormatRow(QWidget):
         self.copy_asked.emit(self._name)
 
 
-def _begun(words: str) -> str:
-    """Words as a sentence begins with them; the name of a file stays as it is written."""
-    return words if "." in words.split(" ")[0] else words[:1].upper() + words[1:]
+def _capitalized(text: str) -> str:
+    """Capitalizes the first word, unless it is a file name."""
+    return text if "." in text.split(" ")[0] else text[:1].upper() + text[1:]
 
 
-def _told(fit: Fit) -> list[tuple[str, str]]:
-    """What is said of how a format fits: sentences with their roles."""
+def _fit_sentences(fit: Fit) -> list[tuple[str, str]]:
+    """The sentences about how a format fits, with their roles."""
     if fit.problem is not None:
         return [("muted", fit.problem)]
     return [*_cut("warning", fit.losses), *_cut("muted", fit.notes)]
 
 
 def _cut(role: str, sentences: Sequence[str]) -> list[tuple[str, str]]:
-    """All sentences; of those that say the same of one thing after another the first few, and how many more."""
+    """Shortens the list: of consecutive sentences of one kind, the first few and the number of the others."""
     kinds: dict[str, list[str]] = {}
     for sentence in sentences:
         kinds.setdefault(" ".join(sentence.split(" ")[:_WORDS_OF_A_KIND]), []).append(sentence)
-    told: list[tuple[str, str]] = []
+    sentences: list[tuple[str, str]] = []
     for alike in kinds.values():
-        told += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
+        sentences += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
         if (more := len(alike) - _MOST_SHOWN) > 0:
-            told.append((role, f"And {more:,} more like these."))
-    return told
+            sentences.append((role, f"And {more:,} more like these."))
+    return sentences
 
 
 def _clear(part: QVBoxLayout) -> None:
@@ -189,7 +188,7 @@ class SignedLine(QWidget):
     Args:
         role: "warning", "error", "good" or "muted".
         text: The sentence.
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     def __init__(self, role: str, text: str, theme: Theme) -> None:
@@ -198,15 +197,15 @@ class SignedLine(QWidget):
         self._theme = theme
         self._sign = QLabel()
         self._sign.setTextFormat(Qt.TextFormat.PlainText)
-        self.words = line(role)
-        self.words.setText(text)
-        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.label = line(role)
+        self.label.setText(text)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
-        layout.addWidget(self.words, 1)
+        layout.addWidget(self.label, 1)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
 

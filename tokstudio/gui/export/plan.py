@@ -1,6 +1,6 @@
-"""What an export is to do: which merges with which ids, in which formats, into which folders. It shows nothing.
+"""The plan of an export: which merges with which ids, in which formats, into which folders.
 
-Writing and proving is left to `tokstudio.core.formats`, running it in the background to `exporting`.
+`tokstudio.core.formats` writes and checks the files; `queue` runs that in the background.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,22 +19,22 @@ from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.state.run import StudioRun
 
-# What can be read back is a tokenizer; what can only be written is a table to look at.
+# A file that can be read back is a tokenizer; one that can only be written is a table to look at.
 TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and known.readable)
 TABLES: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and not known.readable)
 
-_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
+_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus for the check of a written tokenizer
 _TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What of a run is written.
+    """The part of a run to write, as tokenizers.
 
     Attributes:
         plain: The tokenizer with its ids as they are.
         compact: The same without gaps between the ids.
-        moves: Which tokens that moves, each a sentence; empty where there are no gaps.
+        moves: A sentence for each token with another id; empty without gaps.
     """
 
     plain: Tokenizer
@@ -42,17 +42,17 @@ class Part:
     moves: tuple[str, ...]
 
     def tokenizer(self, name: str, close_gaps: bool) -> Tokenizer:
-        """What is written in a format: a table belongs to the run, and keeps its ids."""
+        """The tokenizer for a format: a table belongs to the run, and keeps its ids."""
         return self.compact if close_gaps and FORMATS[name].readable else self.plain
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where formats go.
+    """The targets of the formats.
 
     Attributes:
         formats: Their names.
-        folder: What the person named.
+        folder: The folder that the user entered.
     """
 
     formats: tuple[str, ...]
@@ -60,7 +60,7 @@ class Places:
 
     @property
     def folders(self) -> Mapping[str, Path]:
-        """The folder of each format: one tokenizer goes into the folder itself, of several each into its own."""
+        """The folder of each format: a single tokenizer goes into the folder itself, several into their own folders."""
         alone = sum(FORMATS[name].readable for name in self.formats) < 2
         return {
             name: self.folder if alone or not FORMATS[name].readable else self.folder / name for name in self.formats
@@ -69,13 +69,13 @@ class Places:
 
 @dataclass(frozen=True)
 class TargetCheck:
-    """What is found where an export is to go.
+    """The result of checking the targets of an export.
 
     Attributes:
-        places: Where that is.
-        problem: Why nothing can be written there, a sentence; None where it can.
-        is_new: Whether the folder is not there yet, and will be made.
-        replaced: Of each format, the files that are there already.
+        places: The targets.
+        problem: Why nothing can be written there, in a sentence; None if it can.
+        is_new: Whether the folder does not exist yet.
+        replaced: The existing files of each format.
     """
 
     places: Places
@@ -84,8 +84,8 @@ class TargetCheck:
     replaced: Mapping[str, tuple[Path, ...]]
 
     @property
-    def words(self) -> str:
-        """What will be there, for the line below the folder."""
+    def help_text(self) -> str:
+        """The line below the folder: what it will contain."""
         folders, folder = self.places.folders, self.places.folder
         several = [name for name, place in folders.items() if place != folder]
         files = [file for name, place in folders.items() if place == folder for file in FORMATS[name].files]
@@ -99,12 +99,12 @@ class TargetCheck:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one format.
+    """The result for one format.
 
     Attributes:
-        folder: Where it was to go.
-        report: What was written; None where nothing was.
-        problem: Why not, a sentence.
+        folder: The target folder.
+        report: The report on the written files; None if there are none.
+        problem: Why nothing was written, in a sentence.
     """
 
     folder: Path
@@ -113,7 +113,7 @@ class Outcome:
 
 
 def part_work(run: StudioRun, merges: int) -> Work[Part]:
-    """The tokenizer of the first `merges` merges of a run, with its gaps and without."""
+    """The tokenizer of the first `merges` merges of a run, with and without its gaps."""
     yield Progress("measuring")
     tokenizer = run.tokenizer
     plain = tokenizer if merges == len(tokenizer.merges) else tokenizer.at(merges)
@@ -121,15 +121,15 @@ def part_work(run: StudioRun, merges: int) -> Work[Part]:
 
 
 def fit_part_work(part: Part, name: str, close_gaps: bool) -> Work[Fit]:
-    """How well a format holds it."""
-    found = yield from fit_work(part.tokenizer(name, close_gaps), name)
-    if close_gaps and not FORMATS[name].readable and found.problem is None:
-        return replace(found, notes=(*found.notes, _TABLE_KEEPS_IDS))
-    return found
+    """How well a format can hold the tokenizer."""
+    fit = yield from fit_work(part.tokenizer(name, close_gaps), name)
+    if close_gaps and not FORMATS[name].readable and fit.problem is None:
+        return replace(fit, notes=(*fit.notes, _TABLE_KEEPS_IDS))
+    return fit
 
 
-def look_work(places: Places) -> Work[TargetCheck]:
-    """Looks whether the folder can be written to, and at what would be replaced in it."""
+def check_target_work(places: Places) -> Work[TargetCheck]:
+    """Checks whether the folder can be written, and which files would be replaced."""
     yield Progress("looking")
     for folder in (places.folder, *places.folders.values()):
         if (problem := _folder_problem(folder)) is not None:
@@ -139,7 +139,7 @@ def look_work(places: Places) -> Work[TargetCheck]:
 
 
 def folders_work(folders: Iterable[Path]) -> Work[None]:
-    """Makes sure that folders can be made, before anything is written into the first; none of them stays.
+    """Checks that folders can be made, before anything is written into the first; leaves none behind.
 
     Raises:
         FolderError: One of them cannot be made.
@@ -151,10 +151,10 @@ def folders_work(folders: Iterable[Path]) -> Work[None]:
 
 
 def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
-    """Writes and proves one format; a folder that is made for it goes again where that fails.
+    """Writes and checks one format; if that fails, a folder made for it is removed.
 
     Raises:
-        FormatError: It cannot be written, or what was written is not the same.
+        FormatError: It cannot be written, or the written tokenizer differs.
     """
     yield Progress("writing")
     sample = corpus.sample(_SAMPLE_OF_CORPUS) if corpus is not None else None
@@ -167,32 +167,32 @@ def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: C
 
 
 def wrote(reports: Sequence[ExportReport]) -> str:
-    """What the status line says of one export or several at once."""
+    """The sentence in the status bar about one or more exports."""
     files = [file for report in reports for file in report.files]
     folder = os.path.commonpath([file.parent for file in files])
     if len(reports) == 1:
         names, proof = " and ".join(map(file_name, files)), reports[0].proof
         return f"Wrote {names} to {folder}." + (f" Read back: {proof}." if proof else "")
     proved = ", ".join(report.format for report in reports if report.proof)
-    told = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."
-    return told + (f" Read back and identical: {proved}." if proved else "")
+    summary = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."
+    return summary + (f" Read back and identical: {proved}." if proved else "")
 
 
 def report_work(reports: Sequence[ExportReport], path: Path) -> Work[Path]:
-    """Writes what several exports did into one file of text, to be kept beside what they wrote."""
+    """Writes the reports on several exports into a text file beside the exported files."""
     yield from write_files({path: ["\n\n".join(report.text() for report in reports).encode()]})
     return path
 
 
 def _there(name: str, folder: Path) -> tuple[Path, ...]:
-    """The files of a format that are in a folder already."""
+    """The files of a format that a folder already has."""
     if not folder.is_dir():
         return ()
     return tuple(file for file in FORMATS[name].targets(folder).values() if file.exists())
 
 
 def _folder_problem(folder: Path) -> str | None:
-    """Why nothing can be written into a folder, or into one that is to be made there; None where it can."""
+    """Why nothing can be written into a folder, existing or new; None if it can."""
     if not folder.is_absolute():
         return "Enter the full path of a folder."
     try:

@@ -1,7 +1,4 @@
-"""The background work of an export: what every format can hold, found out in turn, and the writing of several in turn.
-
-What is to be done is said by `export_plan`; showing it is left to the dialog.
-"""
+"""Runs the work of an export in the background: checks the formats one by one, and writes them one by one."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -34,10 +31,10 @@ class Order:
 
 
 class InTurn(QObject):
-    """Quiet questions by name, one job after the other; new ones take the place of those that are still open.
+    """Runs quiet checks by name, one job at a time; new ones replace those that are pending.
 
     Signals:
-        answered: One of them: its name, and the answer or an exception.
+        answered: The name of a check, and its result or an exception.
     """
 
     answered = Signal(str, object)
@@ -50,13 +47,13 @@ class InTurn(QObject):
         self._latest.failed.connect(self._answer)
 
     def ask(self, questions: Iterable[tuple[str, Callable[[], Work[Any]]]]) -> None:
-        """Asks; answers that are still to come of earlier questions are never heard."""
+        """Starts checks; the results of earlier ones are dropped."""
         self.cancel()
         self._asked.extend(questions)
         self._next()
 
     def cancel(self) -> None:
-        """Asks nothing any more, and hears no answer."""
+        """Cancels all checks and drops their results."""
         self._latest.cancel()
         self._asked.clear()
 
@@ -71,12 +68,12 @@ class InTurn(QObject):
 
 
 class Exporting(QObject):
-    """Writes formats, one job after the other, once all of their folders can be made.
+    """Writes formats one job at a time, after a check that all of their folders can be made.
 
     Signals:
-        settled: A format by its name, with its `Outcome`.
-        refused: A folder cannot be made: why, a sentence. What is not written yet is not tried.
-        ended: Nothing is left to do.
+        settled: The name of a format, with its `Outcome`.
+        refused: Why a folder cannot be made, in a sentence. The remaining formats are not written.
+        ended: All work is done.
     """
 
     settled = Signal(str, object)
@@ -96,27 +93,27 @@ class Exporting(QObject):
 
     @property
     def left(self) -> int:
-        """How many formats are not written yet."""
+        """The number of formats that are not written yet."""
         return len(self._orders)
 
     @property
     def current(self) -> str | None:
-        """The format that is being written; None where none is."""
+        """The format that is being written; None if there is none."""
         return self._orders[0].name if self._job is not None else None
 
     @property
     def progress(self) -> Progress:
-        """Where the format stands that is being written."""
+        """The progress of the current format."""
         return self._job.progress if self._job is not None else Progress("")
 
     def begin(self, orders: Iterable[Order]) -> None:
-        """Writes formats in the order given."""
+        """Writes formats in the given order."""
         self._orders.extend(orders)
         folders = [order.folder for order in self._orders]
         self._start(partial(folders_work, folders), self._ready)
 
     def cancel(self) -> None:
-        """Ends what is being written and forgets the rest; what is written stays."""
+        """Cancels the current format and drops the rest; finished files stay."""
         if self._job is not None:
             self._job.cancel()
 
@@ -133,7 +130,7 @@ class Exporting(QObject):
 
     @property
     def _is_stopped(self) -> bool:
-        """Whether what has just ended was asked to, when it was over already."""
+        """Whether a job that has just ended was cancelled after its work was done."""
         return self._job is not None and self._job.is_cancelled
 
     def _go_on(self, stopped: bool) -> None:

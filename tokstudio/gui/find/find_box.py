@@ -1,4 +1,4 @@
-"""The field in the toolbar that finds a token, and the list below it. What is found, `Finder` says."""
+"""The Find field in the tool bar and its list of results. See also `Finder`, which fills it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -28,21 +28,21 @@ _KEYS_OF_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_P
 
 
 class FindBox(QLineEdit):
-    """Finds as one types: Up and Down choose, Enter shows, Escape closes and gives the keyboard back.
+    """Finds while typing: Up and Down choose, Enter shows, Escape closes and returns the focus.
 
     Signals:
-        asked: What is to be found, or that the list is wanted again.
-        entered: Enter, with no list open, or while it is still of what was typed before.
-        chosen: The row of the list that is to be shown.
-        dismissed: Escape, with no list open.
-        left: The keyboard has gone elsewhere.
+        asked: The text to find, also when the list is to be shown again.
+        entered: Enter was pressed without a list, or with a list for an earlier text.
+        chosen: The chosen row of the list.
+        dismissed: Escape was pressed without a list.
+        left: The field lost the focus.
 
     Args:
-        theme: Colours and fonts.
-        model: What is listed.
+        theme: Fonts and colours.
+        model: The results.
 
     Attributes:
-        is_stale: Whether the list is still of what was typed before.
+        is_stale: Whether the list is for an earlier text.
     """
 
     asked = Signal(str)
@@ -64,10 +64,10 @@ class FindBox(QLineEdit):
         self.setToolTip(f"{_HINT} (Ctrl+F)")
         self.setMaxLength(256)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.place = QLabel(self)  # which place of the text is shown, within the field
-        self.place.setTextFormat(Qt.TextFormat.PlainText)
-        self.place.setProperty("role", "muted")
-        self.place.hide()
+        self.occurrence = QLabel(self)  # which occurrence in the text is shown, within the field
+        self.occurrence.setTextFormat(Qt.TextFormat.PlainText)
+        self.occurrence.setProperty("role", "muted")
+        self.occurrence.hide()
         self.list = FollowTable(model, theme, "Found tokens")
         self.list.horizontalHeader().hide()
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -89,11 +89,11 @@ class FindBox(QLineEdit):
     # ---- for the finder
 
     def show_found(self, note: str, *, final: bool = True) -> None:
-        """Shows the list as the model has it, the first row chosen, and says something below it.
+        """Shows the list of the model with its first row selected, and a note below it.
 
         Args:
-            note: What is said.
-            final: Whether this is what there is of the text that was typed; else more is to come.
+            note: The text below the list.
+            final: Whether the results for the typed text are complete.
         """
         rows = self._model.rowCount()
         self.is_stale = not final
@@ -110,14 +110,14 @@ class FindBox(QLineEdit):
         """Hides the list."""
         self.popup.hide()
 
-    def show_place(self, words: str) -> None:
-        """Says within the field which place of the text is shown; "" for none."""
-        self.place.setText(words)
-        self.place.setVisible(bool(words))
-        self._put_place()
+    def show_occurrence(self, words: str) -> None:
+        """Shows within the field which occurrence in the text is selected; "" for none."""
+        self.occurrence.setText(words)
+        self.occurrence.setVisible(bool(words))
+        self._put_occurrence()
 
     def take_keyboard(self) -> None:
-        """Takes the keyboard, and remembers where it was."""
+        """Takes the focus, and remembers the widget that had it."""
         focus = QApplication.focusWidget()
         if focus is not self:
             self._before = focus
@@ -127,15 +127,15 @@ class FindBox(QLineEdit):
     # ---- Qt's own
 
     def sizeHint(self) -> QSize:
-        """Room for some words."""
+        """Makes room for some words."""
         return QSize(self._theme.scaled(_USUAL), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Room for one word."""
+        """Makes room for one word."""
         return QSize(self._theme.scaled(_LEAST), super().minimumSizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves in the list, shows what is chosen there, leaves; everything else is typing."""
+        """Moves in the list, chooses, or leaves; other keys edit the text."""
         key = event.key()
         if key == Qt.Key.Key_Escape:
             self._leave()
@@ -160,14 +160,14 @@ class FindBox(QLineEdit):
             self.left.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keeps the list below the field, and what is said within it at its end."""
+        """Keeps the list below the field, and the occurrence at its end."""
         super().resizeEvent(event)
-        self._put_place()
+        self._put_occurrence()
         if self.popup.isVisible():
             self._open()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keeps the list in its place while the window changes its size."""
+        """Moves the list when the window is resized."""
         if event.type() == QEvent.Type.Resize and self.popup.isVisible():
             self._open()
         return super().eventFilter(watched, event)
@@ -175,7 +175,7 @@ class FindBox(QLineEdit):
     # ---- private
 
     def _open(self) -> None:
-        """Puts the list below the field, its right edge within the window."""
+        """Shows the list below the field, with its right edge within the window."""
         window = self.window()
         if self.popup.parent() is not window:
             self.popup.setParent(window)
@@ -205,7 +205,7 @@ class FindBox(QLineEdit):
             self._tell()
 
     def _tell(self) -> None:
-        """What a screen reader says of the chosen row."""
+        """Announces the selected row to a screen reader."""
         row = self.list.current_row
         cells = [self._model.cell(row, column).text for column in range(3)] if row >= 0 else [self.note.text()]
         self.setAccessibleDescription(", ".join(filter(None, (*cells, _HINT))))
@@ -229,14 +229,16 @@ class FindBox(QLineEdit):
             self.clearFocus()
 
     def _text_changed(self, text: str) -> None:
-        # The button that empties the field edits nothing, as Qt sees it.
+        # For Qt, the clear button is not an edit.
         if not text:
             self.close_list()
             self.dismissed.emit()
 
-    def _put_place(self) -> None:
-        self.place.adjustSize()
+    def _put_occurrence(self) -> None:
+        self.occurrence.adjustSize()
         room = 30 if self.text() else 8
-        self.place.move(self.width() - self.place.width() - room, (self.height() - self.place.height()) // 2)
-        margin = self.place.width() + 4 if self.place.text() else 0
+        self.occurrence.move(
+            self.width() - self.occurrence.width() - room, (self.height() - self.occurrence.height()) // 2
+        )
+        margin = self.occurrence.width() + 4 if self.occurrence.text() else 0
         self.setTextMargins(0, 0, margin, 0)

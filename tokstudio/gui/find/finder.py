@@ -1,6 +1,6 @@
-"""Finds a token of the active run as one types: fills the list, and shows what was chosen.
+"""Finds tokens of the active run while the user types, fills the list, and shows the chosen token.
 
-See also `find_box.py` for the field and its list, and `search.py` for the order of what is found.
+See also `find_box.py` for the field and its list, and `search.py` for the order of the results.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,31 +21,31 @@ from tokstudio.gui.token_table.rows_job import RowsJob
 _NO_RUN = "Train a tokenizer first, or open one."
 _READING = "Reading the vocabulary…"
 _SEARCHING = "Searching…"
-_BUSY_AFTER = 100  # milliseconds before a search says that it goes on
+_BUSY_AFTER = 100  # milliseconds before a running search is shown
 
 
 class Finder(QObject):
-    """What the field in the toolbar does.
+    """The controller of the Find field.
 
     Args:
-        session: The studio's state.
-        theme: Its looks.
+        session: The state of the studio.
+        theme: Fonts and colours.
         parent: The owner.
 
     Attributes:
         box: The field.
-        said: A sentence for the status line.
+        message: A sentence for the status bar.
     """
 
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self.model = FoundModel(self)
         self.box = FindBox(theme, self.model)
-        self._wanted = False  # whether what is found is to be listed
-        self._entered = False  # whether the first token is to be shown when it is found
+        self._wanted = False  # whether to list the results
+        self._entered = False  # whether to show the first token when it is found
         self._searching = RowsJob(session.indexing, self, quiet=True)
         self._searching.done.connect(self._take_found)
         self._searching.failed.connect(session.jobs.report)
@@ -58,12 +58,12 @@ class Finder(QObject):
         self.box.left.connect(self._searching.cancel)
         session.runs.changed.connect(self._follow_run)
         session.view.playhead_changed.connect(self._follow_playhead)
-        session.view.target_changed.connect(self._show_place)
-        session.view.occurrences_changed.connect(self._show_place)
+        session.view.target_changed.connect(self._show_occurrence)
+        session.view.occurrences_changed.connect(self._show_occurrence)
         self._follow_run()
 
     def begin(self) -> None:
-        """Puts the keyboard into the field, and makes the index ready."""
+        """Moves the focus to the field, and makes the index."""
         self.box.take_keyboard()
         if self._session.runs.active is not None:
             self._session.indexing.ask(self._session.runs.active.tokens)
@@ -84,10 +84,10 @@ class Finder(QObject):
     def _ask(self, text: str) -> None:
         self._wanted, self._entered = bool(text), False
         self._searching.cancel()
-        self._show_place()
+        self._show_occurrence()
         if not text:
             self.box.close_list()
-            # Nothing says any more what the marks in the text are of.
+            # Without the text, nothing explains the marks in the text pane.
             self._session.view.set_target(None)
             return
         if self._session.runs.active is None:
@@ -97,7 +97,7 @@ class Finder(QObject):
         self._search()
 
     def _search(self) -> None:
-        """Has the tokens found; until they are, what was found before stays listed."""
+        """Starts a search; the earlier results stay until it ends."""
         tokens, text = self.model.tokens, self.box.text()
         if tokens is None or not text:
             return
@@ -128,7 +128,7 @@ class Finder(QObject):
             self._choose(0)
 
     def _list(self, slots: list[int]) -> None:
-        """Shows what has been found."""
+        """Shows the results."""
         tokens = self.model.tokens
         if tokens is None:
             return
@@ -150,9 +150,9 @@ class Finder(QObject):
             self._session.view.go_to_occurrence(1)
         merge = self.model.merge_of(slot)
         if merge > self._session.view.playhead:
-            self.said.emit(f"This token does not exist at the playhead yet: merge {merge:,} makes it.")
+            self.message.emit(f"This token does not exist at the playhead yet: merge {merge:,} makes it.")
         elif self._session.view.text and not self._session.view.occurrences[1]:
-            self.said.emit(not_in_text(self._session))
+            self.message.emit(not_in_text(self._session))
 
     def _enter(self) -> None:
         if self._searching.busy:
@@ -167,20 +167,20 @@ class Finder(QObject):
         self._searching.cancel()
         self._session.view.set_target(None)
 
-    def _show_place(self) -> None:
+    def _show_occurrence(self) -> None:
         place, places = self._session.view.occurrences
-        # While something else is typed nothing is said of what was found before.
+        # There is no message on earlier results while the text changes.
         if self._wanted or self._session.view.target is None or not self._session.view.text:
-            self.box.show_place("")
+            self.box.show_occurrence("")
         elif place:
-            self.box.show_place(f"{place:,} of {places:,}")
+            self.box.show_occurrence(f"{place:,} of {places:,}")
         else:
             off = not places and are_specials_off(self._session)
-            self.box.show_place("special tokens off" if off else f"{places:,} in text")
+            self.box.show_occurrence("special tokens off" if off else f"{places:,} in text")
 
 
 def _nothing(number: int | None, tokens: int) -> str:
-    """Why nothing is found."""
+    """Why there are no results."""
     if number is not None:
         return f"No token has the id {number:,}; there are {tokens:,} tokens."
     return "No token contains this."

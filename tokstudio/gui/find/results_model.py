@@ -1,4 +1,4 @@
-"""The tokens that Find has found as rows, in the order it gives them; `search.py` finds them."""
+"""The results of Find as rows, in the order of `search.py`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_INDEX = QModelIndex()
 
 
 class FoundModel(TokenTable):
-    """A token in each row, with what made it; one that does not exist at the playhead is dimmed, and says so."""
+    """A token in each row, with its merge; tokens after the playhead are dimmed, and say so."""
 
     columns = (
         Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 8),
@@ -33,7 +33,7 @@ class FoundModel(TokenTable):
         self._slots: list[int] = []
 
     def set_run(self, run: StudioRun | None) -> None:
-        """Takes over whose tokens they are; none are listed."""
+        """Sets the run and clears the list."""
         self.beginResetModel()
         self.hold(run)
         self._slots = []
@@ -47,14 +47,14 @@ class FoundModel(TokenTable):
             self.endResetModel()
 
     def set_playhead(self, merges: int) -> None:
-        """Says which tokens exist."""
+        """Sets which tokens exist."""
         if merges != self.playhead:
             self.playhead = merges
             if self._slots:
                 self.dataChanged.emit(self.index(0, 0), self.index(len(self._slots) - 1, _ID))
 
     def merge_of(self, slot: int) -> int:
-        """The number of the merge that makes a token; 0 for one that is there before."""
+        """The number of the merge that makes a token; 0 for one without a merge."""
         return max(slot - self.tokens.first + 1, 0) if self.tokens is not None else 0
 
     def slot_at(self, row: int) -> int:
@@ -66,11 +66,11 @@ class FoundModel(TokenTable):
         return self._slots[top : bottom + 1]
 
     def row_of(self, slot: int) -> int:
-        """The row of a token; -1 where it is not listed."""
+        """The row of a token; -1 if it is not listed."""
         return self._slots.index(slot) if slot in self._slots else -1
 
     def cell(self, row: int, column: int) -> Cell:
-        """What is drawn there."""
+        """The content of a cell."""
         slot = self._slots[row]
         assert self.tokens is not None
         later = self.merge_of(slot) > self.playhead
@@ -90,7 +90,7 @@ class FoundModel(TokenTable):
         return "\t".join((copied(self.tokens.head(slot, _COPIED_BYTES)), origin, str(self.tokens.id_of(slot))))
 
     def widest(self, column: int) -> str:
-        """The longest text of a column, or one as long."""
+        """A text as wide as the longest of a column."""
         number = figure(max(len(self.tokens), 1000)) if self.tokens is not None else "0,000"
         if column == _ID:
             top = int(self.tokens.ids.max(initial=0)) if self.tokens is not None and not self.tokens.ids_ascend else 0
@@ -98,5 +98,5 @@ class FoundModel(TokenTable):
         return max(f"merge {number}, {_NOT_YET}", *KINDS, key=len)
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """How many tokens are listed; below a row none."""
+        """The number of listed tokens; 0 below a row."""
         return 0 if parent.isValid() else len(self._slots)

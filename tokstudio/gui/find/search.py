@@ -1,4 +1,4 @@
-"""Finds tokens by what a person has typed into Find, the best first. See also `state/token_index.py`."""
+"""Finds tokens by the text typed into Find, the best first. See also `state/token_index.py`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,31 +12,31 @@ from tokstudio.gui.state.token_index import Texts, TokenIndex
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import TokenSearch
 
-#: Matches that are listed.
+#: The most results.
 MOST = 200
 
-# What stands for the space before a word: itself, and SentencePiece's sign.
+# The space before a word, and SentencePiece's sign for it.
 _SPACES = (b" ", "▁".encode())
 
 
 def search_work(
     index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int, most: int = MOST
 ) -> Work[list[int]]:
-    """Finds tokens by what a person has typed, the best first.
+    """Finds tokens by the typed text, the best first.
 
-    First those that are the text, then the one with that id, then those that are the bytes, that are the text with a
-    space before it, that are it but for upper and lower case, that are the byte of two hexadecimal digits, that begin
-    with it, after a space or not, and that have it in them; among equals by id. As bytes, upper and lower case are two.
+    The order: equal to the text; the token with that id; equal to the bytes; the text after a space; equal except for
+    case; the byte of two hexadecimal digits; beginning with the text, after a space or not; containing it. Ties are
+    ordered by id. Bytes respect case.
 
     Args:
         index: The tokens.
-        text: What was typed.
+        text: The typed text.
         ids: int32, the id of each slot.
-        slot_of_id: The slot of the token whose id was typed; -1 for none.
-        most: How many to find.
+        slot_of_id: The slot of the token with the typed id; -1 for none.
+        most: The most results.
 
     Returns:
-        Their slots.
+        The slots of the results.
     """
     query, lengths = Query(text), index.made.lengths
     spelled, raw = {one for one in query.spellings if one}, query.raw
@@ -51,7 +51,7 @@ def search_work(
     whole = np.concatenate([np.empty(0, np.int64), *(slots[lengths[slots] == size] for size, slots in rows)])
     longer = np.concatenate([np.empty(0, np.int64), *(slots[lengths[slots] > size] for size, slots in rows)])
     alike = _by_id(whole, ids, len(whole))
-    # What is as long as something typed is here as a whole.
+    # Tokens as long as a spelling are compared as a whole here.
     bytes_of = index.heads.__getitem__ if search is None else search.beginning
     found = dict.fromkeys(slot for slot in alike if bytes_of(slot) in spelled)
     if 0 <= slot_of_id < len(index):
@@ -75,7 +75,7 @@ def search_work(
 
 
 def _long_work(index: TokenIndex, wanted: list[tuple[bytes, Texts]], longest: int) -> Work[TokenSearch | None]:
-    """Finds out which long tokens have something in them, by all of their bytes; None where none is long."""
+    """Finds the long tokens that contain something, by all of their bytes; None if there are no long tokens."""
     if not len(index.long) or not wanted:
         return None
     small = [one for one, row in wanted if row is index.small]
@@ -97,7 +97,7 @@ def _by_id(slots: NDArray[np.int64], ids: NDArray[np.int32], most: int) -> list[
 
 
 def _beginning(index: TokenIndex, row: Texts, wanted: bytes, search: TokenSearch | None) -> NDArray[np.int64]:
-    """The tokens that begin with some bytes, or are them."""
+    """The tokens that begin with some bytes, or equal them."""
     slots = row.beginning(wanted[:HEAD])
     if len(wanted) <= HEAD or search is None:
         return slots

@@ -1,7 +1,7 @@
-"""What a crash would lose: copies of it kept from time to time, and offered at the next start.
+"""Copies of unsaved work for recovery after a crash, kept at intervals and offered at the next start.
 
-A run in training is recorded by the training itself; how both are written is `core.project.recovery`. The copies lie in
-the person's data folder: a project's own file changes only when the person saves.
+The training records its own run; `core.project.recovery` writes both. The copies are in the user's data folder: the
+project's own file changes only when the user saves.
 """
 
 # SPDX-License-Identifier: MIT
@@ -30,21 +30,21 @@ from tokstudio.gui.project.snapshot import (
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import KeptSources
 
-_EVERY = 60_000  # milliseconds between two looks at what has changed
+_EVERY = 60_000  # milliseconds between two checks for changes
 _SOON = 3000  # milliseconds
 
 
 class Recovery(QObject):
-    """Keeps copies while the program runs, and offers what an earlier one has left.
+    """Keeps copies while the program runs, and offers those of an earlier start.
 
     Signals:
         offered: `sentence`.
-        failed(reason): Copies cannot be kept.
+        failed(reason): Copies cannot be written.
 
     Args:
-        session: Whose state is kept.
-        projects: Who knows what is not saved.
-        panes: Who knows how they are arranged.
+        session: Its state is copied.
+        projects: Knows what is not saved.
+        panes: Knows the layout of the panes.
         parent: The owner.
     """
 
@@ -58,7 +58,7 @@ class Recovery(QObject):
         self._panes = panes
         self._left: list[LeftBehind] = []
         self._restored: LeftBehind | None = None
-        self._copied: object = None  # the state that the copy holds
+        self._copied: object = None  # the state in the copy
         self._copying = self._training = False
         self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
@@ -72,20 +72,20 @@ class Recovery(QObject):
 
     @property
     def sentence(self) -> str:
-        """What there is to restore; empty where there is nothing."""
+        """A description of what can be restored; "" if there is nothing."""
         return _sentence(self._left[0]) if self._left else ""
 
     def look(self, folder: Path) -> None:
-        """Looks for what a program that was killed has left in a folder."""
+        """Looks for copies of a killed program in a folder."""
         self._session.jobs.start(partial(recoverable_work, folder), self._take_left, quiet=True)
 
     def restore(self) -> None:
-        """Takes over what is offered; what would be lost by that is asked about."""
+        """Restores the copies; asks first if that would lose unsaved work."""
         if not self._left or self._session.training.opening:
             return
         left = self._left[0]
         if left.project is None:
-            # Nothing goes for it.
+            # This only adds a run, so that nothing can be lost.
             sources = self._session.corpus.sources
             self._session.jobs.start(
                 partial(_reopen_work, left, sources, self._session.corpus.kept), self._take_reopened
@@ -94,20 +94,20 @@ class Recovery(QObject):
             begin()
 
     def discard(self) -> None:
-        """Removes what is offered."""
+        """Removes the copies that are offered."""
         if self._left:
             self._session.jobs.start(partial(_discard_work, self._left.pop(0)), quiet=True)
             self.offered.emit()
 
     def put_off(self) -> None:
-        """Leaves what is offered for the next start."""
+        """Keeps the copies that are offered for the next start."""
         self._left.clear()
         self.offered.emit()
 
-    # ---- keeping copies
+    # ---- writing copies
 
     def copy(self) -> None:
-        """Keeps a copy of what is not saved, if that has changed; a run in training is recorded besides."""
+        """Writes a copy of unsaved work that has changed; a run in training is recorded separately."""
         recorder, state = self._session.recorder, self._projects.state
         if recorder is None or self._copying or state == self._copied:
             return
@@ -115,7 +115,7 @@ class Recovery(QObject):
             self._forget(recorder)
             return
         if self._session.training.opening and self._then is None:
-            # What is there is about to go; only where the program ends first it is kept.
+            # The current state is about to be replaced; the copy is needed only if the program ends before that.
             return
         self._copying = True
         taken = snapshot(self._session, self._panes.arrangement(), self._projects.path, in_training=False)
@@ -124,7 +124,7 @@ class Recovery(QObject):
         job.ended.connect(self._copy_ended)
 
     def keep(self, then: Callable[[], object]) -> None:
-        """Keeps a copy of everything as it is now, as far as that is soon done, and then does something."""
+        """Writes a copy of everything, if that is quick, and then calls `then`."""
         if self._then is None:
             QTimer.singleShot(_SOON, self, self._go_on)
         self._then = then
@@ -145,12 +145,12 @@ class Recovery(QObject):
             self.failed.emit(recorder.problem)
             return
         if not self._would_lose:
-            # Saved while the copy was made.
+            # The project was saved while the copy was written.
             self._forget(recorder)
         elif self._session.training.current is None and state == self._projects.state:
             # The copy has the run that was recorded.
             recorder.discard()
-        self._let_go_of_restored()
+        self._forget_restored()
 
     def _copy_ended(self) -> None:
         self._copying = False
@@ -167,29 +167,29 @@ class Recovery(QObject):
             QTimer.singleShot(_SOON, self, self.copy)
 
     def _saved(self) -> None:
-        """A copy from before would be offered for nothing."""
+        """Removes copies, which are not needed after saving."""
         self._copied = None
         self.copy()
 
     @property
     def _would_lose(self) -> bool:
-        """Whether a crash would lose something that is not in training."""
+        """Whether a crash would lose anything besides the run in training."""
         session = self._session
         corpus = session.training.current.run.corpus if session.training.current is not None else None
-        # The recording of a training has the texts that it began with.
+        # The recording of a training has the texts of its start.
         added = corpus is not None and corpus.sources != session.corpus.sources
         return (
             added or self._projects.modified or any(run.unsaved and run.ended is not None for run in session.runs.all)
         )
 
     def _forget(self, recorder: Recorder) -> None:
-        """Removes the copies; while a run is in training it is recorded all the same."""
+        """Removes the copies; a run in training is still recorded."""
         if self._session.training.current is None:
             recorder.close()
             self._copied = self._projects.state
-        self._let_go_of_restored()
+        self._forget_restored()
 
-    def _let_go_of_restored(self) -> None:
+    def _forget_restored(self) -> None:
         if self._restored is not None:
             self._session.jobs.start(partial(_discard_work, self._restored), quiet=True)
             self._restored = None
@@ -228,7 +228,7 @@ def _copy_work(recorder: Recorder, taken: Snapshot, kept: KeptSources, state: ob
 def _reopen_work(
     left: LeftBehind, sources: tuple[Source, ...], kept: KeptSources
 ) -> Work[tuple[LeftBehind, OpenedProject | None, OpenedProject | None]]:
-    """Reads both; the recorded run takes its texts from the project, else from `sources`, where they hold them."""
+    """Reads both; the recorded run takes its texts from the project, or from `sources` if they have them."""
     project = recording = None
     if left.project is not None:
         project = yield from reopen_work(left.project)
@@ -247,13 +247,13 @@ def _discard_work(left: LeftBehind) -> Work[None]:
 
 
 def _sentence(left: LeftBehind) -> str:
-    """Says what there is, such as: A training was interrupted: Run 1, 12,345 merges."""
+    """Describes what can be restored, such as: A training was interrupted: Run 1, 12,345 merges."""
     if left.recording is not None:
         entry = left.recording.runs[0]
         assert isinstance(entry, ProjectRun)
-        said = f"Training was interrupted: {entry.name}, {several(len(entry.run), 'merge')}."
+        sentence = f"Training was interrupted: {entry.name}, {several(len(entry.run), 'merge')}."
         others = _listed(left.project, without=entry.name)
-        return said + (f" Also not saved: {others}." if others else "")
+        return sentence + (f" Also not saved: {others}." if others else "")
     how = "The session ended before everything was saved" if left.ended else "TokStudio did not close properly"
     return f"{how}. Not saved: {_listed(left.project) or 'some changes'}."
 

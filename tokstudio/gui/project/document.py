@@ -1,6 +1,6 @@
-"""The project of the window: its file, what has changed since, saving, opening, and the question before it goes.
+"""The project of the window: its file, unsaved changes, saving, opening, and the question before it is closed.
 
-What is saved is left to `project_state`, what a crash would lose to `recovery`.
+See also `snapshot` for the content of the file and `autosave` for recovery after a crash.
 """
 
 # SPDX-License-Identifier: MIT
@@ -39,20 +39,20 @@ Stamp = tuple[int, int]  # time of modification and size of a file
 
 
 class ArrangesPanes(Protocol):
-    """Whoever knows how the panes are arranged."""
+    """An object that knows the layout of the panes."""
 
     def arrangement(self) -> str:
-        """How they are."""
+        """The current layout."""
         ...
 
     def arrange(self, layout: str) -> None:
-        """Puts them as `arrangement` said."""
+        """Restores a layout."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class _Saved:
-    """What came of saving."""
+    """The result of saving."""
 
     path: Path
     stamp: Stamp | None
@@ -61,23 +61,23 @@ class _Saved:
 
 
 class ProjectDocument(QObject):
-    """Saves and opens. Every method is to be called from the GUI thread.
+    """Saves and opens. Call every method from the GUI thread.
 
     Signals:
         changed: `path` or `modified`.
         done: Something was saved or opened: a sentence for the status bar.
-        saved: All there is is in a file now.
+        saved: The file has all changes now.
 
     Args:
-        session: Whose state is saved.
-        preferences: Where recent files are remembered.
-        choosers: Who asks the person.
-        panes: Who knows how they are arranged.
+        session: Its state is saved.
+        preferences: Store the recent files.
+        choosers: Shows the dialogs.
+        panes: Knows the layout of the panes.
         parent: The owner.
 
     Attributes:
-        path: The project's file; None where it has none.
-        modified: Whether something is there that the file does not hold; of a project without a file always False.
+        path: The project's file; None if it has none.
+        modified: Whether there are changes that the file does not have; False for a project without a file.
     """
 
     changed = Signal()
@@ -94,12 +94,12 @@ class ProjectDocument(QObject):
         self._panes = panes
         self.path: Path | None = None
         self.modified = False
-        self._in_file: object = None  # the state that the file holds
-        self._stamp: Stamp | None = None  # of the file, as it was saved or opened
+        self._in_file: object = None  # the state in the file
+        self._stamp: Stamp | None = None  # of the file, when it was saved or opened
         self._saving = self._again = self._all_saved = False
         self._save_when_idle = self._asking = False
         self._then: Callable[[], object] | None = None
-        self._opened: list[Any] = []  # what was opened, and waits for the end of a training
+        self._opened: list[Any] = []  # what was opened and waits for the end of a training
         self._take: Callable[..., None] = self._adopt
         for signal in (
             session.corpus.sources_changed,
@@ -113,12 +113,12 @@ class ProjectDocument(QObject):
 
     @property
     def name(self) -> str:
-        """What a person calls the project; empty where it has no file."""
+        """The name of the project; "" without a file."""
         return file_name(Path(self.path.stem)) if self.path is not None else ""
 
     @property
     def state(self) -> object:
-        """What can be changed, as a value to compare with another."""
+        """The state that can be changed, for comparison."""
         session = self._session
         sources = tuple(
             (id(source), source.name, len(source.data), source.documents) for source in session.corpus.sources
@@ -138,7 +138,7 @@ class ProjectDocument(QObject):
     # ---- saving
 
     def save(self) -> None:
-        """Saves to the project's file; asks for one where there is none."""
+        """Saves to the project's file; asks for a file if there is none."""
         if self.path is None:
             self.save_as()
         else:
@@ -150,7 +150,7 @@ class ProjectDocument(QObject):
         path = self._choosers.save_file("Save Project", folder / f"{self.name or 'Untitled'}{SUFFIX}", _FILTER)
         if path is not None and path.suffix != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
-            # The dialog asked about the name without its ending.
+            # The dialog asked about the name without its extension.
             question = f"{file_name(path)} already exists."
             if path.exists() and not self._choosers.confirm("Save Project", question, "Replace"):
                 path = None
@@ -203,9 +203,9 @@ class ProjectDocument(QObject):
             self.open(paths[0])
 
     def open(self, path: Path) -> None:
-        """Opens a project in the place of all that is there, which is asked about where it would be lost."""
+        """Opens a project instead of the current one; asks first if unsaved work would be lost."""
         begin = partial(self._open, path)
-        # Where it is asked, or saved first, another one is about to be opened: a person may have named it twice.
+        # While a question or a save is pending, another project is already about to open, as after a double click.
         if not (self._session.training.opening or self._asking or self._then) and self.may_leave("Open Project", begin):
             begin()
 
@@ -214,7 +214,7 @@ class ProjectDocument(QObject):
         self.begin_opening(partial(_open_work, path), self._adopt)
 
     def begin_opening(self, work: Callable[[], Work], take: Callable[..., None]) -> None:
-        """Runs work whose result `take` puts in the place of everything; a training ends for that."""
+        """Runs work and replaces everything by its result with `take`; ends a training first."""
         self._take = take
         self._session.training.set_opening(True)
         self._session.training.stop()
@@ -232,7 +232,7 @@ class ProjectDocument(QObject):
             self._session.training.tell()
 
     def _go_on(self) -> None:
-        """Does what had to wait for the end of a training."""
+        """Continues after the end of a training."""
         if self._session.training.current is not None:
             return
         if self._opened:
@@ -254,7 +254,7 @@ class ProjectDocument(QObject):
         self.saved.emit()
 
     def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
-        """Puts a project in the place of everything; that its runs are saved is true only while its file is there."""
+        """Replaces everything by a project; its runs count as saved only while its file exists."""
         self._session.training.set_opening(False)
         self.path, self._stamp, self._in_file = path, None, None
         if path is None or not path.exists():
@@ -268,12 +268,12 @@ class ProjectDocument(QObject):
         self._look()
         self.changed.emit()
 
-    # ---- before it goes
+    # ---- before closing
 
     def may_leave(self, title: str, then: Callable[[], object]) -> bool:
-        """Asks once where something would be lost, and says whether to go on.
+        """Asks once if unsaved work would be lost; returns whether to continue.
 
-        Where the person would rather save, it gives False, and `then` is called when all is saved.
+        If the user wants to save first, it returns False and calls `then` after saving.
         """
         question = self._question()
         if question is not None:
@@ -311,7 +311,7 @@ class ProjectDocument(QObject):
 
 
 def _listed(names: list[str]) -> str:
-    """Some of the names, and the verb that follows them: "Run 1 has", "Run 1 and Run 2 have"."""
+    """The names of some runs with their verb: "Run 1 has", "Run 1 and Run 2 have"."""
     more = len(names) - _NAMED
     if more > 0:
         return f"{', '.join(names[:_NAMED])} and {more} more have"
@@ -337,7 +337,7 @@ def _open_work(path: Path) -> Work[tuple[Path, Stamp | None, OpenedProject]]:
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """What a file is told from a later one by; None where it cannot be seen."""
+    """The stamp of a file, which changes with its content; None if it cannot be read."""
     try:
         status = path.stat()
     except OSError:

@@ -1,7 +1,4 @@
-"""The session as a project, and a project as what the session takes over: values that cross to a job and back.
-
-Asking, files and what was changed since are left to `project_keeper`.
-"""
+"""Converts the session into a project and back: plain values that a job can use."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -42,12 +39,12 @@ class Snapshot:
     """The session at one moment.
 
     Attributes:
-        sources: The corpus, and behind it what runs were trained on besides.
-        in_corpus: How many of them are the corpus.
+        sources: The corpus, followed by other sources that runs were trained on.
+        in_corpus: How many of them are in the corpus.
         runs: The list of runs.
         active: Index of the active one.
-        state: The rest.
-        lengths: The runs of the session with how many merges each had.
+        state: The other state.
+        lengths: The runs of the session with their numbers of merges.
     """
 
     sources: tuple[Source, ...]
@@ -60,15 +57,15 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class OpenedProject:
-    """A project with all that the session needs of it.
+    """The content of a project in the form that the session needs.
 
     Attributes:
         sources: The corpus.
-        kept: What is known of sources, for the next time they are saved.
+        kept: The records of the sources, for the next save.
         runs: The list of runs.
         active: The active one.
-        state: The rest.
-        problems: What is to be said of sources that are not as they were.
+        state: The other state.
+        problems: Messages about sources that have changed.
     """
 
     sources: tuple[Source, ...]
@@ -79,19 +76,19 @@ class OpenedProject:
     problems: tuple[Problem, ...]
 
     def text(self, name: str) -> str:
-        """A text of the state; empty where there is none."""
+        """A text of the state; "" if it has none."""
         value = self.state.get(name)
         return value if isinstance(value, str) else ""
 
 
 def snapshot(session: Session, layout: str, file: Path | None = None, *, in_training: bool = True) -> Snapshot:
-    """What is to be saved; quick, for the GUI thread.
+    """Takes a snapshot of the session; quick, for the GUI thread.
 
     Args:
-        session: Whose state.
-        layout: How the panes are arranged.
-        file: Where the person keeps the project; only a copy for recovery says that.
-        in_training: Whether the run in training is saved as well, as far as it is.
+        session: The session.
+        layout: The layout of the panes.
+        file: The project's file; only for a copy for recovery.
+        in_training: Whether to include the run in training, with its merges so far.
     """
     numbers = {source: number for number, source in enumerate(session.corpus.sources)}
     left_out = None if in_training or session.training.current is None else session.training.current.run
@@ -108,7 +105,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     if file is not None:
         state["file"] = str(file)
     if session.corpus.splitting or any(map(is_missing, session.corpus.sources)):
-        # A copy for recovery, or a text that is kept as it was divided: what opens it divides all as the settings say.
+        # Some texts may still have an earlier division: opening divides all of them by the settings.
         state["splitting"] = True
     return Snapshot(
         tuple(numbers),
@@ -121,7 +118,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
 
 
 def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
-    """Makes a project of it; the text of new sources is read for that."""
+    """Makes the project; this reads the text of new sources."""
     sources: list[ProjectSource] = []
     for number, source in enumerate(taken.sources):
         known = yield from kept.keep_work(source)
@@ -130,7 +127,7 @@ def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
 
 
 def run_state(run: StudioRun) -> dict[str, Json]:
-    """What else is kept of a run."""
+    """The other state of a run."""
     return {
         "key": run.key,
         "number": run.number,
@@ -145,7 +142,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
 
 
 def reopen_work(project: Project) -> Work[OpenedProject]:
-    """Reads again what a project refers to; files that are not as they were keep nothing else out.
+    """Reads the files that a project refers to; a changed file does not affect the others.
 
     Raises:
         FormatError: An opened tokenizer cannot be read.
@@ -174,12 +171,12 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
 
 
 def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept: KeptSources) -> Work[OpenedProject]:
-    """Lets runs have been trained on sources at hand where these hold the same, so that they can go on with them.
+    """Replaces the sources of runs by available ones with the same text, so that the runs can continue.
 
     Args:
-        reopened: Whose runs; nobody else may have them yet.
-        sources: The sources at hand.
-        kept: What is known of those.
+        reopened: The project, whose runs must not be in use yet.
+        sources: The available sources.
+        kept: Their records.
     """
     left, same = list(sources), dict[Source, Source]()
     for source, entry in reopened.kept:
@@ -194,7 +191,7 @@ def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept:
 
 
 def adopt(session: Session, reopened: OpenedProject) -> None:
-    """Puts a project in the place of all that the session holds; nothing may be in training."""
+    """Replaces the content of the session by a project; nothing may be in training."""
     with session.history.suspended():
         _adopt(session, reopened)
 
@@ -216,9 +213,9 @@ def _adopt(session: Session, reopened: OpenedProject) -> None:
 
 
 def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
-    """Adds the run of a recording to those that are there, unless it is one of them; gives the run.
+    """Adds the run of a recording, unless the session has it already; returns the run.
 
-    An empty corpus becomes what it was trained on, so that it can go on.
+    An empty corpus is replaced by the run's, so that the run can continue.
     """
     if not reopened.runs or reopened.runs[0].run is None:
         return None
@@ -244,20 +241,20 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
 
 
 def layout_of(reopened: OpenedProject) -> str:
-    """How the panes are arranged; empty where that is not said."""
+    """The layout of the panes; empty if there is none."""
     layout = reopened.text("layout")
     return layout if len(layout) <= _LONGEST_LAYOUT else ""
 
 
 class _Texts:
-    """The sources of a project as they are found again.
+    """The sources of a project, read again.
 
     Attributes:
         corpus: Those of the corpus, as they are now.
-        trained_on: Of every source what runs were trained on; without text where that is no longer there.
-        lost: Why a source is not what it was, by its number.
-        kept: What is known of each.
-        problems: What is to be said of those of the corpus.
+        trained_on: The text of every source that runs were trained on; a placeholder if it is not available any more.
+        lost: Why a source has changed, by its number.
+        kept: The record of each.
+        problems: Messages about the sources of the corpus.
     """
 
     def __init__(self) -> None:
@@ -269,29 +266,29 @@ class _Texts:
         self._found: dict[tuple[Path | None, str], Source] = {}
 
     def reopen_work(self, kept: ProjectSource) -> Work[None]:
-        """Finds one more."""
-        before, now, words = missing_source(kept), None, ""
+        """Reads one more source."""
+        before, now, fault = missing_source(kept), None, ""
         try:
             found = yield from self._find_work(kept)
             if found is not None:
                 before = now = found
             else:
-                words = changed_since(kept)
-                # All of the file, even where it is longer than it was.
+                fault = changed_since(kept)
+                # The whole file, even if it is longer than before.
                 now = (yield from _read_anew(kept)) if kept.in_corpus else None
         except TokStudioError as error:
-            words = str(error)
-        if words:
-            self.lost[len(self.trained_on)] = words.rstrip(".")
-        if words and kept.in_corpus:
-            self.problems.append(Problem(words, path=kept.path))
+            fault = str(error)
+        if fault:
+            self.lost[len(self.trained_on)] = fault.rstrip(".")
+        if fault and kept.in_corpus:
+            self.problems.append(Problem(fault, path=kept.path))
         self.trained_on.append(before)
         self.kept.append((before, kept))
         if kept.in_corpus:
             self.corpus.append(before if now is None else now)
 
     def _find_work(self, kept: ProjectSource) -> Work[Source | None]:
-        """The source as it was; None where its file has changed. A file is read once, however often it is listed."""
+        """The source as it was; None if its file has changed. Each file is read once, however often it is listed."""
         known = self._found.get((kept.path, kept.sha256)) if kept.documents is not None else None
         if known is not None and kept.documents is not None:
             return (yield from known.split_work(kept.documents))
@@ -300,7 +297,7 @@ class _Texts:
             return None
         source = found.source
         if source.size_on_disk != kept.size_on_disk:
-            # The file goes on behind what was read: the same text, but a file that has changed.
+            # The file continues after the earlier text: the text is the same, but the file has changed.
             source = replace(source, size_on_disk=kept.size_on_disk, modified=kept.modified)
         if kept.documents is not None:
             self._found[kept.path, kept.sha256] = source
@@ -313,7 +310,7 @@ def _read_anew(kept: ProjectSource) -> Work[Source]:
 
 
 def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTokenizer | None:
-    """What is kept of a run; None before there is anything. Sources that are new are numbered."""
+    """The record of a run; None before its first merge. Numbers new sources."""
     origin = run.origin
     if origin is not None and origin.kept is not None:
         return replace(origin.kept, name=run.name, state=run_state(run) | _origin_state(origin))
@@ -336,7 +333,7 @@ def _origin_state(origin: Origin) -> dict[str, Json]:
 
 
 def _origin(entry: ProjectTokenizer) -> Origin:
-    """Where an opened tokenizer came from, as far as the project says it."""
+    """The origin of an opened tokenizer, as stored in the project."""
     files, path, kind = (entry.state.get(name) for name in ("files", "path", "format"))
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
     return Origin(
@@ -368,7 +365,7 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
 
 
 def _same_documents(one: Source, other: Source) -> bool:
-    """Whether two texts are as long, and divided and counted in the same way."""
+    """Whether two texts have the same length, division into documents and counts."""
     if len(one.data) != len(other.data) or not np.array_equal(one.ends, other.ends):
         return False
     if one.counts is None or other.counts is None:
@@ -377,11 +374,11 @@ def _same_documents(one: Source, other: Source) -> bool:
 
 
 def _documents(sources: Iterable[Source]) -> Documents:
-    """What of these texts is one document."""
+    """The division of these texts into documents."""
     return "line" if any(source.counts is None and source.documents > 1 for source in sources) else "file"
 
 
 def _number(state: Mapping[str, Json], name: str) -> int:
-    """A number that counts something; 0 where there is none that can be."""
+    """A count from a project; 0 if it is invalid."""
     value = state.get(name)
     return value if type(value) is int and 0 <= value < _LARGEST_NUMBER else 0

@@ -1,4 +1,4 @@
-"""What changes the state and tells of it, in parts: jobs, corpus, view, runs, training; and player, preferences.
+"""The parts of the session, which change the state and emit signals: jobs, corpus, view, runs, training and more.
 
 `session.Session` builds the parts. May import `gui.state` and the core; no widgets.
 """

@@ -1,4 +1,4 @@
-"""What may stand in the way of an action: one sentence for the person, or None."""
+"""Why an action is not available: one sentence for the user, or None."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -119,7 +119,7 @@ def pattern_is_known(session: Session) -> str | None:
 
 
 def cannot_measure_held_out(session: Session) -> str | None:
-    """Why the held-out text of the active run is not to be measured."""
+    """Why the held-out text of the active run cannot be measured."""
     run = session.runs.active
     if run is None or run.config is None or not run.config.held_out:
         return no_run(session) or "This run has no held-out text."
@@ -156,7 +156,7 @@ def no_target(session: Session) -> str | None:
 
 
 def are_specials_off(session: Session) -> bool:
-    """Whether what was found is a special token, and those are not recognised in the text."""
+    """Whether the target is a special token while special tokens in the text are not recognised."""
     run = session.runs.active
     return (
         run is not None and not session.view.specials_recognised and session.view.target in run.special_tokens.values()
@@ -164,7 +164,7 @@ def are_specials_off(session: Session) -> bool:
 
 
 def not_in_text(session: Session) -> str:
-    """Why the text has no place of the token that was found."""
+    """Why the text has no occurrence of the target."""
     if are_specials_off(session):
         return "Special tokens are not recognised in the text: turn on Special Tokens."
     return "The token is not in the text."
@@ -191,7 +191,7 @@ _COUNTING = "The uses are being counted."
 
 
 def why_no_counts(session: Session) -> str:
-    """Why the uses of the active run are not known at the playhead; "" where they are, or will be by themselves."""
+    """Why the counts of the active run are not known at the playhead; "" if they are, or will be without a request."""
     run = session.runs.active
     if run is None or run.has_counts or not run.ready or run.uses(session.view.playhead) is not None:
         return ""

@@ -1,6 +1,6 @@
-"""How well runs compress the text that was kept out of them: measured in the background when a run has ended.
+"""Measures how well runs compress their held-out text, in the background after each run.
 
-What becomes of the text after every merge is the core's to count; here it is asked for, run by run, and kept.
+The core counts its tokens after every merge.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,12 +24,12 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 
 _CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts again."
-_QUIET = 1000  # milliseconds before it is shown as something that goes on
+_QUIET = 1000  # milliseconds before the job is shown
 
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """What came of one run: its figures, or why there are none."""
+    """The result of one run: its measurements, or why there are none."""
 
     run: StudioRun
     found: HeldOut | None
@@ -40,7 +40,7 @@ class HeldOutMeasurer(QObject):
     """Measures the runs with a held-out share one after another, the active one first. `RunList.changed` tells of it.
 
     Args:
-        jobs: Where they are measured.
+        jobs: Runs the measurements.
         runs: The runs.
         parent: The owner.
     """
@@ -59,17 +59,17 @@ class HeldOutMeasurer(QObject):
         runs.changed.connect(self._look)
 
     def measure(self) -> None:
-        """Measures the held-out text of the active run anew, where that was cancelled or failed."""
+        """Measures the held-out text of the active run again, after a cancelled or failed attempt."""
         if self._runs.active is not None:
             self._runs.active.forget_held_out_problem()
             self._runs.tell()
 
     def close(self) -> None:
-        """Begins nothing more: the session ends."""
+        """Starts no more measurements, at the end of the session."""
         self._closed = True
 
     def _look(self) -> None:
-        """Begins with the next run, or lets go of one that is gone."""
+        """Starts with the next run, or cancels the measurement of a deleted one."""
         if self._closed:
             return
         if self._job is not None:
@@ -119,10 +119,10 @@ def _measure_work(run: StudioRun, made: Run, corpus: Corpus, held_out: tuple[Sou
     yield from prepare_work()
     try:
         if not held_out:
-            # It was reopened; what was held out follows from the corpus.
+            # The run was reopened; the held-out text follows from the corpus.
             _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out)
         found = yield from held_out_work(made, held_out)
     except TokStudioError as error:
-        # A character that the rest of the corpus has not, and no token for what is unknown.
+        # The text has a character that is not in the rest of the corpus, and there is no unknown token.
         return _Measured(run, None, str(error))
     return _Measured(run, found)

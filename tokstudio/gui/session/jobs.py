@@ -1,7 +1,7 @@
-"""Background work: one `Job` a task, with progress, pause, cancel and exactly one ending.
+"""Background work: a `Job` for each task, with progress, pause, cancel and exactly one result.
 
-The work is a generator (`core.base.progress`): a job runs it in a thread of its own and acts between two pieces.
-Progress is no signal but a value that whoever shows it reads.
+The work is a generator (`core.base.progress`): a job runs it in its own thread and acts between two steps. Progress is
+not a signal but a value to read.
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,7 +26,7 @@ _REPLACED = "TokStudio was replaced or removed while it was open. Save your work
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How the work ended."""
+    """The result of the work."""
 
     kind: str
     value: Any = None
@@ -48,10 +48,10 @@ class _Thread(QThread):
     def run(self) -> None:
         try:
             outcome = self._drive()
-        except Exception as error:  # every error is a value; it reaches the person through `failed`
+        except Exception as error:  # every error is a value; `failed` shows it to the user
             outcome = _Outcome("failed", error)
         except SystemExit:
-            # How a bundle ends whatever reads its files once they are others: here that would be this thread alone.
+            # Programs in a bundle exit when their files have changed; in a job, this would end only the thread.
             outcome = _Outcome("failed", TokStudioError(_REPLACED))
         self.outcome.emit(outcome)
 
@@ -69,15 +69,15 @@ class _Thread(QThread):
 
 
 class Job(QObject):
-    """One task in the background. Emits exactly one of `finished`, `failed` and `cancelled`, and then `ended`.
+    """A background task. It emits exactly one of `finished`, `failed` and `cancelled`, and then `ended`.
 
-    Connect to bound methods of QObjects only: anything else would run in the worker's thread.
+    Connect only bound methods of QObjects: other functions would run in the worker's thread.
 
     Args:
-        work: Makes the generator; it is called in the worker's thread.
+        work: Creates the generator, in the worker's thread.
         parent: The owner.
-        quiet: Whether it is too slight to be shown as something that goes on.
-        writes: Whether a file that the person asked for is being written.
+        quiet: Whether the status bar does not show it.
+        writes: Whether it writes a file that the user asked for.
     """
 
     finished = Signal(object)
@@ -97,17 +97,17 @@ class Job(QObject):
 
     @property
     def progress(self) -> Progress:
-        """Where the work stands."""
+        """The current progress."""
         return self._thread.progress
 
     @property
     def running(self) -> bool:
-        """Whether it has begun and not ended; also while it is paused."""
+        """Whether it has started and not ended; also while it is paused."""
         return self._thread.isRunning() and not self._over
 
     @property
     def paused(self) -> bool:
-        """Whether it waits before the next piece."""
+        """Whether it waits before its next step."""
         return not self._thread.go.is_set()
 
     @property
@@ -116,30 +116,30 @@ class Job(QObject):
         return self._thread.cancelled.is_set()
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the thread."""
         self._thread.start()
 
     def pause(self) -> None:
-        """Waits before the next piece. May be called from any thread, the worker's own included."""
+        """Waits before the next step. May be called from any thread, including the worker."""
         self._thread.go.clear()
         if self.is_cancelled:
             self._thread.go.set()
 
     def resume(self) -> None:
-        """Goes on after a pause."""
+        """Continues after a pause."""
         self._thread.go.set()
 
     def cancel(self) -> None:
-        """Ends the work before its next piece."""
+        """Ends the work before its next step."""
         self._thread.cancelled.set()
         self._thread.go.set()
 
     def wait(self) -> None:
-        """Blocks until the thread is gone; for the end of the program, after `cancel`."""
+        """Blocks until the thread has ended; for the end of the program, after `cancel`."""
         self._thread.wait()
 
     def reveal(self) -> None:
-        """Lets it be shown from now on, though it began as `quiet`."""
+        """Shows a job that began as `quiet`."""
         self.quiet = False
 
     def _settle(self, outcome: _Outcome) -> None:
@@ -148,7 +148,7 @@ class Job(QObject):
         if outcome.kind == "finished":
             self.finished.emit(outcome.value)
         elif outcome.kind == "failed":
-            # What a person can act on needs no traceback.
+            # An error that the user can act on needs no traceback.
             expected = isinstance(outcome.value, TokStudioError)
             _log.info("A job failed: %s", outcome.value, exc_info=None if expected else outcome.value)
             self.failed.emit(outcome.value)
@@ -158,15 +158,15 @@ class Job(QObject):
 
 
 class Jobs(QObject):
-    """The jobs of the studio, and the messages to the person. Call every method from the GUI thread.
+    """The jobs of the session, and the messages to the user. Call every method from the GUI thread.
 
     Signals:
         busy_changed: A job began or ended.
-        begun: Something that the person asked for has begun.
-        failed: Something went wrong (Problem).
-        refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
-        told: Something that the person asked for was done: a sentence for the status line.
-        noticed: Something was done beside what was asked for, and can be taken back (Notice).
+        begun: Something that the user asked for has begun.
+        failed: An error for the user (Problem).
+        refused: A request cannot be carried out now, or not as meant: a sentence for the status bar.
+        told: Something that the user asked for was done: a sentence for the status bar.
+        noticed: Something was done without a request, and can be undone (Notice).
 
     Attributes:
         running: The jobs that have not ended.
@@ -196,8 +196,8 @@ class Jobs(QObject):
     ) -> Job:
         """Runs work in the background. `done` and `failed` must be bound methods of QObjects.
 
-        Without `asked` the work is shown and is not something that the person has begun. After `end` the job does
-        not begin: a timer that was waiting may still ask for one, and nobody would wait for its thread.
+        Without `asked`, the job is shown but does not count as started by the user. After `end`, the job does not
+        start: a timer may still request one, and nothing would wait for its thread.
         """
         job = Job(work, self, quiet=quiet, writes=writes)
         if self._closed:
@@ -215,16 +215,16 @@ class Jobs(QObject):
         return job
 
     def announce(self) -> None:
-        """Tells that something that the person asked for has begun."""
+        """Emits `begun`: something that the user asked for has begun."""
         self.begun.emit()
 
     def reveal(self, job: Job) -> None:
-        """Shows a job that began as quiet."""
+        """Shows a quiet job."""
         job.reveal()
         self.busy_changed.emit()
 
     def end(self, *others: Job) -> None:
-        """Ends every job, and `others`, and waits for their threads; later ones do not begin."""
+        """Ends every job, and `others`, and waits for their threads; later ones do not start."""
         self._closed = True
         running = [*self.running, *others]
         for job in running:
@@ -233,23 +233,23 @@ class Jobs(QObject):
             job.wait()
 
     def report(self, error: Exception | Problem) -> None:
-        """Tells the person what went wrong; an error that is not ours is named as what it is."""
+        """Shows an error to the user; one of another library is shown with its type."""
         self.failed.emit(problem_of(error) if isinstance(error, Exception) else error)
 
     def refuse(self, sentence: str) -> None:
-        """Tells the person why something is not done."""
+        """Tells the user why something is not done."""
         self.refused.emit(sentence)
 
     def tell(self, sentence: str) -> None:
-        """Tells the person what was done."""
+        """Tells the user what was done."""
         self.told.emit(sentence)
 
     def notify(self, notice: Notice) -> None:
-        """Tells the person of something that was done besides, and can be taken back."""
+        """Tells the user of something done without a request, which can be undone."""
         self.noticed.emit(notice)
 
     def _job_ended(self) -> None:
-        # Only the one that says so: of another the thread may be over, and what came of it still to be told.
+        # Only the sender: the thread of another job may have ended while its result still waits to be delivered.
         over = self.sender()
         self.running = [job for job in self.running if job is not over]
         if over is not None:

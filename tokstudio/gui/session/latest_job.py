@@ -1,4 +1,4 @@
-"""Background work of which only the newest request counts: a new one takes the place of the one that is under way."""
+"""Background work of which only the newest request counts: a new request replaces the current one."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokstudio.gui.session.jobs import Job, Jobs
 
 @dataclass(frozen=True)
 class _Answer:
-    """What came of one request: a value or an error."""
+    """The result of one request: a value or an error."""
 
     ticket: int
     value: Any = None
@@ -27,10 +27,10 @@ class LatestJob(QObject):
     """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
     Args:
-        jobs: Starts the jobs.
+        jobs: Runs the jobs.
         parent: The owner.
-        quiet: Whether the person need not know of them.
-        asked: Whether they begin as the person asks for them, not in the course of something else.
+        quiet: Whether the status bar does not show them.
+        asked: Whether they begin at the user's request, not in the course of something else.
     """
 
     done = Signal(object)
@@ -45,30 +45,30 @@ class LatestJob(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is still to come."""
+        """Whether a request has no answer yet."""
         return self._job is not None
 
     @property
     def progress(self) -> Progress:
-        """Where the work stands that is under way."""
+        """The progress of the current work."""
         return self._job.progress if self._job is not None else Progress("")
 
     def run(self, work: Callable[[], Work[Any]]) -> None:
-        """Begins work; what was under way is cancelled, and its answer never heard."""
+        """Starts work; the current work is cancelled, and its answer is dropped."""
         self.cancel()
         ticket = self._ticket
         self._job = self._jobs.start(lambda: _answer(ticket, work), self._take, quiet=self._quiet, asked=self._asked)
         self._job.cancelled.connect(self._cancelled)
 
     def cancel(self) -> None:
-        """Lets go of what is under way."""
+        """Cancels the current work and drops its answer."""
         self._ticket += 1
         if self._job is not None:
             self._job.cancel()
             self._job = None
 
     def _cancelled(self) -> None:
-        """Somebody else has ended the work: the person, in the status line."""
+        """The user has cancelled the job in the status bar."""
         if self._job is not None and self._job is self.sender():
             self._job = None
             self.failed.emit(TokStudioError("Cancelled."))
@@ -85,7 +85,7 @@ class LatestJob(QObject):
 
 
 def _answer(ticket: int, work: Callable[[], Work[Any]]) -> Work[_Answer]:
-    # An error is a value here, so that one of a request that no longer counts can be told from the newest one's.
+    # As a value, an error of an outdated request can be told from one of the newest.
     try:
         return _Answer(ticket, (yield from work()))
     except Exception as error:

@@ -1,7 +1,7 @@
-"""Plays a run: moves the playhead merge after merge at a speed that a person chooses, and stops when they take hold.
+"""Plays a run: moves the playhead through the merges at a chosen speed, and stops when the user moves it.
 
-Up to thirty merges a second every state is shown, however long the panes take; at higher speeds time decides how many
-merges lie between two states, each of which is true.
+At up to thirty merges a second, every state is shown, however long the panes take; at higher speeds, the clock decides
+how many merges lie between two states.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,20 +16,20 @@ from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun
 
-_EVERY_STATE = 30.0  # merges a second up to which none is left out
-_FRAME = 0.025  # seconds between two states of those that play faster
+_EVERY_STATE = 30.0  # merges per second up to which no state is skipped
+_FRAME = 0.025  # seconds between two states at higher speeds
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast to play.
+    """A speed of playing.
 
     Attributes:
         key: Its name in the settings.
-        text: What the menu calls it.
-        short: The same in little room.
-        merges: Merges a second; 0 where the length of the run decides.
-        seconds: What the whole run takes, where that decides.
+        text: Its name in the menu.
+        short: Its short name.
+        merges: Merges per second; 0 if the length of the run decides.
+        seconds: The duration of the whole run, in that case.
     """
 
     key: str
@@ -39,7 +39,7 @@ class Speed:
     seconds: float = 0.0
 
     def rate(self, length: int) -> float:
-        """Merges a second in a run of so many merges."""
+        """Merges per second in a run with a number of merges."""
         return self.merges or max(length / self.seconds, 1.0)
 
 
@@ -56,14 +56,14 @@ _USUAL = SPEEDS[-1]
 
 
 class Player(QObject):
-    """Moves the playhead of the active run; stops at its end, and when anything else moves it.
+    """Moves the playhead of the active run; stops at its end, and when the playhead is moved otherwise.
 
     Signals:
-        changed: Whether it plays, or how fast.
+        changed: `playing` or the speed.
 
     Args:
-        runs: Whose active run it plays.
-        view: Where the playhead is.
+        runs: Their active run is played.
+        view: Has the playhead.
         parent: The owner.
     """
 
@@ -87,11 +87,11 @@ class Player(QObject):
 
     @property
     def playing(self) -> bool:
-        """Whether it moves the playhead."""
+        """Whether it is playing."""
         return self._run is not None
 
     def play(self) -> None:
-        """Begins where the playhead is; at the end, from the beginning."""
+        """Starts at the playhead; at the end, from the beginning."""
         run = self._runs.active
         if run is None or not len(run) or run.no_playhead is not None or self.playing:
             return
@@ -102,7 +102,7 @@ class Player(QObject):
         self.changed.emit()
 
     def pause(self) -> None:
-        """Stops where it is."""
+        """Stops at the current state."""
         if self.playing:
             self._run = None
             self._timer.stop()
@@ -116,7 +116,7 @@ class Player(QObject):
             self.pause()
 
     def set_speed(self, key: str) -> None:
-        """Chooses the speed of that name, at once where it plays already; a name of none changes nothing."""
+        """Sets the speed with this name, at once while playing; unknown names are ignored."""
         speed = next((speed for speed in SPEEDS if speed.key == key), self.speed)
         if speed is not self.speed:
             self.speed = speed
@@ -130,7 +130,7 @@ class Player(QObject):
         self._wait()
 
     def _wait(self) -> None:
-        """Until the next state; one that is late is shown at once, and those after it keep their distance."""
+        """Waits for the next state; a late one is shown at once, and the next ones keep their distance."""
         assert self._run is not None
         rate, now = self.speed.rate(len(self._run)), time.monotonic()
         self._due = max(self._due + (1 / rate if rate <= _EVERY_STATE else _FRAME), now)

@@ -1,4 +1,4 @@
-"""Finds out which tokens of a run no text becomes, once and in a job, for all who show tokens."""
+"""Finds out which tokens no text can become, once for each run and in a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 
-_PAINTED = 200  # milliseconds after which what has made somebody ask is on the screen
+_PAINTED = 200  # milliseconds; the request's cause is painted by then
 
 
 class Reachability(QObject):
-    """Has `RunTokens.reach` worked out for the run that is asked about last.
+    """Computes `RunTokens.reach` of the run that was requested last.
 
     Args:
-        jobs: Where it is worked out.
-        runs: The runs; one that is gone is not worked out.
+        jobs: Runs the computation.
+        runs: The runs; deleted ones are skipped.
         parent: The owner.
     """
 
@@ -41,7 +41,7 @@ class Reachability(QObject):
         self._latest = LatestJob(jobs, self, asked=False)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
-        runs.changed.connect(self._let_go)
+        runs.changed.connect(self._cancel_deleted)
 
     @property
     def busy(self) -> bool:
@@ -49,7 +49,7 @@ class Reachability(QObject):
         return self._run is not None
 
     def ask(self, run: StudioRun) -> None:
-        """Begins with a run that is complete, unless that is known or under way."""
+        """Starts with a complete run, unless its reach is known or being computed."""
         if run is self._run or run.ended is None or not run.ready or run.tokens.reach is not None:
             return
         self._latest.cancel()
@@ -69,11 +69,11 @@ class Reachability(QObject):
 
     def _fail(self, error: Exception) -> None:
         self._run = None
-        # Cancelled, it is asked for again when somebody wants to know.
+        # If the job was cancelled, the next request starts it again.
         if not isinstance(error, TokStudioError):
             self._jobs.report(error)
 
-    def _let_go(self) -> None:
+    def _cancel_deleted(self) -> None:
         if self._run is not None and self._run not in self._runs.all:
             self._latest.cancel()
             self._run = None

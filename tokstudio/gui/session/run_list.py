@@ -1,4 +1,4 @@
-"""The runs of the studio, and which of them is shown. See also `training_control`, which makes them."""
+"""The runs of the session, and which is active. `training_control` makes new ones."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,12 +23,12 @@ class RunList(QObject):
     """The runs. Call every method from the GUI thread.
 
     Signals:
-        changed: The list of runs, a run's name, what is known of one, or which is active.
+        changed: The list of runs, the name or the data of a run, or which is active.
 
     Args:
-        jobs: Where the uses of opened tokenizers are counted.
-        corpus: What they are counted in.
-        view: What is looked at of the active run.
+        jobs: Count the uses of opened tokenizers.
+        corpus: The text they are counted in.
+        view: The view of the active run.
         parent: The owner.
 
     Attributes:
@@ -43,7 +43,7 @@ class RunList(QObject):
         self._corpus = corpus
         self._view = view
         self.all: list[StudioRun] = []
-        self._in_training: StudioRun | None = None  # it stays active and is not deleted
+        self._in_training: StudioRun | None = None  # stays active and cannot be deleted
         self._made = 0
         self._trained = 0
         self._counting_uses: tuple[Job, StudioRun, int] | None = None
@@ -56,7 +56,7 @@ class RunList(QObject):
         return self._view.run
 
     def activate(self, run: StudioRun | None) -> None:
-        """Makes a run the one that all panes show, the playhead at its end; one that trains stays active."""
+        """Makes a run active, with the playhead at its end; a run in training stays active."""
         if run is self.active:
             return
         held = self._in_training
@@ -73,28 +73,28 @@ class RunList(QObject):
             self.activate(self.all[(self.all.index(self.active) + step) % len(self.all)])
 
     def tell(self) -> None:
-        """Tells that something about a run has changed."""
+        """Emits `changed` for a run."""
         self.changed.emit()
 
     def rename(self, run: StudioRun, name: str) -> None:
-        """Gives a run another name; an empty one changes nothing."""
+        """Renames a run; an empty name changes nothing."""
         if name.strip():
             run.rename(name.strip())
             self.changed.emit()
 
     def show_curve(self, run: StudioRun, shown: bool) -> None:
-        """Lets the plot draw the curves of a run or leave them out; those of the active run are always drawn."""
+        """Shows or hides the curves of a run; those of the active run are always shown."""
         if run.curve_hidden == shown:
             run.show_curve(shown)
             self.changed.emit()
 
     def mark_exported(self, run: StudioRun) -> None:
-        """Notes that a run was written to a file, so that closing need not ask about it."""
+        """Notes that a run was exported, so that closing need not ask about it."""
         run.mark_exported()
         self.changed.emit()
 
     def delete(self, run: StudioRun) -> None:
-        """Forgets a run that is not being trained."""
+        """Deletes a run that is not in training."""
         if run is self._in_training:
             return
         at = self.all.index(run)
@@ -113,7 +113,7 @@ class RunList(QObject):
     # ---- new runs
 
     def new(self, config: TrainingConfig, corpus: Corpus, remark: str = "") -> StudioRun:
-        """Makes a run that is to be trained, and lists it; nobody is told until `begin`."""
+        """Makes a run to be trained and adds it; `begin` emits the signals."""
         self._made += 1
         self._trained += 1
         run = StudioRun(self._made, f"Run {self._trained}{remark}", config, corpus, number=self._trained)
@@ -121,17 +121,17 @@ class RunList(QObject):
         return run
 
     def begin(self, run: StudioRun) -> None:
-        """Shows a run whose training begins; it stays active until `release`."""
+        """Makes a run in training active; it stays active until `release`."""
         self._in_training = run
         self.activate(run)
         self.changed.emit()
 
     def release(self) -> None:
-        """Lets another run than the one that was trained be active."""
+        """Allows other runs to become active after a training."""
         self._in_training = None
 
     def replace_all(self, runs: list[StudioRun]) -> None:
-        """Puts others in the place of all runs; none may be in training, and none is active then."""
+        """Replaces all runs; none may be in training, and none is active afterwards."""
         self.all = runs
         self._made = max((run.key for run in runs), default=0)
         self._trained = 0
@@ -141,11 +141,11 @@ class RunList(QObject):
         self.changed.emit()
 
     def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: Origin | None = None) -> None:
-        """Lists a tokenizer that was opened from a file beside the runs."""
+        """Adds a tokenizer that was opened from a file."""
         self.add(StudioRun.opened(0, name, tokenizer, origin))
 
     def add(self, run: StudioRun) -> None:
-        """Lists a run from elsewhere beside the others, and shows it unless a training goes on."""
+        """Adds a run from elsewhere, and activates it unless a training is in progress."""
         self._made = max(self._made + 1, run.key)
         run.identify(self._made, run.number)
         self._number(run)
@@ -156,7 +156,7 @@ class RunList(QObject):
             self.changed.emit()
 
     def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: Origin) -> None:
-        """Puts a tokenizer that was read anew in the place of `run`, the playhead where it is."""
+        """Replaces `run` by a tokenizer that was read again; the playhead does not move."""
         self._made += 1
         made = StudioRun.opened(self._made, run.name, tokenizer, origin)
         self.all[self.all.index(run)] = made
@@ -203,7 +203,7 @@ class RunList(QObject):
             self.changed.emit()
 
     def _forget_uses(self) -> None:
-        """What was counted in another corpus is not true of this one."""
+        """Counts of another corpus are not valid for this one."""
         if self._counting_uses is not None:
             job, self._counting_uses = self._counting_uses[0], None
             job.cancel()
@@ -216,7 +216,7 @@ class RunList(QObject):
     # ---- private
 
     def _number(self, run: StudioRun) -> None:
-        """Numbers a run that was trained here; one that has a number that is not taken keeps it."""
+        """Numbers a run that was trained here; a run with a unique number keeps it."""
         if run.has_counts:
             taken = {other.number for other in self.all if other is not run}
             if not run.number or run.number in taken:

@@ -1,6 +1,6 @@
-"""The one state of the studio, in parts: each part changes through its methods and tells of it by its own signals.
+"""The state of the studio, in parts: each part changes through its methods and emits its own signals.
 
-Panes use the parts; they never talk to each other. A part emits no other part's signals.
+Panes use the parts and do not know each other. No part emits another part's signals.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,23 +22,23 @@ from tokstudio.gui.session.view_state import ViewState
 
 
 class Session(QObject):
-    """Builds the parts, from the ones that need nothing to the ones that need many, and closes them.
+    """Builds the parts in the order of their dependencies, and closes them.
 
     Args:
         parent: The owner.
-        recorder: Keeps what a crash would lose; None where nothing is kept.
+        recorder: Records trainings for recovery after a crash; None to record nothing.
 
     Attributes:
         recorder: The same.
-        jobs: Background work, and messages to the person.
+        jobs: Background work, and messages to the user.
         corpus: The sources.
-        view: What is looked at: playhead, token, text, selection.
+        view: The playhead, token, text and selection on display.
         runs: The runs, and which is active.
         training: The settings, and the training in progress.
         history: Undo and Redo.
         held_out: Measures the held-out text of runs.
         player: Moves the playhead by itself.
-        reachability: Finds out which tokens no text becomes.
+        reachability: Finds out which tokens no text can become.
         indexing: Makes the index of a run's tokens.
     """
 
@@ -57,10 +57,10 @@ class Session(QObject):
         self.indexing = TokenIndexing(self.jobs)
 
     def close(self, *, leave: bool = False) -> None:
-        """Ends every job and waits for its thread; what was kept for a crash is not needed any more.
+        """Ends every job, waits for its thread, and removes the recording for recovery.
 
         Args:
-            leave: It is left to the next start all the same.
+            leave: Whether to keep the recording for the next start.
         """
         self.history.clear()
         self.held_out.close()

@@ -1,4 +1,4 @@
-"""Makes the index of a run's tokens (`RunTokens.index`) in a job, once for all who search, filter or sort them."""
+"""Makes the index of a run's tokens (`RunTokens.index`) in a job, once for search, filters and sorting."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,14 +13,14 @@ from tokstudio.gui.state.token_index import TokenIndex, index_work
 
 
 class TokenIndexing(QObject):
-    """Makes one index at a time: that of the run that is asked about last.
+    """Makes one index at a time, for the run that was requested last.
 
     Signals:
-        changed: The tokens that were asked about have a newer index.
-        failed: It could not be made, which has been reported, or the person cancelled it.
+        changed: The requested tokens have a newer index.
+        failed: The job failed, which has been reported, or was cancelled.
 
     Args:
-        jobs: Starts the jobs; it owns this.
+        jobs: Runs the jobs; the owner.
     """
 
     changed = Signal()
@@ -35,7 +35,7 @@ class TokenIndexing(QObject):
         self._latest.failed.connect(self._fail)
 
     def ask(self, tokens: RunTokens) -> bool:
-        """Whether a run has an index of all its tokens; else begins to make it, unless that is under way."""
+        """Returns whether a run has an index of all its tokens; if not, starts to make it."""
         if tokens.index is not None and len(tokens.index) == len(tokens):
             return True
         if tokens is not self._tokens and tokens.run.ready:

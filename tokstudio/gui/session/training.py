@@ -1,7 +1,7 @@
-"""A training in the background: the Trainer in a job, its merges on a queue that the window drains by a timer.
+"""A training in the background: the Trainer in a job, its merges in a queue that a timer of the window empties.
 
-Merges are never signals: a signal a merge would stall the window. The worker waits when too many are unread, so nothing
-is dropped and memory stays bounded.
+Merges are not signals, as one signal for each would block the window. The worker waits while too many are unread, so
+nothing is dropped and memory is bounded.
 """
 
 # SPDX-License-Identifier: MIT
@@ -29,22 +29,22 @@ from tokstudio.gui.state.source_records import KeptSources
 from tokstudio.gui.state.training_settings import Settings as Settings
 
 _MOST_UNREAD = 40
-# At most as long as the window's timer waits, so that the log streams and a pause takes hold at once.
+# At most the interval of the window's timer, so that the log grows evenly and a pause takes effect at once.
 _LONGEST_BATCH = 2000
 
 
 class Training(QObject):
-    """One run in the making. Lives in the GUI thread; `job` says when it ends.
+    """A run in training. It belongs to the GUI thread; `job` emits its end.
 
     Args:
-        run: Where the merges go, and what is trained on what.
-        earlier: The run to go on from, if any.
-        single: Whether to make one merge and pause.
-        recording: Keeps what a crash would lose; None where nothing is kept.
+        run: The run that gets the merges; it has the configuration and the corpus.
+        earlier: The run to continue, if any.
+        single: Whether to pause after one merge.
+        recording: Records the run for recovery after a crash; None to record nothing.
         parent: The owner.
 
     Attributes:
-        prepared: Whether the run has what merging begins with.
+        prepared: Whether the base of the run is known.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Training(QObject):
 
     @property
     def progress(self) -> Progress:
-        """What is being done: "compiling", "loading", and what `Trainer.progress` says."""
+        """The current progress: "compiling", "loading", or a phase of `Trainer.progress`."""
         return self.job.progress
 
     def step(self) -> None:
@@ -79,17 +79,17 @@ class Training(QObject):
         self.job.resume()
 
     def resume(self) -> None:
-        """Goes on until a limit ends it."""
+        """Continues until a limit ends it."""
         self._single.clear()
         self.job.resume()
 
     def stop(self) -> None:
-        """Ends it where it is; the run is kept."""
+        """Ends it now; the run is kept."""
         self._stop.set()
         self.job.resume()
 
     def drain(self) -> bool:
-        """Moves what was made since the last call into the run; gives whether there was anything."""
+        """Moves new merges into the run; returns whether there were any."""
         news = False
         self.run.set_seconds(self._seconds)
         while self._unread:
@@ -120,7 +120,7 @@ class Training(QObject):
             single = self._single.is_set()
             batch = trainer.advance(1 if single else _LONGEST_BATCH)
             if not told and trainer.prepared is not None:
-                # Before the first merge is told: a run must know its base to take merges.
+                # Before the first merge is delivered: a run needs its base to take merges.
                 told = True
                 self._unread.append((trainer.prepared, (yield from self._begin_work(trainer))))
             if len(batch):
@@ -131,18 +131,18 @@ class Training(QObject):
             yield trainer.progress
             while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
                 time.sleep(0.002)
-        # After a stop that came early this is still to be done.
+        # Still to be done after an early stop.
         yield from corpus.sha256_work()
         made = trainer.run
         if earlier is not None and len(made) < len(earlier):
-            # Stopped while the earlier run's merges were being made again: they are there all the same.
+            # Stopped while the earlier run's merges were repeated: the run has them all.
             made = replace(earlier, config=config, ended=STOPPED)
         if self._recording is not None:
             self._recording.recorder.finish(made)
         return made
 
     def _begin_work(self, trainer: Trainer) -> Work[Run]:
-        """Begins to record the run; gives it as it is before its first merge."""
+        """Starts to record the run; returns it as it is before its first merge."""
         begun = trainer.run
         if self._recording is not None:
             earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
@@ -150,13 +150,13 @@ class Training(QObject):
         return begun
 
     def _keep(self, batch: MergeBatch, seconds: float) -> None:
-        """Before anyone sees the merges, they are safe."""
+        """Records the merges before they are shown."""
         self._seconds = seconds
         if self._recording is not None:
             self._recording.recorder.append(batch, seconds)
 
     def _until_stopped(self, work: Work[Any]) -> Work[None]:
-        """Drives work that may be left undone."""
+        """Runs work that a stop may leave unfinished."""
         try:
             for progress in work:
                 yield progress
@@ -166,7 +166,7 @@ class Training(QObject):
             work.close()
 
     def _hold(self) -> None:
-        """Pauses after a single merge, unless the person has asked for something else in this very moment."""
+        """Pauses after a single merge, unless another request has arrived meanwhile."""
         self.job.pause()
         if self._stop.is_set() or not self._single.is_set():
             self.job.resume()
@@ -174,18 +174,18 @@ class Training(QObject):
 
 @dataclass(frozen=True)
 class Recording:
-    """Who records, and what is known of the sources.
+    """The recorder, and the records of the sources.
 
     Attributes:
         recorder: Writes to the disk.
-        kept: What projects keep of the sources.
+        kept: The records of the sources in projects.
     """
 
     recorder: Recorder
     kept: KeptSources
 
     def begin_work(self, key: int, name: str, begun: Run, corpus: Corpus) -> Work[None]:
-        """Begins with the run as it is before its next merge."""
+        """Starts with the run as it is before its next merge."""
         sources: list[ProjectSource] = []
         for source in corpus.sources:
             sources.append((yield from self.kept.keep_work(source)))

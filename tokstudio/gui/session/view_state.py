@@ -1,4 +1,4 @@
-"""What the person looks at: the active run, how far it is played, a token, a text, and what is selected of it."""
+"""The view: active run, playhead, token, text, and the selection in the text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tokstudio.gui.state.run import StudioRun
 
 
 class TextSelection(NamedTuple):
-    """A part of the text that is selected: its first byte, the one behind its last, and how many tokens that is."""
+    """A selected part of the text: its first byte, the byte after its last, and its number of tokens."""
 
     start: int
     stop: int
@@ -21,32 +21,32 @@ class TextSelection(NamedTuple):
 
 
 class ViewState(QObject):
-    """What is looked at. Call every method from the GUI thread.
+    """The state of the view. Call every method from the GUI thread.
 
     Signals:
         playhead_changed: `playhead`, or the tokenizer there.
         token_changed: `token` or `chosen`.
         text_changed: `text`.
         target_changed: `target`.
-        occurrence_asked: Which occurrence of the target to go to: the next one (1) or the one before (-1).
+        occurrence_asked: To go to the next (1) or previous (-1) occurrence of the target.
         occurrences_changed: `occurrences`.
         selection_changed: `selection`.
 
     Args:
-        jobs: Tells the person why the playhead stays.
+        jobs: Tells the user why the playhead stays.
         parent: The owner.
 
     Attributes:
         run: The active run, which all panes show; only `RunList.activate` changes it.
-        playhead: How many of its merges are applied.
-        token: The token that is looked at.
-        chosen: The last token that was not only pointed at.
-        hover: Whether the token is only pointed at, which moves nothing else.
-        text: The text that is shown in tokens.
+        playhead: The number of applied merges.
+        token: The token on display.
+        chosen: The last token that was chosen, not only pointed at.
+        hover: Whether the token is only pointed at; then the other panes do not follow.
+        text: The text shown as tokens.
         target: The token whose occurrences in the text are marked.
         specials_recognised: Whether special tokens in the text become their ids.
-        occurrences: Which occurrence of the target is selected, from 1 on, and how many there are.
-        selection: What is selected of the text.
+        occurrences: The number of the selected occurrence of the target, from 1 on, and how many there are.
+        selection: The selected part of the text.
     """
 
     playhead_changed = Signal()
@@ -80,7 +80,7 @@ class ViewState(QObject):
         return self.run.tokenizer.at(min(self.playhead, len(self.run)))
 
     def set_playhead(self, merges: int) -> None:
-        """Moves the playhead; at the end of a run that grows it follows."""
+        """Moves the playhead; at the end of a growing run, it follows the run."""
         if self.run is None:
             return
         merges = min(max(merges, 0), len(self.run))
@@ -93,7 +93,7 @@ class ViewState(QObject):
             self.playhead_changed.emit()
 
     def look_at(self, token: int | None, *, hover: bool = False) -> None:
-        """Shows a token in the Token pane; unless it is only pointed at (`hover`), the other panes go to it."""
+        """Shows a token in the Token pane; unless it is only pointed at (`hover`), the other panes follow."""
         before = self.token, self.chosen
         self.token = token
         if not hover:
@@ -104,7 +104,7 @@ class ViewState(QObject):
             self.hover = False
 
     def set_target(self, token: int | None) -> None:
-        """Marks the occurrences of a token in the text and looks at it; None marks none."""
+        """Marks the occurrences of a token in the text and shows the token; None removes the marks."""
         changed, self.target = token != self.target, token
         if token is None:
             self.set_occurrences(0, 0)
@@ -114,37 +114,37 @@ class ViewState(QObject):
             self.target_changed.emit()
 
     def go_to_occurrence(self, step: int) -> None:
-        """Goes to the next occurrence (1) of the target in the text, or to the one before (-1)."""
+        """Asks to go to the next (1) or previous (-1) occurrence of the target in the text."""
         if self.target is not None:
             self.occurrence_asked.emit(step)
 
     def set_occurrences(self, selected: int, number: int) -> None:
-        """Takes over which occurrence of the target is selected, and how many there are."""
+        """Sets the number of the selected occurrence of the target, and how many there are."""
         if (selected, number) != self.occurrences:
             self.occurrences = (selected, number)
             self.occurrences_changed.emit()
 
     def set_text(self, text: str) -> None:
-        """Sets the text that is shown in tokens."""
+        """Sets the text shown as tokens."""
         if text != self.text:
             self.text = text
             self.select(None)
             self.text_changed.emit()
 
     def recognise_specials(self, recognised: bool) -> None:
-        """Notes whether special tokens in the text become their ids."""
+        """Sets whether special tokens in the text become their ids."""
         self.specials_recognised = recognised
 
     def select(self, selection: TextSelection | None) -> None:
-        """Notes what is selected of the text."""
+        """Sets the selected part of the text."""
         if selection != self.selection:
             self.selection = selection
             self.selection_changed.emit()
 
-    # ---- what becomes of it when the runs change
+    # ---- following the runs
 
     def start(self, run: StudioRun | None) -> None:
-        """Looks at another run, the playhead at its end; `tell_start` tells of that when the list of runs has."""
+        """Shows another run, with the playhead at its end; `tell_start` emits the signals later."""
         self.run = run
         self._following = True
         self.playhead = len(run) if run is not None else 0
@@ -152,28 +152,28 @@ class ViewState(QObject):
         self.set_target(None)
 
     def tell_start(self) -> None:
-        """Tells that another run is looked at."""
+        """Emits the signals for another run."""
         self.playhead_changed.emit()
         self.token_changed.emit()
 
     def follow(self) -> bool:
-        """Keeps the playhead in a run that has grown, at its end if it was there; gives whether to `tell_playhead`."""
+        """Keeps the playhead valid in a grown run, or at its end if it was there; says whether to `tell_playhead`."""
         assert self.run is not None
         before = self.playhead
         self.playhead = len(self.run) if self._following else min(before, len(self.run))
         return self._following or self.playhead != before
 
     def tell_playhead(self) -> None:
-        """Tells where the playhead is."""
+        """Emits the signals for a moved playhead."""
         self.playhead_changed.emit()
 
     def shift_tokens(self, first: int, by: int) -> None:
-        """Stays with the same tokens where the ids from `first` on have moved by so many."""
+        """Keeps the same tokens after the ids from `first` on have moved by `by`."""
         before = self.token, self.chosen
         self.token, self.chosen = (token + by if token is not None and token >= first else token for token in before)
         if (self.token, self.chosen) != before:
             self.token_changed.emit()
         if self.target is not None and self.target >= first:
-            # Not by `set_target`, which would look at it: a person may be looking at another.
+            # Not by `set_target`, which would also show it; the user may be viewing another token.
             self.target += by
             self.target_changed.emit()

@@ -1,4 +1,4 @@
-"""What the window holds, without signals: runs with their tokens, training settings, source records, problems.
+"""The state of the window, without signals: runs with their tokens, training settings, source records, problems.
 
 May import the core.
 """

@@ -1,4 +1,4 @@
-"""The merges of a run, in arrays that grow without being copied at every batch."""
+"""The merges of a run, in arrays that grow without a copy for every batch."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tokstudio.core.model.run import MergeBatch, merged
 
 
 class MergeLog:
-    """Merges with their counts, as they are made.
+    """The merges made so far, with their counts.
 
     Attributes:
         tokens_before: Tokens of the corpus before the first merge; 0 until they are counted.
@@ -25,33 +25,33 @@ class MergeLog:
         self._merged = np.empty(0, np.int64)
 
     def __len__(self) -> int:
-        """How many merges there are so far."""
+        """The number of merges so far."""
         return self._length
 
     @property
     def merges(self) -> NDArray[np.int32]:
-        """int32 [n, 2], ids of left and right."""
+        """int32 [n, 2], the ids of left and right."""
         return self._merges[: self._length]
 
     @property
     def count(self) -> NDArray[np.int64]:
-        """int64 [n], count of each pair when it was chosen; empty for a tokenizer from a file."""
+        """int64 [n], the count of each pair when it was chosen; empty for a tokenizer from a file."""
         return self._count[: self._length]
 
     @property
     def tokens_after(self) -> NDArray[np.int64]:
-        """int64 [n], tokens in the corpus after each merge; empty for a tokenizer from a file."""
+        """int64 [n], tokens of the corpus after each merge; empty for a tokenizer from a file."""
         return self._tokens_after[: self._length]
 
     @property
     def merged(self) -> NDArray[np.int64]:
-        """int64 [n], replacements each merge made."""
+        """int64 [n], the replacements of each merge."""
         if len(self._merged) != self._length:
             self._merged = merged(self.tokens_before, self.tokens_after)
         return self._merged
 
     def append(self, batch: MergeBatch) -> None:
-        """Takes over the next merges."""
+        """Appends merges."""
         n = self._length + len(batch)
         if n > len(self._count):
             size = max(n, 2 * len(self._count))
@@ -70,16 +70,16 @@ class MergeLog:
         tokens_after: NDArray[np.int64],
         tokens_before: int = 0,
     ) -> None:
-        """Puts all the merges of a run, or of a file without counts, in the place of those it has."""
+        """Replaces all merges by those of a run, or of a file without counts."""
         self._merges, self._count, self._tokens_after = merges, count, tokens_after
         self._length, self.tokens_before = len(merges), tokens_before
 
     def begin(self, tokens_before: int) -> None:
-        """Notes how many tokens the corpus has before the first merge."""
+        """Sets the number of tokens of the corpus before the first merge."""
         self.tokens_before = tokens_before
 
     def tokens_at(self, merges: int) -> int:
-        """Tokens in the corpus after so many merges."""
+        """Tokens of the corpus after a number of merges."""
         return int(self._tokens_after[merges - 1]) if merges else self.tokens_before
 
 

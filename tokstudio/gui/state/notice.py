@@ -1,4 +1,4 @@
-"""A message about something that was done without being asked for, with a button that takes it back."""
+"""A message about an unrequested action, with a button that undoes it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,9 +13,9 @@ class Notice:
 
     Attributes:
         text: What was done.
-        verb: What the button says.
-        act: What the button does.
-        holds: Whether there is still something to take back.
+        verb: The text of the button.
+        act: Undoes it.
+        holds: Returns whether it can still be undone.
     """
 
     text: str

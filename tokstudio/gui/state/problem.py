@@ -1,4 +1,4 @@
-"""What went wrong, in a sentence for the person to read, and with which file."""
+"""An error as a sentence for the user, with the file it concerns."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,11 +11,11 @@ from tokstudio.core.base.errors import BinaryError, TokStudioError
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that went wrong, for the person to read: one sentence, and the error and the file behind it if any.
+    """An error for the user: one sentence, and its exception and file if any.
 
     Attributes:
-        of_training: Whether another corpus or other settings may mend it.
-        remark: Whether nothing is wrong, and the person is only told.
+        of_training: Whether another corpus or other settings may solve it.
+        remark: Whether it is information and not an error.
     """
 
     text: str
@@ -26,12 +26,12 @@ class Problem:
 
     @property
     def binary(self) -> Path | None:
-        """The file that could be read as bytes, if that is what is wrong."""
+        """The file that could be read as bytes, if that is the error."""
         return self.path if isinstance(self.error, BinaryError) else None
 
 
 def problem_of(error: Exception, path: Path | None = None) -> Problem:
-    """Puts an error into words; one that is not ours is named as what it is."""
+    """Describes an exception; one of another library is shown with its type."""
     if isinstance(error, TokStudioError):
         return Problem(str(error), error, path)
     if isinstance(error, MemoryError):

@@ -1,6 +1,6 @@
-"""A run as the window holds it: growing while it trains, complete when it has ended, or opened from a file.
+"""A run in the window: it grows while it trains and is complete when training ends, or it was opened from a file.
 
-Lives in the GUI thread. Every pane reads it; only its own methods change it.
+It belongs to the GUI thread. Every pane reads it; only its own methods change it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -31,14 +31,14 @@ from tokstudio.gui.state.source_records import is_missing
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a tokenizer was opened from.
+    """The file or folder of an opened tokenizer.
 
     Attributes:
-        path: The file or folder that was named.
-        files: What was read.
-        format: What people call their format.
-        says_pattern: Whether they say how text is split, so that there is nothing to choose.
-        kept: The files as a project keeps them.
+        path: The file or folder that was opened.
+        files: The files that were read.
+        format: The name of their format.
+        says_pattern: Whether they define how text is split, so that there is nothing to choose.
+        kept: The files as a project stores them.
     """
 
     path: Path
@@ -50,14 +50,14 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutState:
-    """What is known of the text that was kept out of a training.
+    """The held-out text of a run and its measurements.
 
     Attributes:
         sources: The text, until it is measured.
-        ratio: Bytes per token of it after all merges; None where there is none, or it is not measured.
-        bytes: Bytes of it, once it is measured.
-        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None where it is not measured.
-        problem: Why it could not be measured; "" where it could, or was not tried.
+        ratio: Its bytes per token after all merges; None if there is none or it is not measured.
+        bytes: Its bytes, once it is measured.
+        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None if it is not measured.
+        problem: Why it could not be measured; "" if it could, or was not tried.
     """
 
     sources: tuple[Source, ...] = ()
@@ -71,38 +71,38 @@ class StudioRun:
     """One run with its merges.
 
     Args:
-        key: A number of its own.
-        name: What the person calls it.
-        config: What was asked for; None for a tokenizer opened from a file.
-        corpus: What it is trained on; None for one opened from a file.
-        number: Which run it is of those that were trained here.
+        key: A unique number.
+        name: Its name.
+        config: Its configuration; None for a tokenizer opened from a file.
+        corpus: Its training text; None for a tokenizer opened from a file.
+        number: Its number among the runs that were trained here.
 
     Attributes:
         log: Its merges with their counts.
-        key: A number of its own.
-        number: Which run it is of those that were trained here, from 1 on; 0 for a tokenizer opened from a file.
-        name: What the person calls it.
-        config: What was asked for; None for a tokenizer opened from a file.
-        origin: Where it was opened from; None for one that was trained here.
-        corpus: What it was trained on; None for one opened from a file, and when the corpus was let go.
+        key: A unique number.
+        number: Its number among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file.
+        name: Its name.
+        config: Its configuration; None for a tokenizer opened from a file.
+        origin: Its file or folder; None for a run that was trained here.
+        corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
         ended: How it ended; None while it trains.
-        run: The run itself, once it has ended; None while it trains, and for one opened from a file.
-        alphabet: What merging begins with; None until it is known: characters are first to be counted.
-        base_counts: int64 [base], how often each id before the merges stood in the corpus at first; None until that is
+        run: The core's run, once it has ended; None while it trains, and for a tokenizer opened from a file.
+        alphabet: The base tokens; None until they are known, as characters are counted first.
+        base_counts: int64 [base], the count of each base id in the corpus before the first merge; None until they are
             counted.
-        corpus_bytes: Bytes of text that merges are made in; of the whole corpus until they are counted.
-        unknown: How many characters became the unknown token.
-        written: How often the unknown token itself is written in the corpus.
-        replaced: How many places were not UTF-8 and became U+FFFD.
-        held_out: What is known of the text that was kept out.
+        corpus_bytes: Bytes of the text that is merged; of the whole corpus until they are counted.
+        unknown: The number of characters that became the unknown token.
+        written: The occurrences of the text of the unknown token in the corpus.
+        replaced: The number of invalid UTF-8 sequences that became U+FFFD.
+        held_out: The held-out text and its measurements.
         exported: Whether it was written to a file since it ended.
-        is_demo: Whether it is the demo's, which anyone can make again: closing need not ask about it.
-        saved: How many of its merges a project file holds.
+        is_demo: Whether it is the demo's run, which closing does not ask about.
+        saved: The number of its merges in a project file.
         begun: The run before its first merge, while it trains; None before that is known.
-        seconds: What its training has taken so far, while it trains.
-        curve_hidden: Whether the plot leaves its curves out while another run is active.
-        corpus_problem: Why it cannot go on: what it was trained on is not there any more.
-        counted: The uses of a tokenizer opened from a file in the corpus that is open; None until somebody asks.
+        seconds: The duration of its training so far.
+        curve_hidden: Whether the plot hides its curves while another run is active.
+        corpus_problem: Why it cannot continue: its training text is not available any more.
+        counted: The counts of an opened tokenizer in the open corpus; None until they are requested.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class StudioRun:
         self.log = MergeLog()
         self.key = key
         self.number = number
-        self.name = printable(name)  # a project may bring any
+        self.name = printable(name)  # a project may contain any name
         self.config = config
         self.corpus = corpus
         self.origin: Origin | None = None
@@ -144,7 +144,7 @@ class StudioRun:
 
     @classmethod
     def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: Origin | None = None) -> StudioRun:
-        """A tokenizer from a file: it has merges, but no counts and no corpus."""
+        """A tokenizer from a file: it has merges, but neither counts nor a corpus."""
         made = cls(key, name)
         made._open(tokenizer, origin)
         return made
@@ -163,32 +163,32 @@ class StudioRun:
         self.ended, self.exported = "opened from a file", True
 
     def __len__(self) -> int:
-        """How many merges there are so far."""
+        """The number of merges so far."""
         return len(self.log)
 
     @property
     def merges(self) -> NDArray[np.int32]:
-        """int32 [n, 2], ids of left and right."""
+        """int32 [n, 2], the ids of left and right."""
         return self.log.merges
 
     @property
     def pattern(self) -> str:
-        """How it splits text: a name or an expression."""
+        """How it splits text: the name of a pattern or an expression."""
         return self.config.pattern if self.config is not None else self.tokenizer.pattern
 
     @property
     def no_playhead(self) -> str | None:
-        """Why only all its merges together can be used, as the end of a sentence; None where any number can."""
+        """Why only all its merges together can be used, as the end of a sentence; None if any number can."""
         return self._tokenizer.no_playhead if self.config is None and self._tokenizer is not None else None
 
     @property
     def byte_level(self) -> bool:
-        """Whether its tokens are made of bytes, so that they have forms in the byte-level alphabet."""
+        """Whether its tokens are made of bytes, so that they have byte-level forms."""
         return self.alphabet is not None and self.alphabet.base == "bytes"
 
     @property
     def merges_derived_from(self) -> str:
-        """What of its file its merges are derived from: "scores" or "ranks"; "" where they are its own."""
+        """The source of its merges if its file has none: "scores" or "ranks"; else ""."""
         library = self._tokenizer.library if self._tokenizer is not None and self.config is None else None
         if library == "sentencepiece":
             return "scores"
@@ -197,7 +197,7 @@ class StudioRun:
 
     @property
     def hue(self) -> int:
-        """Which colour its curve has, active or not."""
+        """The colour number of its curve."""
         return max(self.number - 1, 0)
 
     @property
@@ -207,19 +207,19 @@ class StudioRun:
 
     @property
     def ready(self) -> bool:
-        """Whether it is known what merging begins with, so that text can be encoded."""
+        """Whether its base tokens are known, so that text can be encoded."""
         return self.alphabet is not None
 
     @property
     def base_size(self) -> int:
-        """Of a run that was trained here: the ids before those of the merges; 0 until they are known."""
+        """The number of base ids of a run that was trained here; 0 until they are known."""
         if self.base_counts is not None:
             return len(self.base_counts)
         return (self.config.base_size or 0) if self.config is not None and self.ready else 0
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
-        """Each special token with its id; the ids behind the merges move while it grows."""
+        """Each special token with its id; ids after the merges change while it grows."""
         if self.config is not None:
             return special_ids(self.config, self.base_size + len(self))
         return self._tokenizer.special_tokens if self._tokenizer is not None else {}
@@ -237,35 +237,35 @@ class StudioRun:
 
     @property
     def tokens(self) -> RunTokens:
-        """Its tokens by slot; all that show the run share them, so that what one gathers the others need not."""
+        """Its tokens by slot; everything that shows the run shares them and what they have cached."""
         if self._tokens is None:
             self._tokens = RunTokens(self)
         return self._tokens
 
-    # ---- what it is called, and what is kept of it
+    # ---- its name and state
 
     def identify(self, key: int, number: int) -> None:
-        """Gives it another number of its own, and among the runs that were trained here."""
+        """Changes its key and its number among the runs that were trained here."""
         self.key, self.number = key, number
 
     def rename(self, name: str) -> None:
-        """Gives it another name."""
+        """Renames it."""
         self.name = name
 
     def show_curve(self, shown: bool) -> None:
-        """Lets the plot draw its curves while another run is active, or leave them out."""
+        """Shows or hides its curves while another run is active."""
         self.curve_hidden = not shown
 
     def mark_exported(self) -> None:
-        """Notes that it was written to a file."""
+        """Notes that it was exported."""
         self.exported = True
 
     def mark_saved(self, merges: int) -> None:
-        """Notes how many of its merges a project file holds."""
+        """Sets the number of its merges that a project file holds."""
         self.saved = merges
 
     def mark_demo(self) -> None:
-        """Notes that it is the demo's."""
+        """Marks it as the demo's run."""
         self.is_demo = True
 
     def restore(
@@ -281,7 +281,7 @@ class StudioRun:
         curve_hidden: bool,
         corpus_problem: str | None,
     ) -> None:
-        """Takes over what a project keeps beside the run itself."""
+        """Restores what a project stores beside the core's run."""
         self.number, self.saved, self.exported, self.curve_hidden = number, saved, exported, curve_hidden
         self.unknown, self.written, self.replaced = unknown, written, replaced
         self.held_out = HeldOutState(ratio=held_out_ratio)
@@ -290,7 +290,7 @@ class StudioRun:
     # ---- its training
 
     def prepare(self, prepared: Prepared, begun: Run) -> None:
-        """Takes over what is known once the corpus is laid out, and the run before its first merge."""
+        """Sets what is known once the corpus is prepared, and the run before its first merge."""
         self.alphabet = prepared.alphabet
         self.base_counts = prepared.base_counts
         self.corpus_bytes = prepared.bytes
@@ -302,23 +302,23 @@ class StudioRun:
         self._tokenizer = None
 
     def append(self, batch: MergeBatch) -> None:
-        """Takes over the next merges."""
+        """Appends merges."""
         self.log.append(batch)
 
     def set_seconds(self, seconds: float) -> None:
-        """Notes what its training has taken so far."""
+        """Sets the duration of its training so far."""
         self.seconds = seconds
 
     def fail(self) -> None:
-        """Notes that an error has ended its training."""
+        """Notes that an error ended its training."""
         self.ended = "failed"
 
     def begin_with(self, earlier: Run) -> None:
-        """Begins where an earlier run ended; its merges are this one's first."""
+        """Starts with the merges of an earlier run."""
         self._take_over(earlier)
 
     def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
-        """Whether training would go on where it ended: the same sources and settings, but a larger limit."""
+        """Whether training could continue it: the same sources and settings, but a larger limit."""
         made = self.run
         if made is None or self.corpus is None or self.corpus_problem or sources != self.corpus.sources:
             return False
@@ -327,31 +327,31 @@ class StudioRun:
         limit = config.max_merges(made.base_size)
         more = limit is None or limit > len(self)
         rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= config.min_frequency)
-        # A limit that held the run is gone or larger; what ended for want of pairs has nowhere to go.
+        # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
 
     def give_back(self, missing: Source, found: Source) -> None:
-        """Takes over a source that was missing, so that what was trained on it can go on."""
+        """Restores a source that was missing, so that the run can continue."""
         if self.corpus is not None and missing in self.corpus.sources:
             self.corpus = Corpus(tuple(found if source is missing else source for source in self.corpus.sources))
             if not any(map(is_missing, self.corpus.sources)):
                 self.corpus_problem = None
 
     def use_sources(self, same: Mapping[Source, Source]) -> None:
-        """Lets it have been trained on other sources that hold the same text."""
+        """Replaces its sources by others with the same text."""
         if self.corpus is not None:
             self.corpus = Corpus(tuple(same.get(source, source) for source in self.corpus.sources))
 
     def complete(self, run: Run) -> None:
-        """Takes over the run as it ended."""
+        """Stores the ended run."""
         self.run = run
         self.ended = run.ended
         self._take_over(run)
         self._tokenizer = None
 
     def so_far(self) -> Run | None:
-        """The run as it is now, as if it were stopped here; None before merging can begin."""
+        """The run as if it were stopped now; None before merging can begin."""
         if self.run is not None or self.begun is None:
             return self.run
         return replace(
@@ -364,12 +364,12 @@ class StudioRun:
         )
 
     def bytes_per_token(self, merges: int) -> float:
-        """Compression ratio of the corpus after so many merges."""
+        """The compression ratio of the corpus after a number of merges."""
         tokens = self.log.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
 
     def take_held_out(self, found: HeldOut | None, problem: str = "") -> None:
-        """Takes over what became of the text that was kept out, or why that is not known; lets go of the text."""
+        """Stores the measurements of the held-out text, or why there are none, and releases the text."""
         if found is None:
             self.held_out = replace(self.held_out, sources=(), problem=problem)
         else:
@@ -377,30 +377,30 @@ class StudioRun:
             self.held_out = HeldOutState((), found.bytes / last if last else None, found.bytes, found.tokens, problem)
 
     def forget_held_out_problem(self) -> None:
-        """Lets the text that was kept out be measured anew."""
+        """Forgets the error, so that the held-out text is measured again."""
         self.held_out = replace(self.held_out, problem="")
 
     def held_out_bytes_per_token(self, merges: int) -> float | None:
-        """Compression ratio of the text that was kept out after so many merges; None where it is not known."""
+        """The compression ratio of the held-out text after a number of merges; None if it is not known."""
         tokens = self.held_out.tokens
         if tokens is None:
             return self.held_out.ratio if merges == len(self) else None
         return self.held_out.bytes / int(tokens[merges]) if tokens[merges] else None
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bytes per token over merges, from 0 merges on: two float64 arrays [n + 1]."""
+        """Bytes per token after each number of merges, from 0 on: two float64 arrays [n + 1]."""
         tokens = np.concatenate([[self.log.tokens_before], self.log.tokens_after]).astype(np.float64)
         ratio = np.divide(self.corpus_bytes, tokens, out=np.zeros_like(tokens), where=tokens > 0)
         return np.arange(len(tokens), dtype=np.float64), ratio
 
     def take_counted(self, counted: CountedUses | None) -> None:
-        """Takes over its uses as they were counted in a corpus; None where that is another corpus now."""
+        """Stores its counts in a corpus; None if the corpus has changed since."""
         self.counted = counted
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """How often each token stands in the corpus after so many merges, by id; None where that is not known.
+        """The count of each token in the corpus after a number of merges, by id; None if that is not known.
 
-        Every pane asks for those at the playhead: the last answer is kept, and must not be written to.
+        Every pane asks for those at the playhead, so the last answer is cached; do not write to it.
         """
         if self.base_counts is None:
             return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
@@ -411,13 +411,13 @@ class StudioRun:
         return self._uses[1]
 
     def rank_of(self, token: int, merges: int) -> tuple[int, int] | None:
-        """The place of a token among all when the most used comes first, and how many there are; None if not known."""
+        """The rank of a token by count, most frequent first, and the number of ranks; None if not known."""
         every, own = self.uses(merges), self.uses_of(token, merges)
         if every is None or own is None:
             return None
         above = int(np.count_nonzero(every > own))
         if self.base_counts is not None:
-            # Of special tokens the uses are known otherwise; and the ids of those behind the merges are not in them.
+            # Special tokens have no counts here, and their ids may lie after those of the merges.
             base = self.base_size
             for text, number in self.special_tokens.items():
                 above -= number < base and bool(every[number] > own)
@@ -425,7 +425,7 @@ class StudioRun:
         return above + 1, self.vocabulary_size - len(self) + merges
 
     def uses_of(self, token: int, merges: int) -> int | None:
-        """What `uses` says of one token, without counting the others; None where it is not known."""
+        """The count of one token as in `uses`, without counting the others; None if it is not known."""
         if self.base_counts is None:
             known = self.uses(merges)
             return int(known[token]) if known is not None and token < len(known) else None
@@ -435,12 +435,12 @@ class StudioRun:
         replacements = self.log.merged[:merges]
         base = self.base_size
         made = self.base_counts[token] if token < base else replacements[token - base]
-        # A merge of a token with itself takes two of it at every place.
+        # Each merge of a token with itself takes two of it.
         taken = sum(replacements[self.merges[:merges, side] == token].sum() for side in (0, 1))
         return int(made - taken)
 
     def special_uses(self, special: str) -> int | None:
-        """How often the unknown token stands in the corpus, as itself or for a character; of other specials None."""
+        """The occurrences of the unknown token, as its own text or for a character; None for other special tokens."""
         return self.unknown + self.written if self.config is not None and special == self.config.unknown_token else None
 
     @property
@@ -458,12 +458,12 @@ class StudioRun:
 
     @property
     def unsaved(self) -> bool:
-        """Whether it would be lost: it has merges that are in no project file, and was not exported."""
+        """Whether closing would lose it: it has merges that no project file holds, and was not exported."""
         return self.has_counts and len(self) > self.saved and not self.exported
 
     @property
     def vocabulary_size(self) -> int:
-        """Tokens of all merges so far."""
+        """The number of tokens after all merges so far."""
         if self.config is None:
             return len(self.tokenizer)
         return self.base_size + len(self) + len(self.config.trailing_specials)
@@ -475,19 +475,19 @@ class StudioRun:
 
 
 def _without_limits(config: TrainingConfig) -> dict[str, object]:
-    """Everything else that was asked for; looked at whenever a menu is, so it must not be checked anew each time."""
+    """The other settings as a plain dict: a validated copy would take too long for every menu."""
     return {name: value for name, value in vars(config).items() if name not in ("vocabulary_size", "min_frequency")}
 
 
 @dataclass(frozen=True, eq=False)
 class CountedUses:
-    """How often each token of an opened tokenizer stands in a corpus.
+    """The counts of the tokens of an opened tokenizer in a corpus.
 
     Attributes:
-        merges: After how many merges that is so.
-        uses: int64, by id.
+        merges: The number of merges of the counted tokenizer.
+        uses: int64, the counts by id.
         text: The corpus.
-        corpus: What the corpus is called.
+        corpus: The name of the corpus.
     """
 
     merges: int
@@ -497,6 +497,6 @@ class CountedUses:
 
     @cached_property
     def bytes_per_token(self) -> float:
-        """Compression ratio of the corpus."""
+        """The compression ratio of the corpus."""
         tokens = int(self.uses.sum())
         return self.text.bytes / tokens if tokens else 0.0

@@ -1,9 +1,8 @@
-"""The tokens of a run by slot, while it grows and when it is complete: their ids, bytes, lengths, and their order.
+"""The tokens of a run by slot, growing or complete: ids, bytes, lengths, and their order.
 
-A slot is a token's place in the order of making: first what there is before any merge (the base tokens, then special
-tokens that are none of them, then what a file has besides), from `first` on what merge k (from 0) has made. So the ids
-of special tokens behind the merges may move while a run grows, and slots do not. A file may number its tokens as it
-likes.
+Slots number the tokens in the order of their making: first the base tokens, then special tokens that are not among
+them, then other tokens of a file; from `first` on, one slot for each merge. Slots never change while a run grows,
+unlike the ids of special tokens after the merges. A file may assign ids in any order.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,12 +21,12 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.state.token_flags import HEAD, NOT_UTF8, OTHER, describe_token, is_cut, look_of
 from tokstudio.gui.state.token_index import IndexedTokens, TokenIndex
 
-#: The kinds of tokens; their places here stand for them in arrays.
+#: The kinds of tokens; arrays store their indices.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
 
 
 class RunOfTokens(Protocol):
-    """What `RunTokens` reads of a run."""
+    """The part of a run that `RunTokens` reads."""
 
     @property
     def merges(self) -> NDArray[np.int32]:
@@ -36,12 +35,12 @@ class RunOfTokens(Protocol):
 
     @property
     def config(self) -> TrainingConfig | None:
-        """What was asked for; None for a tokenizer opened from a file."""
+        """The configuration; None for a tokenizer opened from a file."""
         ...
 
     @property
     def alphabet(self) -> Alphabet | None:
-        """The tokens before any merge; None until they are known."""
+        """The base tokens; None until they are known."""
         ...
 
     @property
@@ -56,12 +55,12 @@ class RunOfTokens(Protocol):
 
     @property
     def base_size(self) -> int:
-        """How many ids come before those of the merges."""
+        """The number of ids before those of the merges."""
         ...
 
     @property
     def ready(self) -> bool:
-        """Whether the tokens before any merge are known."""
+        """Whether the base tokens are known."""
         ...
 
     @property
@@ -75,16 +74,16 @@ class RunOfTokens(Protocol):
         ...
 
     def __len__(self) -> int:
-        """How many merges there are."""
+        """The number of merges."""
         ...
 
 
 class RunTokens:
-    """What tables ask about a run's tokens. Costs nothing until it is asked.
+    """The tokens of a run, for tables. Everything is computed when it is first needed.
 
     Attributes:
-        index: An index of the tokens there were when it was made; None until somebody has asked for one.
-        reach: uint8, by slot, whether some text becomes a token, in the constants of `core.reach`; None until known.
+        index: An index of the tokens at the time of its making; None until one was requested.
+        reach: uint8, by slot, whether some text becomes a token, as constants of `core`; None until known.
     """
 
     def __init__(self, run: RunOfTokens) -> None:
@@ -93,8 +92,8 @@ class RunTokens:
         self.reach: NDArray[np.uint8] | None = None
         self._base: list[bytes] = []
         self._base_kinds: list[TokenKind] = []
-        self._base_places = np.empty(0, np.int8)  # of the kinds in `KINDS`
-        self._trailing = 0  # special tokens whose ids are behind those of the merges
+        self._base_places = np.empty(0, np.int8)  # indices into `KINDS`
+        self._trailing = 0  # special tokens with ids after those of the merges
         self._lengths = np.empty(0, np.int64)
         self._measured = 0
         self._ids: NDArray[np.int32] | None = None
@@ -104,12 +103,12 @@ class RunTokens:
             self._take_file(run)
 
     def take_reach(self, reach: NDArray[np.uint8]) -> None:
-        """Takes over whether some text becomes each token."""
+        """Stores whether some text becomes each token."""
         self.reach = reach
 
     @property
     def first(self) -> int:
-        """The slot of the first merge: how many tokens there are before any; 0 until that is known."""
+        """The slot of the first merge, which is the number of tokens before any; 0 until that is known."""
         if not self._base and self.run.ready and self.run.has_counts:
             self._take_run(self.run)
         return len(self._base)
@@ -121,7 +120,7 @@ class RunTokens:
         return tuple(self._base[:first])
 
     def __len__(self) -> int:
-        """How many slots there are so far."""
+        """The number of slots so far."""
         return self.first + len(self.run)
 
     @property
@@ -130,7 +129,7 @@ class RunTokens:
         return self.parts_from(0, len(self.run))
 
     def parts_from(self, begin: int, end: int) -> NDArray[np.int32]:
-        """int32, the rows of `parts` from `begin` on, `end` not included."""
+        """int32, the rows of `parts` from `begin` to `end`, exclusive."""
         if self._parts is not None:
             return self._parts[begin:end]
         merges = self.run.merges[begin:end]
@@ -151,7 +150,7 @@ class RunTokens:
 
     @property
     def ids_ascend(self) -> bool:
-        """Whether tokens in the order of making are in the order of their ids."""
+        """Whether the order of ids is the order of slots."""
         return not self._trailing if self._ids is None else bool((np.diff(self._ids) > 0).all())
 
     def id_of(self, slot: int) -> int:
@@ -163,7 +162,7 @@ class RunTokens:
         return slot if slot < self.first - self._trailing else slot + len(self.run)
 
     def slot_of(self, token: int | None) -> int:
-        """The slot of an id; -1 for one that is not in use."""
+        """The slot of an id; -1 for an unused id."""
         if token is None or not 0 <= token < (len(self) if self._slots is None else len(self._slots)):
             return -1
         if self._slots is not None:
@@ -174,15 +173,15 @@ class RunTokens:
         return token + self._trailing if token < end else base + token - end
 
     def slot_of_merge(self, number: int) -> int:
-        """The slot of what a merge has made, counted from 1 on; there may be none."""
+        """The slot of a merge, counted from 1; it may not exist yet."""
         return max(self.first + number - 1, self.first)
 
     def kind_of(self, slot: int) -> TokenKind:
-        """What a token is."""
+        """The kind of a token."""
         return "merge" if slot >= self.first else self._base_kinds[slot]
 
     def kinds(self, size: int) -> NDArray[np.int8]:
-        """int8, of the first `size` tokens: their places in `KINDS`."""
+        """int8, the indices into `KINDS` of the first `size` tokens."""
         if len(self._base_places) != self.first:
             self._base_places = np.array([KINDS.index(kind) for kind in self._base_kinds], np.int8)
         kinds = np.full(size, KINDS.index("merge"), np.int8)
@@ -190,14 +189,14 @@ class RunTokens:
         return kinds
 
     def parts_of(self, slot: int) -> tuple[int, int] | None:
-        """The slots of the two tokens that a token joins; None for one that no merge has made."""
+        """The slots of the two tokens that a token joins; None for a token without a merge."""
         if slot < self.first:
             return None
         left, right = self.parts_from(slot - self.first, slot - self.first + 1)[0]
         return int(left), int(right)
 
     def head(self, slot: int, limit: int) -> bytes:
-        """The first `limit` bytes of a token, however long it is."""
+        """The first `limit` bytes of a token."""
         if self.index is not None and slot < len(self.index):
             head = self.index.heads[slot]
             if limit <= HEAD or len(head) < HEAD:
@@ -205,36 +204,36 @@ class RunTokens:
         return self._walk(slot, limit, backwards=False)
 
     def length(self, slot: int) -> int:
-        """Bytes of a token."""
+        """The number of bytes of a token."""
         return int(self.lengths()[slot])
 
     def lengths(self) -> NDArray[np.int64]:
-        """int64, bytes of each token by slot."""
+        """int64, the bytes of each token by slot."""
         n = len(self)
         if self._measured < n:
             self._measure(n)
         return self._lengths[:n]
 
     def flags_of(self, slot: int) -> int:
-        """Whether a token is white space, digits, or no UTF-8 of its own.
+        """Whether a token is white space, digits, or invalid UTF-8.
 
-        Until the index has it, of a token of more than twice `HEAD` it is only known how it begins and ends: it is not
-        said to be white space or digits.
+        For a token of more than twice `HEAD` bytes, only its beginning and end are read until the index has it; until
+        then it does not count as white space or digits.
         """
         if self.index is not None and slot < len(self.index):
             return int(self.index.flags[slot])
         return self._describe(slot)
 
     def snapshot(self) -> IndexedTokens:
-        """What an index of the tokens is made of. Of the arrays only what lies behind is still written to."""
+        """A snapshot for an index of the tokens. Its arrays do not change later; only rows after them are written."""
         return IndexedTokens(self.base, self.parts, self.lengths())
 
     def take_index(self, index: TokenIndex) -> None:
-        """Takes over a newer index."""
+        """Stores a newer index."""
         self.index = index
 
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
-        """The first bytes of a token, or its last, without making the rest."""
+        """The first or last bytes of a token, without spelling out the rest."""
         made, size, waiting = list[bytes](), 0, [slot]
         while waiting and size < limit:
             slot = waiting.pop()
@@ -249,7 +248,7 @@ class RunTokens:
         return b"".join(made)[:limit]
 
     def _take_run(self, run: RunOfTokens) -> None:
-        """Learns what there is before any merge."""
+        """Reads the tokens before any merge."""
         assert run.config is not None
         assert run.alphabet is not None
         known = dict(run.alphabet.tokens)
@@ -259,12 +258,12 @@ class RunTokens:
         base, end = run.base_size, run.base_size + len(run)
         ids = [*range(base), *range(end, end + self._trailing)]
         self._base = [known[number] for number in ids]
-        # Not asked of the tokenizer one by one: of characters there may be 10,000.
+        # Not one by one from the tokenizer, as there may be 10,000 characters.
         unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
         self._base_kinds = ["special" if number in special else unit for number in ids]
 
     def _take_file(self, run: RunOfTokens) -> None:
-        """Learns the numbers that a file gives its tokens."""
+        """Reads the ids of a file."""
         tokenizer = run.tokenizer
         alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
         extra = tokenizer.extra_tokens
@@ -276,7 +275,7 @@ class RunTokens:
         self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
         self._base += [*(text.encode() for text in specials), *extra.values()]
         self._base_kinds = [tokenizer.kind(number) for number in alphabet.ids.tolist()]
-        # One by one only what can differ: there may be very many of them.
+        # Only the ids that can differ one by one, as there may be very many.
         self._base_kinds.extend("special" for _ in specials)
         self._base_kinds.extend(tokenizer.kind(number) for number in extra)
 
@@ -299,7 +298,7 @@ class RunTokens:
             grown = np.empty(max(n, 2 * len(self._lengths)), np.int64)
             grown[: self._measured] = self._lengths[: self._measured]
             self._lengths = grown
-        # Read-only, as the tokenizer calls it: other kinds of arrays would have to be compiled for.
+        # Read-only, as the tokenizer calls it; other array types would be compiled for again.
         fresh = np.array(self.parts_from(self._measured - self.first, n - self.first), np.int32, order="C")
         slots = np.arange(self._measured, n, dtype=np.int32)
         fresh.setflags(write=False)

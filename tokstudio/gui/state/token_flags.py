@@ -1,4 +1,4 @@
-"""How tokens look: whether they are white space, digits, or no UTF-8 of their own; of a long one its parts tell."""
+"""Whether tokens are white space, digits, or invalid UTF-8; the flags of a long token follow from its parts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,26 +10,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: The first bytes of a token that are kept of each. A token of more is called long.
+#: The number of first bytes kept of each token. A token with more is called long.
 HEAD = 256
 
-WHITE_SPACE = 1  # flags of a token
+WHITE_SPACE = 1  # the flags of a token
 NOT_UTF8 = 2
 DIGITS = 4
 
-# Of the characters of a text, one letter for each run: s for white space, n for digits.
+# Letters for runs of characters: s for white space, n for digits.
 _SHAPES = {"", "s", "n", "sn", "ns", "sns"}
-OTHER = "o"  # all else
-_SEPARATORS = re.compile("[\x1c-\x1f]")  # white space to Python alone
+OTHER = "o"  # anything else
+_SEPARATORS = re.compile("[\x1c-\x1f]")  # white space only for Python
 
 
 class BytesLook(NamedTuple):
-    """What is known of bytes that may be a piece of UTF-8: the rest of a character, whole characters, the begin of one.
+    """The description of a piece of UTF-8: the rest of a character, whole characters, the start of another.
 
     Attributes:
-        lead: The rest of a character that begins before.
-        shape: What the whole characters are.
-        trail: The begin of a character that goes on behind.
+        lead: The rest of a character that starts before the piece.
+        shape: The kinds of the whole characters.
+        trail: The start of a character that continues after the piece.
     """
 
     lead: bytes
@@ -38,7 +38,7 @@ class BytesLook(NamedTuple):
 
 
 class Looks:
-    """Describes the tokens of a run in the order of making; remembers of the long ones how they look."""
+    """Computes the flags of a run's tokens in order; caches the descriptions of the long ones."""
 
     def __init__(self) -> None:
         self._long: dict[int, BytesLook | None] = {}
@@ -47,14 +47,14 @@ class Looks:
     def describe(
         self, heads: Sequence[bytes], base: Sequence[bytes], first: int, last: int, parts: NDArray[np.int32]
     ) -> bytes:
-        """The flags of the tokens from `first` on, `last` not included.
+        """The flags of the tokens from `first` to `last`, exclusive.
 
         Args:
             heads: The first bytes of each token, by slot.
             base: The tokens before any merge.
-            first: All before it have been described.
-            last: See above.
-            parts: int32 [n, 2], what is merged into those of them that merges make.
+            first: The first token; all before it must have been described.
+            last: The token after the last.
+            parts: int32 [n, 2], the parts of those that are merges.
         """
         flags = bytearray(describe_token(head) for head in heads[first:last])
         for slot in range(first, min(last, len(base))):
@@ -84,12 +84,12 @@ def describe_token(raw: bytes) -> int:
 
 
 def is_cut(begin: BytesLook | None, end: BytesLook | None) -> bool:
-    """Whether a token is no UTF-8 as its first and its last bytes have it, whatever stands between them."""
+    """Whether the first and last bytes of a token already make it invalid UTF-8."""
     return begin is None or end is None or bool(begin.lead or end.trail)
 
 
 def look_of(raw: bytes) -> BytesLook | None:
-    """How bytes look; None for what is no piece of UTF-8."""
+    """The description of bytes; None if they are not a piece of UTF-8."""
     start = 0
     while start < min(3, len(raw)) and raw[start] & 0xC0 == 0x80:
         start += 1
@@ -106,13 +106,13 @@ def look_of(raw: bytes) -> BytesLook | None:
 def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
     """The rows of int32 [n, 2] as numbers.
 
-    Not as a list of lists: thousands of those make Python search its whole memory for garbage.
+    A list of lists would trigger garbage collections.
     """
     return zip(parts[:, 0].tolist(), parts[:, 1].tolist(), strict=True)
 
 
 def _join(left: BytesLook | None, right: BytesLook | None) -> BytesLook | None:
-    """How two pieces look together."""
+    """The description of two pieces joined."""
     if left is None or right is None:
         return None
     if not left.shape and not left.trail:

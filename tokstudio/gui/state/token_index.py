@@ -1,7 +1,7 @@
-"""An index of a run's tokens: their first bytes in a row, and what filters, orders and Find ask of all of them at once.
+"""An index of a run's tokens: their first bytes in one array, for filters, sorting and Find.
 
-It is made in a job, and goes on where an earlier index of the same run ended. What is asked for less often (order,
-letters of every script in lower case, scripts) is worked out when it is first needed, and kept.
+A job makes it, and extends an earlier index of the same run. Less common data (order, lower case of all scripts,
+scripts) are computed when first needed, and kept.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,17 +17,17 @@ from tokstudio.core.text.scripts import scripts_work
 from tokstudio.gui.state.token_flags import HEAD, Looks, pairs
 
 _STEP = 1024  # tokens between two reports
-_KEY = 8  # bytes that are sorted by at once
+_KEY = 8  # bytes that one step sorts by
 
-#: Names of scripts with the share of tokens that have a letter of each, the most frequent first.
+#: The names of scripts, each with the share of tokens that have a letter of it, the most frequent first.
 Scripts = tuple[tuple[str, float], ...]
 
 
 class Texts:
-    """Many short texts as bytes in a row, to be searched at once.
+    """Many short texts as one array of bytes, searched together.
 
     Args:
-        data: uint8, the texts without anything between them.
+        data: uint8, the texts without separators.
         ends: int64 [n], the byte after the last one of each.
     """
 
@@ -39,12 +39,12 @@ class Texts:
 
     @classmethod
     def of(cls, texts: list[bytes]) -> Texts:
-        """Puts texts in a row."""
+        """Joins texts."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         return cls(np.frombuffer(b"".join(texts), np.uint8), np.cumsum(lengths))
 
     def followed_by(self, others: list[Texts]) -> Texts:
-        """These texts, and others behind them."""
+        """These texts, followed by others."""
         parts = [self, *others]
         offsets = np.cumsum([0, *(len(part.data) for part in parts)])
         ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
@@ -54,18 +54,18 @@ class Texts:
         return len(self.ends)
 
     def lowered(self) -> Texts:
-        """The same with ASCII letters in lower case."""
+        """The texts with ASCII letters in lower case."""
         return Texts(np.frombuffer(self.data.tobytes().lower(), np.uint8), self.ends)
 
     def beginning(self, needle: bytes) -> NDArray[np.int64]:
-        """The places of the texts that begin with some bytes, of which there must be one at least."""
+        """The indices of the texts that begin with `needle`, which must not be empty."""
         found = np.flatnonzero(self.ends - self.starts >= len(needle))
         for place, byte in enumerate(needle):
             found = found[self.data[self.starts[found] + place] == byte]
         return found
 
     def holding(self, needle: bytes) -> NDArray[np.bool_]:
-        """Which of the texts have some bytes in them."""
+        """Whether each text contains `needle`."""
         found = np.zeros(len(self), np.bool_)
         if not needle:
             found[:] = True
@@ -74,20 +74,20 @@ class Texts:
         room = len(self.data) - len(wanted) + 1
         if room <= 0:
             return found
-        # The rarest byte first: what is left is looked at closer.
+        # Compare the rarest byte first, so that few candidates are left.
         rarest = sorted(range(len(wanted)), key=lambda i: self._frequent[wanted[i]])
         places = np.flatnonzero(self.data[rarest[0] : rarest[0] + room] == wanted[rarest[0]])
         for i in rarest[1:]:
             places = places[self.data[places + i] == wanted[i]]
         owners = np.searchsorted(self.ends, places, side="right")
-        # A place may reach from one text into the next.
+        # A match may reach from one text into the next.
         found[owners[places + len(wanted) <= self.ends[owners]]] = True
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class IndexedTokens:
-    """What an index is made of, taken in the GUI thread.
+    """The data for an index, taken in the GUI thread.
 
     Attributes:
         base: The tokens before any merge.
@@ -100,7 +100,7 @@ class IndexedTokens:
     lengths: NDArray[np.int64]
 
     def parts_from(self, begin: int, end: int) -> NDArray[np.int32]:
-        """int32, the rows of `parts` from `begin` on, `end` not included."""
+        """int32, the rows of `parts` from `begin` to `end`, exclusive."""
         return self.parts[begin:end]
 
 
@@ -108,11 +108,11 @@ class TokenIndex:
     """The tokens of a run by slot; `index_work` makes it.
 
     Attributes:
-        made: What it was made of.
+        made: The data it was made from.
         heads: The first `HEAD` bytes of each.
-        looks: How the long ones look.
+        looks: The descriptions of the long ones.
         flags: uint8 [n], as `RunTokens` has them.
-        raw: The first bytes in a row.
+        raw: The first bytes as one array.
         small: The same with ASCII letters in lower case.
         long: int64, the slots of the tokens that have `HEAD` bytes or more.
         scripts: The scripts that letters of tokens belong to; None until `scripts_work` has found out.
@@ -137,7 +137,7 @@ class TokenIndex:
         return len(self.heads)
 
     def folded_work(self) -> Work[Texts]:
-        """The first bytes with letters of every script in lower case."""
+        """The first bytes with letters of all scripts in lower case."""
         if self._folded is None:
             parts: list[Texts] = []
             for first in range(0, len(self), _STEP):
@@ -147,7 +147,7 @@ class TokenIndex:
         return self._folded
 
     def order_work(self) -> Work[NDArray[np.int32]]:
-        """int32 [n], slots in the order of their first bytes, ties in the order of making."""
+        """int32 [n], the slots sorted by their first bytes; ties in the order of slots."""
         if self._order is None:
             self._order = yield from _order_work(self.raw)
         return self._order
@@ -160,7 +160,7 @@ class TokenIndex:
         return self.scripts
 
     def complete_work(self) -> Work[Scripts]:
-        """Works out all that is otherwise worked out when it is needed; gives the scripts."""
+        """Computes everything that is otherwise computed on demand; returns the scripts."""
         scripts = yield from self.scripts_work()
         yield from self.order_work()
         yield from self.folded_work()
@@ -179,7 +179,7 @@ def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[T
 
     Args:
         made: The tokens.
-        earlier: An index of fewer tokens of the same run, which is gone on from.
+        earlier: An index of fewer tokens of the same run, which is extended.
     """
     total, base = len(made.lengths), len(made.base)
     heads = [token[:HEAD] for token in made.base] if earlier is None else list(earlier.heads)
@@ -202,7 +202,7 @@ def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[T
 
 
 def small_letters(raw: bytes) -> bytes:
-    """A token in lower case, letter by letter: Σ is σ wherever it stands. What is no UTF-8 stays."""
+    """A token in lower case, letter by letter: Σ is always σ. Invalid UTF-8 is unchanged."""
     if raw.isascii():
         return raw.lower()
     text = raw.decode("utf-8", "surrogateescape").lower().replace("ς", "σ")
@@ -210,10 +210,10 @@ def small_letters(raw: bytes) -> bytes:
 
 
 def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
-    """The order of some texts: by eight bytes after the other, those that texts differ in last first.
+    """Sorts texts by eight bytes at a time, from the last bytes to the first.
 
-    Among those that are alike so far a text that ends comes before one that goes on: it stands before it when they are
-    sorted by the bytes of its end, and the sort leaves what is equal as it stands.
+    Among equal texts so far, one that ends comes before one that continues: the stable sort by the last bytes has put
+    it first.
     """
     lengths = texts.ends - texts.starts
     by_length = np.argsort(lengths, kind="stable")
@@ -253,7 +253,7 @@ def _scripts_work(
         table[points] = np.uint64(1 << place)
     for first in range(0, len(heads), _STEP):
         points, starts = _points(heads[first : first + _STEP])
-        # An empty token would take the bit of the one behind it; the sign behind each token has none.
+        # The separator after each token gives empty tokens a byte of their own; it has no bit.
         bits[first : first + len(starts)] = np.bitwise_or.reduceat(table[points], starts)
         yield Progress("indexing scripts", len(heads) + first, 2 * len(heads))
     of_slot = bits.tolist() if len(long) else []
@@ -277,7 +277,7 @@ def _scripts_work(
 
 
 def _middles_work(made: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]) -> Work[list[str]]:
-    """Of each long token the character that stands where its parts meet, where they cut one; else ""."""
+    """The character across the border of the two parts of each long token, if the border cuts one; else ""."""
     ends, middles = dict[int, bytes](), list[str]()
     for first in range(0, len(long), _STEP):
         some = long[first : first + _STEP]
@@ -291,15 +291,15 @@ def _middles_work(made: IndexedTokens, heads: list[bytes], long: NDArray[np.int6
 
 
 def _cut_character(end: bytes, begin: bytes) -> str:
-    """The character that two tokens have one part of each."""
+    """The character that two tokens share."""
     rest = next((i for i, byte in enumerate(begin) if byte & 0xC0 != 0x80), len(begin))
     text = (end + begin[:rest]).decode("utf-8", "ignore") if rest else ""
     return text[-1:]
 
 
 def _points(heads: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The code points of some tokens, a sign behind each, and where each begins."""
+    """The code points of some tokens, each followed by a separator, and where each begins."""
     texts = [head.decode("utf-8", "surrogateescape") + "\0" for head in heads]
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    # numpy copies the characters as they are, where a codec would stop at every surrogate.
+    # numpy copies surrogates as they are; a codec would stop at each of them.
     return np.array(["".join(texts) + "x"]).view(np.uint32)[:-1], np.cumsum(lengths) - lengths

@@ -1,6 +1,6 @@
-"""What a person has chosen for the next training, and what of it cannot work, told by field.
+"""The settings of the next training as entered, valid or not, and the error of each field.
 
-It may be something that cannot work at all: whether it can is the core's to say, in `TrainingConfig`.
+`TrainingConfig` of the core decides what is valid.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,18 +20,18 @@ from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
 
-_LARGEST_NUMBER = 1 << 31  # what a field can show
-_ONE_LIMIT = 2  # a limit that always works, for looking at one of the other settings alone
+_LARGEST_NUMBER = 1 << 31  # the largest number of a field
+_ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is set for the next training; None for a limit that is switched off.
+    """The settings of the next training; None for a limit that is off.
 
     Attributes:
-        base_vocabulary: A list of the person's own; kept, but without a meaning, while the base units are bytes.
+        base_vocabulary: A custom list; kept, but unused, while the base units are bytes.
         unknown_token: Likewise.
-        documents: What of the corpus is one document: a whole file, or a line.
+        documents: What one document is: a whole file, or a line.
     """
 
     vocabulary_size: int | None = 1000
@@ -48,31 +48,31 @@ class Settings:
     documents: Documents = "file"
 
     def config(self) -> TrainingConfig:
-        """The configuration; ConfigError where it cannot work."""
+        """The configuration; raises ConfigError if they are invalid."""
         if isinstance(self._made, str):
             raise ConfigError(self._made)
         return self._made
 
     @property
     def problem(self) -> str | None:
-        """Why they cannot work, in the core's words; None if they can."""
+        """Why they are invalid, in the core's words; None if they are valid."""
         return self._made if isinstance(self._made, str) else None
 
     @cached_property
     def faults(self) -> Mapping[str, str]:
-        """What is wrong with single fields, in the core's words, by the field's name."""
+        """The errors of single fields, in the core's words, by name."""
         if self.problem is None:
             return {}
         names = [field.name for field in fields(self)]
         return {name: fault for name in names if (fault := self._fault(name))}
 
     def to_text(self) -> str:
-        """All of them as one text, to be remembered."""
+        """All of them as one text, for the preferences."""
         return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
     def from_text(cls, text: str) -> Settings:
-        """What `to_text` wrote; what cannot be read of it is as it was at first."""
+        """Reads the text of `to_text`; unreadable values get their defaults."""
         try:
             read: object = json.loads(text)
         except (ValueError, RecursionError):
@@ -94,7 +94,7 @@ class Settings:
             return str(error)
 
     def _tokens(self) -> dict[str, Any]:
-        """What is said of base and special tokens; a list that is for characters is left out where there are none."""
+        """The base and special tokens; a list for characters is omitted where there are none."""
         in_characters = self.base == "characters"
         return {
             "base": self.base,
@@ -105,7 +105,7 @@ class Settings:
         }
 
     def _fault(self, name: str) -> str | None:
-        """What is wrong with a field; of those that depend on others, with itself alone."""
+        """The error of a field; of fields that depend on others, the error of the field alone."""
         tokens = self._tokens()
         try:
             if name == "vocabulary_size" and self.vocabulary_size is not None:
@@ -125,7 +125,7 @@ class Settings:
 
     @cached_property
     def _wrong_tokens(self) -> tuple[str, str] | None:
-        """The first of the fields of tokens that is wrong, the others before it being right, and why."""
+        """The first invalid token field, given that those before are valid, and its error."""
         tokens = self._tokens()
         without: dict[str, Any] = {"special_tokens": (), "unknown_token": None}
         for name in ("base_vocabulary", "special_tokens", "unknown_token"):

@@ -1,6 +1,6 @@
 """One-colour SVG icons, tinted when they are painted, so they follow the theme and stay sharp on every screen.
 
-The drawings are resources; the colours are `Theme.palette`'s.
+The drawings are resources; the colours come from `Theme.palette`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,11 +15,11 @@ from tokstudio.resources import resource
 
 
 def icon(name: str, theme: Theme, role: str = "text") -> QIcon:
-    """Gives the icon `resources/icons/NAME.svg`; raises where there is no such drawing.
+    """Gives the icon `resources/icons/NAME.svg`; raises an error if it does not exist.
 
     Args:
-        name: The file's name without its ending.
-        theme: Whose palette tints it, read anew each time it is painted.
+        name: The file's name without its extension.
+        theme: Its palette tints the icon, and is read each time the icon is painted.
         role: The role of the palette that gives its colour: "text", "muted", "accent", "on_accent" (on a filled
             button), "error" ... Disabled icons are paler in every role.
     """
@@ -27,7 +27,7 @@ def icon(name: str, theme: Theme, role: str = "text") -> QIcon:
 
 
 class _TintedEngine(QIconEngine):
-    """Paints a drawing in the colour that its role has at that moment."""
+    """Paints a drawing in the current colour of its role."""
 
     def __init__(self, drawing: str, theme: Theme, role: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class _TintedEngine(QIconEngine):
         self._renderer(colour).render(painter, square)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        # `size` is in device pixels: QIcon sets the ratio of the pixmap that it gets.
+        # `size` is in device pixels: QIcon sets the ratio of the returned pixmap.
         image = QPixmap(size)
         image.fill(Qt.GlobalColor.transparent)
         if not image.isNull():
@@ -59,6 +59,6 @@ class _TintedEngine(QIconEngine):
         return self._renderers[colour]
 
     def clone(self) -> QIconEngine:
-        # Qt asks for this only where an icon is edited (addPixmap, setIsMask), which nothing here does; a clone that
-        # Python made would not outlive this call.
+        # Qt calls this only when an icon is edited (addPixmap, setIsMask), which nothing here does; a clone made by
+        # Python would not outlive this call.
         return _TintedEngine(self._drawing, self._theme, self._role)

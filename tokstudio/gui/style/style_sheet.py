@@ -1,6 +1,6 @@
-"""The style sheet of the application: a template that any palette is put into.
+"""The style sheet of the application, as a template for any palette.
 
-It knows no theme: who asks says the colours, how sizes scale and where the small images (arrows, ticks) are written.
+It does not depend on the theme: the caller passes the colours, the scale and the folders for small images.
 """
 
 # SPDX-License-Identifier: MIT
@@ -48,7 +48,7 @@ _IMAGES = {
 
 
 def image_folders() -> Iterator[Path]:
-    """Where the tinted images can be kept, the best first; a start uses those that earlier ones have written."""
+    """The folders for the tinted images, the best first; images of earlier starts are used again."""
     for folder in (cache_folder(), *session_folders()):
         images = folder / f"images-{__version__}"
         if make_private(folder) and make_private(images):
@@ -59,9 +59,9 @@ def style_sheet(roles: Mapping[str, object], scaled: Callable[[int], int], folde
     """Gives the sheet for the colours in `roles`.
 
     Args:
-        roles: The palette: role -> `#RRGGBB`; values that are no text are ignored.
-        scaled: Turns a text size beside body text of 13 pixels into the one at the person's text size.
-        folders: Where the tinted images can be kept; they are in the first that takes them. Without any there are none.
+        roles: The palette: role -> `#RRGGBB`; values that are not text are ignored.
+        scaled: Scales a size designed for body text of 13 pixels to the current text size.
+        folders: Folders for the tinted images; the first writable one is used. Without any there are no images.
     """
     colours = {role: value for role, value in roles.items() if isinstance(value, str)}
     sizes = {"title": f"{scaled(11)}px", "small": f"{scaled(11)}px", "note": f"{scaled(12)}px"}
@@ -80,8 +80,8 @@ def _images(colours: Mapping[str, str], folders: Iterable[Path]) -> dict[str, st
 
 
 def _written(folder: Path, glyph: str, colour: str) -> Path:
-    """The file of an image; one that another start has written half, or that was damaged, is written anew."""
-    # The colour is part of the name: Qt keeps what it has once read from a file.
+    """The file of an image; an incomplete or damaged one is written again."""
+    # The colour is part of the name, as Qt caches files by name.
     path, content = folder / f"{glyph}-{colour.lstrip('#')}.svg", _svg(glyph, colour).encode()
     with suppress(OSError):
         if path.read_bytes() == content:

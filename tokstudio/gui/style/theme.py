@@ -1,6 +1,6 @@
 """The colours, fonts and style of the window, light and dark, following the system while the program runs.
 
-`style_sheet.py` holds the sheet these colours are put into; icons tint themselves (`icons.py`).
+See also `style_sheet.py`, which uses these colours, and `icons.py`, whose icons tint themselves.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,8 +25,8 @@ class Palette:
     """A colour for every role, as `#RRGGBB`.
 
     Text, muted, accent, error, warning and good reach 4.5:1 on window and surface, and so do curves on surface; text
-    reaches 7:1 and muted 3:1 on every colour of tokens, also the special ones'; control, the edge of what can be
-    pressed, reaches 3:1. Disabled promises nothing.
+    reaches 7:1 and muted 3:1 on every colour of tokens, also the special ones'; control, the edge of
+    buttons, reaches 3:1. Disabled has no minimum.
     """
 
     dark: bool
@@ -95,7 +95,7 @@ DARK = Palette(
 
 
 class Theme(QObject):
-    """The palette of the moment, and the application's style, font, colours and style sheet.
+    """The current palette, and the application's style, font, colours and style sheet.
 
     Widgets that paint get the theme in their constructor, read `palette` while they paint and listen to `changed`,
     which is emitted once every widget has the new style sheet.
@@ -119,16 +119,16 @@ class Theme(QObject):
 
     @property
     def palette(self) -> Palette:
-        """The colours to paint with now."""
+        """The current colours."""
         return self._palette
 
     @property
     def mode(self) -> Mode:
-        """Whether the system decides, or the person did."""
+        """The colour scheme to use: "system", "light" or "dark"."""
         return self._mode
 
     def set_mode(self, mode: Mode) -> None:
-        """Follows the system or stays light or dark; anything else counts as "system"."""
+        """Sets the mode; unknown values count as "system"."""
         self._mode = mode if mode in get_args(Mode) else "system"
         self._refresh()
 
@@ -138,7 +138,7 @@ class Theme(QObject):
         return self._text_size
 
     def set_text_size(self, pixels: int) -> None:
-        """Sets the size of body text; sizes outside 9 to 40 pixels are brought within."""
+        """Sets the size of body text, limited to 9 to 40 pixels."""
         pixels = min(max(pixels, 9), 40)
         if pixels != self._text_size:
             self._text_size = pixels
@@ -146,25 +146,25 @@ class Theme(QObject):
             self.changed.emit()
 
     def scaled(self, pixels: int) -> int:
-        """Gives a size that was designed beside body text of 13 pixels, at the person's text size."""
+        """Scales a size designed for body text of 13 pixels to the current text size."""
         return max(1, round(pixels * self._text_size / BODY_PIXELS))
 
     def monospace_font(self, size: int = BODY_PIXELS) -> QFont:
-        """Gives the font of tokens and bytes; `size` is in pixels beside body text of 13."""
+        """Returns the font of tokens and bytes; `size` is in pixels for body text of 13."""
         return monospace_font(self.scaled(size))
 
     def tabular_font(self, size: int = BODY_PIXELS) -> QFont:
-        """Gives the font for columns of numbers; `size` is in pixels beside body text of 13."""
+        """Returns the font for columns of numbers; `size` is in pixels for body text of 13."""
         return tabular_font(self.scaled(size))
 
     @property
     def style_sheet(self) -> str:
-        """The style sheet in the colours and sizes of now."""
+        """The style sheet in the current colours and sizes."""
         roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
         return style_sheet(roles, self.scaled, image_folders())
 
     def apply(self, application: QApplication) -> None:
-        """Gives `application` the style, font, colours and style sheet, and again whenever the theme changes."""
+        """Applies style, font, colours and style sheet to `application`, now and whenever the theme changes."""
         self._application = application
         self._system_font = QFont(application.font())
         application.setStyle(QStyleFactory.create("Fusion"))
@@ -177,7 +177,7 @@ class Theme(QObject):
 
     def _refresh(self) -> None:
         if self._application is not None:
-            # The window frame and the native dialogs follow the hint; an unknown scheme is the system's.
+            # The window frame and native dialogs follow the hint; an unknown scheme means the system's.
             wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
             QGuiApplication.styleHints().setColorScheme(wanted.get(self._mode, Qt.ColorScheme.Unknown))
         before, self._palette = self._palette, self._chosen_palette()
@@ -191,7 +191,7 @@ class Theme(QObject):
         QPixmapCache.clear()
         font = QFont(self._system_font)
         font.setPixelSize(self._text_size)
-        # To replace one sheet by another takes Qt four times as long as to remove the first.
+        # Qt takes four times as long to replace one sheet by another as to remove the first.
         self._application.setStyleSheet("")
         self._application.setFont(font)
         self._application.setPalette(widget_palette(self._palette))
@@ -199,7 +199,7 @@ class Theme(QObject):
 
 
 def widget_palette(palette: Palette) -> QPalette:
-    """Gives Qt's own palette for `palette`, for everything that no style sheet reaches."""
+    """Returns Qt's palette for `palette`, for everything outside the style sheet."""
     role = QPalette.ColorRole
     colours = {
         role.Window: palette.window,
@@ -233,10 +233,10 @@ def widget_palette(palette: Palette) -> QPalette:
 
 
 def monospace_font(size: int = BODY_PIXELS) -> QFont:
-    """Gives the system's font of fixed pitch at `size` pixels, for tokens and bytes."""
+    """Returns the system's monospaced font at `size` pixels, for tokens and bytes."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     if not QFontInfo(font).fixedPitch():
-        # Some systems answer with a proportional font here; these come with Windows, macOS and most of Linux.
+        # Some systems return a proportional font here; these fonts come with Windows, macOS and most of Linux.
         font.setFamilies(["Cascadia Mono", "Consolas", "SF Mono", "Menlo", "DejaVu Sans Mono", "Liberation Mono"])
     font.setStyleHint(QFont.StyleHint.Monospace)
     font.setFixedPitch(True)
@@ -245,7 +245,7 @@ def monospace_font(size: int = BODY_PIXELS) -> QFont:
 
 
 def tabular_font(size: int = BODY_PIXELS) -> QFont:
-    """Gives the body font at `size` pixels with digits of one width, for columns of numbers."""
+    """Returns the body font at `size` pixels with digits of equal width, for columns of numbers."""
     font = QFont(QGuiApplication.font())
     font.setPixelSize(size)
     if hasattr(font, "setFeature"):
@@ -254,5 +254,5 @@ def tabular_font(size: int = BODY_PIXELS) -> QFont:
 
 
 def pad_spin_box(box: QAbstractSpinBox) -> None:
-    """Moves the text of `box` off its left edge: a style sheet reaches every other field, but not this one's text."""
+    """Adds a margin before the text of `box`: style sheets can do that for other fields, but not for this one."""
     box.lineEdit().setTextMargins(6, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""What stands where uses would, of a tokenizer from a file: that nobody has counted them, and the button that does."""
+"""The offer to count the uses of a tokenizer from a file, in place of the missing figures."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class CountUsesButton(ActionButton):
-    """Counts the uses in the corpus that is open; without one it is disabled, and says why.
+    """A button that counts the uses in the open corpus; without a corpus it is disabled, and says why.
 
     Args:
         action: The window's `count_uses`.
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     def __init__(self, action: QAction, theme: Theme) -> None:
@@ -30,11 +30,11 @@ class CountUsesButton(ActionButton):
 
 
 class UsesOffer(QFrame):
-    """A quiet line above a table, hidden while there is nothing to offer.
+    """A muted line above a table, hidden while there is nothing to offer.
 
     Args:
         action: The window's `count_uses`.
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     def __init__(self, action: QAction, theme: Theme) -> None:
@@ -52,7 +52,7 @@ class UsesOffer(QFrame):
         self.hide()
 
     def offer(self, words: str) -> None:
-        """Says what is wanting, and goes where nothing is."""
+        """Says why there are no counts; "" hides the line."""
         if words != self.label.text():
             self.label.setText(words)
             self.setVisible(bool(words))

@@ -1,6 +1,6 @@
-"""Draws the cells of tables of tokens: figures, words, tokens with their marks of white space, bytes.
+"""Draws the cells of tables of tokens: figures, words, tokens with marks of white space, bytes.
 
-It paints everything itself: a style sheet takes several times as long for each cell.
+It paints everything itself: a style sheet takes several times as long per cell.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,13 +17,13 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from tokstudio.gui.token_table.model import Cell, Column, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
-from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_places
+from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
 
-PADDING = 6  # left and right of a cell's text
+PADDING = 6  # left and right of the text of a cell
 _MARK_WIDTH = 3
 _DIMMED = 0.6
 _PLUS = " + "
@@ -34,20 +34,20 @@ class TokenCells(QStyledItemDelegate):
     """Paints the cells of a `TokenTable` in the colours and sizes of the theme.
 
     Args:
-        theme: Its colours and fonts.
+        theme: Fonts and colours.
         parent: The view.
     """
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.dress()
+        self.apply_style()
 
-    def dress(self) -> None:
-        """Takes over fonts and colours; to be called when the theme has changed."""
+    def apply_style(self) -> None:
+        """Updates fonts and colours; call it after a change of the theme."""
         self.figures, self.letters = QFont(self._theme.tabular_font()), QFont(self._theme.monospace_font())
         self.metrics = {True: QFontMetricsF(self.figures), False: QFontMetricsF(self.letters)}
-        # What is painted is mostly painted again, and to measure it takes Qt longer than to draw it.
+        # Cached, as most cells are painted again, and Qt takes longer to measure a text than to draw it.
         self._fitting = lru_cache(_MOST_MEASURED)(self._fit)
         self._palette = palette = self._theme.palette
         self._text, self._muted = QColor(palette.text), QColor(palette.muted)
@@ -60,22 +60,22 @@ class TokenCells(QStyledItemDelegate):
 
     @property
     def row_height(self) -> int:
-        """Pixels of every row: enough for the scripts that stand higher than Latin."""
+        """The height of every row in pixels: enough for scripts that are taller than Latin."""
         return round(max(self.metrics[True].height(), self.metrics[False].height())) + self._theme.scaled(8)
 
     def width_of(self, text: str, column: Column) -> int:
-        """Pixels that a cell with this text needs."""
+        """The width in pixels of a cell with this text."""
         metrics = self.metrics[column.kind in ("number", "words")]
         return round(metrics.horizontalAdvance(text) + 0.5) + 2 * PADDING
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """The height of every row; widths are the table's."""
+        """The height of every row; the table sets widths."""
         return QSize(60, self.row_height)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paints one cell; an error goes to the hook, never into Qt."""
+        """Paints one cell."""
         with guarded_painter(painter):
             model = index.model()
             if isinstance(model, TokenTable):
@@ -106,7 +106,7 @@ class TokenCells(QStyledItemDelegate):
             self._paint_words(painter, area, cell.text, column, colour)
 
     def _fit(self, text: str, words: bool, room: float) -> tuple[str, float]:
-        """As much of a text as fits into so many pixels, and the pixels that it takes."""
+        """The part of a text that fits into a width in pixels, and its width."""
         metrics = self.metrics[words]
         fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room + 1)
         return fitting, metrics.horizontalAdvance(fitting)
@@ -128,7 +128,7 @@ class TokenCells(QStyledItemDelegate):
             painter.setPen(colour)
             painter.drawText(QPointF(area.left(), _baseline(area, metrics)), text)
             return
-        drawn, units = _isolated(text, cell.tokens) if is_right_to_left(text) else (text, utf16_places(text))
+        drawn, units = _isolated(text, cell.tokens) if is_right_to_left(text) else (text, utf16_offsets(text))
         colours = [(0, units[-1], colour), *((units[a], units[min(b, len(text))], paler) for a, b in marks)]
         layout = laid_out(drawn, self.letters, colours)
         painter.setClipRect(area)
@@ -140,7 +140,7 @@ def _baseline(area: QRectF, metrics: QFontMetricsF) -> float:
 
 
 def _marked_places(tokens: tuple[Shown, ...]) -> list[tuple[int, int]]:
-    """Where in the tokens' text, joined as `Cell.text` has them, something stands that is no character of theirs."""
+    """The offsets of marks and dots in the tokens' text, joined as in `Cell.text`."""
     places: list[tuple[int, int]] = []
     at = 0
     for number, token in enumerate(tokens):
@@ -157,10 +157,9 @@ def _marked_places(tokens: tuple[Shown, ...]) -> list[tuple[int, int]]:
 
 
 def _isolated(text: str, tokens: tuple[Shown, ...]) -> tuple[str, list[int]]:
-    """Gives a text in which each token has its own direction, and the places of the characters that there were.
+    """Isolates the direction of each token in a text; returns the text and the offsets of its original characters.
 
-    So what is at the end of a token stands there, be it a space, a full stop or the dots of what is cut off; and a pair
-    has its left part on the left.
+    A space, a full stop or dots at the end of a token stay at its end, and the left part of a pair stays on the left.
     """
     signs: dict[int, str] = {}
     at = 0
@@ -168,6 +167,6 @@ def _isolated(text: str, tokens: tuple[Shown, ...]) -> tuple[str, list[int]]:
         signs[at], signs[at + len(marked(token))] = ISOLATE, END
         at += len(marked(token)) + len(_PLUS)
     drawn = "".join(signs.get(place, "") + character for place, character in enumerate([*text, ""]))
-    units = utf16_places(text)
+    units = utf16_offsets(text)
     before = accumulate(int(place in signs) for place in range(len(units)))
     return drawn, [unit + more for unit, more in zip(units, before, strict=True)]

@@ -1,4 +1,4 @@
-"""The field above a table that says which rows to show."""
+"""The filter field above a table."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class FilterEdit(QLineEdit):
-    """Filters as one types; Escape empties it, Down and Enter go to the table (`left`).
+    """Filters while typing; Escape empties it, Down and Enter go to the table (`left`).
 
     Args:
         theme: Tints its icon.
-        name: What it is called where it cannot be seen.
-        hint: What can be typed, as its tip.
+        name: Its accessible name.
+        hint: The tool tip: what can be typed.
         parent: The owner.
     """
 
@@ -40,11 +40,11 @@ class FilterEdit(QLineEdit):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Room for a word or two."""
+        """Makes room for a word or two."""
         return QSize(180, super().sizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Empties the field or leaves it; everything else is typing."""
+        """Empties or leaves the field; other keys edit it."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):

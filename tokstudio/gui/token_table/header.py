@@ -1,4 +1,4 @@
-"""The header of a table of tokens: titles over their columns, and an arrow beside the one that is sorted by."""
+"""The header of a table of tokens: titles above their columns, with an arrow at the sorted one."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,10 +20,10 @@ _ARROW = 12  # pixels for the arrow and the gap to the title
 
 
 class TokenHeader(QHeaderView):
-    """Stands exactly over the cells; the arrow takes room that is kept for it, so that no title is ever cut.
+    """Aligns titles with the cells; room is reserved for the arrow, so that no title is cut.
 
     Args:
-        theme: Its colours and sizes.
+        theme: Colours and sizes.
         parent: The table.
     """
 
@@ -32,10 +32,10 @@ class TokenHeader(QHeaderView):
         self._theme = theme
         self.setHighlightSections(False)
         self.setMinimumSectionSize(32)
-        self.dress()
+        self.apply_style()
 
-    def dress(self) -> None:
-        """Takes over fonts and sizes; to be called when the theme has changed."""
+    def apply_style(self) -> None:
+        """Updates fonts and sizes; call it after a change of the theme."""
         self._font = QFont(self.font())
         self._font.setPixelSize(self._theme.scaled(11))
         self._font.setWeight(QFont.Weight.DemiBold)
@@ -44,12 +44,12 @@ class TokenHeader(QHeaderView):
         self.viewport().update()
 
     def width_of(self, title: str) -> int:
-        """Pixels that a column with this title needs."""
+        """The width in pixels of a column with this title."""
         arrow = _ARROW if self.sectionsClickable() else 0
         return round(self._metrics.horizontalAdvance(title) + 0.5) + 2 * PADDING + arrow
 
     def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
-        """Paints one title; an error goes to the hook, never into Qt."""
+        """Paints one title."""
         with guarded_painter(painter):
             model = self.model()
             if isinstance(model, TokenTable):

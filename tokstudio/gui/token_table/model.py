@@ -1,7 +1,4 @@
-"""What the tables of tokens share: columns, cells as the delegate draws them, rows for the clipboard.
-
-Which rows there are is left to the models of merges and of the vocabulary.
-"""
+"""The base of the models of merges and of the vocabulary: columns, cells, rows for the clipboard."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,16 +23,16 @@ _NO_INDEX = QModelIndex()
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its title, what it holds, how wide it wants to be and what gives way first.
+    """One column: title, content, width and priority.
 
     Attributes:
-        title: What the header says.
-        kind: Numbers stand right, tokens and bytes are of fixed pitch.
-        tip: What the title means.
-        share: Its share of the room that the others leave; 0: as wide as its longest text.
-        least: Characters that it needs at least, where it has a share.
-        yields: Columns with the highest number go first when there is no room; 0 stays.
-        muted: Whether it is second to the others.
+        title: The text of the header.
+        kind: Numbers are aligned right, tokens and bytes are monospaced.
+        tip: An explanation of the title.
+        share: Its share of the remaining width; 0: as wide as its longest text.
+        least: The least width in characters, if it has a share.
+        yields: Columns with the highest number are hidden first if there is no room; 0 is never hidden.
+        muted: Whether it is drawn in the muted colour.
     """
 
     title: str
@@ -48,7 +45,7 @@ class Column:
 
 
 class Cell(NamedTuple):
-    """What is drawn in one cell: words, or tokens with a plus between them, or one special token."""
+    """The content of one cell: text, or tokens with a plus between them, or one special token."""
 
     text: str
     tokens: tuple[Shown, ...] = ()
@@ -60,27 +57,27 @@ class Cell(NamedTuple):
 class TokenTable(QAbstractTableModel):
     """A table with a token in each row, over the arrays of a run.
 
-    `matches_changed` is emitted when a filter has found more or fewer rows, or has come to its end.
+    `matches_changed` is emitted when the number of rows of a filter changes, and when a filter ends.
     """
 
     columns: ClassVar[tuple[Column, ...]] = ()
     matches_changed = Signal()
-    #: Every selected row will be asked for its new place.
+    #: Qt asks for the new row of every selected row.
     reordering = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.run: StudioRun | None = None
         self.tokens: RunTokens | None = None
-        #: Whether rows are being added, moved or removed: what Qt selects then, no person has chosen.
+        #: Whether rows are being added, moved or removed; selections in the meantime are not the user's.
         self.changing = False
         self._shown: dict[int, Shown] = {}
         self._in_characters = False
 
-    # ---- for those who look at it
+    # ---- reading
 
     def cell(self, row: int, column: int) -> Cell:
-        """What is drawn there."""
+        """The content of a cell."""
         raise NotImplementedError
 
     def slot_at(self, row: int) -> int:
@@ -96,20 +93,20 @@ class TokenTable(QAbstractTableModel):
         raise NotImplementedError
 
     def may_list(self, slot: int) -> bool:
-        """Whether there is a row for a slot's token where no filter hides it."""
+        """Whether a token has a row unless a filter hides it."""
         raise NotImplementedError
 
     def copied_slot(self, slot: int) -> str:
-        """The row of a token for the clipboard, its columns separated by tabs."""
+        """The row of a token for the clipboard, with tabs between its columns."""
         raise NotImplementedError
 
     def widest(self, column: int) -> str:
-        """A text as wide as any in a column that has no share."""
+        """A text as wide as the widest in a column without a share."""
         raise NotImplementedError
 
     @property
     def searching(self) -> bool:
-        """Whether a filter or an order is still being worked out."""
+        """Whether a filter or an order is still being computed."""
         return False
 
     def token_at(self, row: int) -> int | None:
@@ -128,26 +125,26 @@ class TokenTable(QAbstractTableModel):
         slot = self.tokens.slot_of(token) if self.tokens is not None else -1
         return slot >= 0 and self.may_list(slot) and self.row_of(slot) < 0
 
-    # ---- for those who make it
+    # ---- for subclasses
 
     def shown(self, slot: int) -> Shown:
-        """How a token reads; the lately shown ones are remembered."""
+        """The text of a token; recent ones are cached."""
         known = self._shown.get(slot)
         if known is None:
             assert self.tokens is not None
             if len(self._shown) >= _REMEMBERED:
                 self._shown.clear()
-            # One more than is shown, and the rest of a character: so it is seen where to cut.
+            # One byte more than is shown, and the rest of a character, to know where to cut.
             known = self._shown[slot] = self._read(slot, SHOWN_BYTES)
         return known
 
     @property
     def in_characters(self) -> bool:
-        """Whether tokens are shown in the byte-level alphabet: where that is wanted, and they are made of bytes."""
+        """Whether tokens are shown in the byte-level alphabet: if that is switched on, and they are made of bytes."""
         return self._in_characters and self.tokens is not None and self.tokens.run.byte_level
 
     def set_in_characters(self, wanted: bool) -> None:
-        """Shows tokens made of bytes in the byte-level alphabet, or as the text they are."""
+        """Switches between the byte-level alphabet and plain text for tokens made of bytes."""
         self._in_characters = wanted
         self._shown.clear()
         if rows := self.rowCount():
@@ -161,7 +158,7 @@ class TokenTable(QAbstractTableModel):
 
     @contextmanager
     def changes(self) -> Iterator[None]:
-        """What happens within comes from the program, not from a person."""
+        """Marks changes of rows and selection within it as made by the program."""
         before, self.changing = self.changing, True
         try:
             yield
@@ -169,7 +166,7 @@ class TokenTable(QAbstractTableModel):
             self.changing = before
 
     def hold(self, run: StudioRun | None) -> None:
-        """Takes over a run; to be called while the model is reset."""
+        """Sets the run; call it while the model is reset."""
         self.run = run
         self.tokens = run.tokens if run is not None else None
         self._shown.clear()
@@ -177,11 +174,11 @@ class TokenTable(QAbstractTableModel):
     # ---- Qt's own
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """How many columns there are; below a row none."""
+        """The number of columns; 0 below a row."""
         return 0 if parent.isValid() else len(self.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell, and the token in full as its tip."""
+        """The text of a cell, and its token in full as the tip."""
         if not index.isValid() or self.tokens is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -196,7 +193,7 @@ class TokenTable(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Titles, and what they mean."""
+        """The titles and their explanations."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
             return None
         if role == Qt.ItemDataRole.DisplayRole:

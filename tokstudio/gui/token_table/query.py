@@ -1,4 +1,4 @@
-"""What a person types into a filter: text, bytes or a number. Going through the rows is the models' work."""
+"""The parsed text of a filter: text, bytes or a number. The models apply it to the rows."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -34,24 +34,24 @@ HINT = "Text, bytes such as E2 80 or 0xE2, a single byte such as C3, or a number
 
 
 class Query:
-    """A filter: a token passes that has the text in it, or the bytes, or is the one of that number.
+    """A filter: a token passes if it contains the text or the bytes, or has the number.
 
-    Upper and lower case are one. Spaces count, as they do in tokens; `Ġthe` finds them as well. Two hexadecimal digits
-    are the token of that byte as well, not what has it inside: too many words begin with them.
+    Case is ignored. Spaces count, as they do in tokens; `Ġthe` finds them too. Two hexadecimal digits also find the
+    token of that byte, but not tokens that contain it: too many words begin with them.
 
     Attributes:
-        number: The number of a merge or the id of a token, where the text is one.
-        raw: The bytes, where the text is bytes in hexadecimal.
-        byte: The one byte, where the text may be that, in two hexadecimal digits.
-        small: What is looked for in small letters of ASCII.
-        folded: What is looked for in small letters of every script.
-        spellings: The bytes of tokens that are the text: as it is typed, with what is written for white space, and as
-            in GPT-2's files.
-        cases: The same in upper and lower case, where that is not ASCII's.
-        error: What is wrong with it, as a sentence; "" for nothing.
+        number: The number of a merge or the id of a token, if the text is a number.
+        raw: The bytes, if the text is bytes in hexadecimal.
+        byte: The byte, if the text is two hexadecimal digits.
+        small: The needles with ASCII letters in lower case.
+        folded: The needles with letters of all scripts in lower case.
+        spellings: The bytes of tokens with this text: as typed, with marks read as white space, and as in
+            GPT-2's files.
+        cases: The same in upper and lower case, if the text is not ASCII.
+        error: Why it is invalid, as a sentence; "" if it is valid.
         is_expression: Whether it is a regular expression.
         lengths: The fewest and the most bytes a token may have; None for any.
-        by_beginning: Of how many tokens only the first bytes were looked at, the last time it was searched with.
+        by_beginning: The number of tokens of which the last search read only the first bytes.
     """
 
     is_expression = False
@@ -71,7 +71,7 @@ class Query:
         wanted = [one.lower() for one in dict.fromkeys((text, written))] if text else []
         self.small = [one.encode("ascii") for one in wanted if one.isascii()]
         byte_level = list[bytes]()
-        # Written as in GPT-2's files, where signs stand for bytes that none of its own would.
+        # As in GPT-2's files, with signs for bytes that have no character of their own.
         if any(character in BYTE_OF and ord(character) > 0xFF for character in text) and all(
             c in BYTE_OF for c in text
         ):
@@ -90,17 +90,17 @@ class Query:
 
     @property
     def needs_heads(self) -> bool:
-        """Whether the bytes of tokens must be looked at."""
+        """Whether the bytes of tokens are needed."""
         return bool(self.raw or self.small or self.folded)
 
     @property
     def reach(self) -> int:
-        """How many bytes what is wanted may take on one side of a place within it."""
-        # Of a letter of four bytes there may be one of one byte among what is wanted.
+        """The most bytes of a match on one side of a border within it."""
+        # A letter of four bytes may have another case of one byte.
         return max([len(self.raw or b""), *map(len, self.small), *(4 * len(one.decode()) for one in self.folded)])
 
     def accepts(self, raw: bytes) -> bool:
-        """Whether a token has the text or the bytes in it, or is the byte; of a long one `TokenSearch` finds out."""
+        """Whether a token contains the text or the bytes, or is the byte; for long ones see `TokenSearch`."""
         if self.small:
             small = raw.lower()
             for wanted in self.small:
@@ -113,14 +113,14 @@ class Query:
         return (self.raw is not None and self.raw in raw) or raw == self.byte
 
     def accepts_long(self, raw: bytes) -> bool | None:
-        """The same of a long token; None where that takes too long."""
+        """The same for a long token; None if that takes too long."""
         return self.accepts(raw)
 
     def within(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of some tokens have as many bytes as are asked for.
+        """Which tokens have a length within the limits.
 
         Args:
-            lengths: int64, how many bytes each has.
+            lengths: int64, the bytes of each token.
         """
         if self.lengths is None:
             return np.ones(len(lengths), np.bool_)
@@ -131,21 +131,20 @@ _LENGTH = r"length:(\d{1,9})(?:(-|\+)(\d{0,9}))?"
 _LENGTH_LAST = re.compile(rf"(?:^|\s){_LENGTH}\s*$", re.IGNORECASE)
 _LENGTH_FIRST = re.compile(rf"^\s*{_LENGTH}\s+(?=\S)", re.IGNORECASE)
 _TOO_LONG = "The expression takes too long: use fewer repeats inside repeats."
-_SECONDS = 0.02  # that an expression may take over one token
+_SECONDS = 0.02  # the time limit of an expression for one token
 
 FILTER_HINT = f"{HINT} Write a regular expression between slashes: /ing$/. length:4-8 lists tokens of 4 to 8 bytes."
 
 
 class FilterQuery(Query):
-    """A `Query` that knows lengths and regular expressions as well.
+    """A `Query` with lengths and regular expressions.
 
-    `length:4-8`, `length:4` or `length:4+` stands behind what else is typed, or before it. A regular expression stands
-    between slashes; to it upper and lower case are two. That it takes too long may turn out while it is searched with;
-    from then on it accepts nothing.
+    `length:4-8`, `length:4` or `length:4+` comes before or after the other text. A regular expression is written
+    between slashes and respects case. If it takes too long during a search, it accepts nothing from then on.
 
     Args:
         text: What was typed.
-        expression: Whether it is a regular expression without slashes as well.
+        expression: Whether it is a regular expression even without slashes.
     """
 
     def __init__(self, text: str, expression: bool = False) -> None:
@@ -168,11 +167,11 @@ class FilterQuery(Query):
 
     @property
     def needs_heads(self) -> bool:
-        """Whether the bytes of tokens must be looked at."""
+        """Whether the bytes of tokens are needed."""
         return self.is_expression or super().needs_heads
 
     def accepts(self, raw: bytes) -> bool:
-        """Whether a token has what is asked for, however long it is."""
+        """Whether a token of any length matches."""
         if not self.is_expression:
             return not self.needs_heads or super().accepts(raw)
         try:
@@ -182,7 +181,7 @@ class FilterQuery(Query):
             return False
 
     def accepts_long(self, raw: bytes) -> bool | None:
-        """The same of a long token; None where the expression takes too long over it, which may be due to the token."""
+        """The same for a long token; None if the expression takes too long for it, which may be due to the token."""
         try:
             return self._matches(raw)
         except TimeoutError:

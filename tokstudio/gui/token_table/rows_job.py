@@ -1,4 +1,4 @@
-"""Works out in the background which rows a table has, and lets it wait for the index of the tokens."""
+"""Computes the rows of a table in the background, after the index of the tokens if that is needed."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tokstudio.gui.state.run_tokens import RunTokens
 
 
 class RowsJob(QObject):
-    """One request at a time: a new one takes the place of the one before. Until it is answered the old rows stay.
+    """Handles one request at a time: a new one replaces the current one. Until it is answered, the old rows stay.
 
     Signals:
-        done: The answer to the newest request.
-        failed: It could not be found, or the person cancelled it (Exception).
+        done: The result of the newest request.
+        failed: The request failed or was cancelled (Exception).
 
     Args:
         indexing: Makes the index of the tokens.
@@ -43,28 +43,28 @@ class RowsJob(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is still to come."""
+        """Whether a request has no answer yet."""
         return self._waiting is not None or self._latest.busy
 
     @property
     def waiting(self) -> bool:
-        """Whether the index is still to be made."""
+        """Whether the index is not ready yet."""
         return self._waiting is not None
 
     def run(self, tokens: RunTokens, work: Callable[[], Work[Any]], *, indexed: bool) -> None:
-        """Begins work.
+        """Starts a request.
 
         Args:
-            tokens: Whose rows they are.
-            work: Gives the work that finds the answer; called in the GUI thread, once the index is there.
-            indexed: Whether `tokens.index` must first have all tokens that there are now.
+            tokens: The tokens of the table.
+            work: Returns the work that computes the result; called in the GUI thread, after the index is ready.
+            indexed: Whether `tokens.index` must have all current tokens first.
         """
         self.cancel()
         self._waiting = tokens, len(tokens) if indexed else 0, work
         self._go_on()
 
     def cancel(self) -> None:
-        """Lets go of the request."""
+        """Cancels the request."""
         self._waiting = None
         self._latest.cancel()
 

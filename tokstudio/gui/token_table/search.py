@@ -1,8 +1,8 @@
-"""Searching tokens by all of their bytes, without spelling the long ones out: what their parts have, they have.
+"""Searches all bytes of tokens without spelling out the long ones: a token contains all that its parts contain.
 
-A token has a text in it if its left part does, or its right part, or if the text stands where the two meet; for that
-the last bytes of the one and the first of the other are enough. For a regular expression that does not hold: there long
-tokens are spelled out, as far as there is room.
+A token contains a text if its left or its right part does, or if the text crosses the border of the two; for that, the
+last bytes of the one and the first of the other are enough. Regular expressions need long tokens in full; they are
+spelled out as far as memory allows.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,23 +19,23 @@ from tokstudio.gui.state.token_index import TokenIndex
 from tokstudio.gui.token_table.query import Query
 
 _STEP = 512
-#: Bytes of long tokens that are spelled out for a regular expression, in all and of one.
+#: The most bytes of long tokens that are spelled out for a regular expression, in all and of one.
 ROOM = 64 << 20
 _LONGEST = 1 << 20
-_SMALL = 1 << 14  # bytes that are searched without a look at the clock
+_SMALL = 1 << 14  # bytes that are searched without reading the clock
 
 
 class TokenSearch:
-    """Which tokens have something in them, asked in the order of making; goes on when there are more.
+    """Finds the tokens that contain something, in the order of making; continues when there are more.
 
     Args:
-        accepts: Whether bytes have it in them. What has such bytes within it must have it too.
-        reach: Bytes on either side of where two parts meet that it may stand in.
+        accepts: Whether bytes contain it. Bytes that contain such bytes must be accepted too.
+        reach: The most bytes of a match on either side of a border.
         index: The tokens.
-        alone: A token that is accepted as it is, and not what has it within it.
+        alone: A token that is accepted itself, without the tokens that contain it.
 
     Attributes:
-        found: Of each token that has been looked at whether it has it, by slot.
+        found: Whether each searched token contains it, by slot.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class TokenSearch:
         self._ends: dict[int, bytes] = {}
 
     def go_on_from(self, known: NDArray[np.bool_]) -> Iterator[None]:
-        """Looks at the long tokens, in short steps, where it is known what the first bytes of all tokens have in them.
+        """Searches the long tokens, in short steps, given the results for the first bytes of all tokens.
 
         Args:
-            known: By slot.
+            known: The results, by slot.
         """
         found, long = bytearray(known.tobytes()), self._index.long
         for start in range(0, len(long), _STEP):
@@ -66,7 +66,7 @@ class TokenSearch:
         self.found = found
 
     def go_on_long(self) -> Iterator[None]:
-        """The same for long tokens alone, of which there may be few among very many; `found` is of those then."""
+        """The same for the long tokens alone, of which there may be few; then `found` has only those."""
         found, long = bytearray(len(self._heads)), self._index.long
         for start in range(0, len(long), _STEP):
             some = long[start : start + _STEP].tolist()
@@ -79,11 +79,11 @@ class TokenSearch:
         self.found = found
 
     def beginning(self, slot: int) -> bytes:
-        """The first bytes of a token that has been looked at: `HEAD`, or as many as the reach if that is more."""
+        """The first bytes of a searched token: `HEAD`, or as many as the reach if that is more."""
         return self._begins[slot] if slot in self._begins else self._heads[slot]
 
     def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
-        """Decides of long tokens; `found` is of those from `first` on, all before have been decided."""
+        """Decides long tokens; `found` begins with the token `first`, and all before have been decided."""
         before, reach, base = self.found, self._reach, len(self._base)
         for slot, left, right in self._with_parts(long):
             if slot < base:
@@ -99,7 +99,7 @@ class TokenSearch:
                 if has and self._heads[part] != self._alone:
                     found[slot - first] = True
             if found[slot - first]:
-                # Nobody asks for the ends of these: all that is made of them has it too.
+                # The ends of these are not needed: all tokens made of them contain it too.
                 continue
             end, behind = self._end(left), self._end(right)
             if self._accepts(end + self.beginning(right)[:reach]):
@@ -125,7 +125,7 @@ class TokenSearch:
 
 
 class ExpressionSearch(TokenSearch):
-    """The same for a regular expression; the query is told of how many tokens only the first bytes were looked at.
+    """The same for a regular expression; the query counts the tokens of which only the first bytes were read.
 
     Args:
         query: The expression.
@@ -137,16 +137,16 @@ class ExpressionSearch(TokenSearch):
         self._query = query
         query.by_beginning = 0
         self._whole: dict[int, bytes] = {}
-        self._begun = set[int]()  # slots of those of which only the first bytes were looked at
+        self._begun = set[int]()  # slots of those of which only the first bytes were read
         self._room = ROOM
         self._limit = _limit(index.made.lengths[len(index.made.base) :])
 
     def follow(self, index: TokenIndex) -> None:
-        """Goes over to an index of the same run with more tokens."""
+        """Switches to an index of the same run with more tokens."""
         self._index, self._heads = index, index.heads
 
     def go_on(self) -> Iterator[None]:
-        """Looks at all tokens that have not been looked at, in short steps."""
+        """Searches all remaining tokens, in short steps."""
         accepts = self._query.accepts
         while len(self.found) < len(self._heads):
             first = len(self.found)
@@ -170,7 +170,7 @@ class ExpressionSearch(TokenSearch):
                 yield
 
     def _spell(self, slot: int, left: int, right: int) -> bytes | None:
-        """All bytes of a token; None where that takes more than there is room for."""
+        """All bytes of a token; None if there is no room for them."""
         if slot in self._whole:
             return self._whole[slot]
         pieces = self._spelled(left), self._spelled(right)
@@ -190,7 +190,7 @@ class ExpressionSearch(TokenSearch):
 
 
 class Matches:
-    """Which tokens pass a filter; goes on where a run has grown. Only one job at a time may use it.
+    """Finds the tokens that pass a filter; continues when a run has grown. Only one job at a time may use it.
 
     Args:
         query: The filter.
@@ -203,12 +203,12 @@ class Matches:
     def work(
         self, index: TokenIndex | None, lengths: NDArray[np.int64], numbered: Iterable[int]
     ) -> Work[NDArray[np.bool_]]:
-        """Finds the tokens that pass, by slot; where an expression takes too long, the query has an error then.
+        """Finds the tokens that pass, by slot; if an expression takes too long, the query gets an error.
 
         Args:
-            index: All tokens and maybe more; None only for a query that needs no heads.
-            lengths: int64 [n], how many bytes each token has.
-            numbered: The slots that the query means if it is a number; others are ignored.
+            index: All tokens or more; None only for a query that needs no heads.
+            lengths: int64 [n], the bytes of each token.
+            numbered: The slots with the query's number, if it has one; others are ignored.
         """
         query = self.query
         if index is None or not query.needs_heads:
@@ -235,7 +235,7 @@ class Matches:
 
 
 def matching_work(index: TokenIndex, query: Query) -> Work[NDArray[np.bool_]]:
-    """Finds the tokens that have what is wanted in their first bytes; not for regular expressions or lengths."""
+    """Finds the tokens with a match in their first bytes; not for regular expressions or lengths."""
     found = np.zeros(len(index), np.bool_)
     for wanted in query.small:
         found |= index.small.holding(wanted)
@@ -251,7 +251,7 @@ def matching_work(index: TokenIndex, query: Query) -> Work[NDArray[np.bool_]]:
 
 
 def _limit(lengths: NDArray[np.int64]) -> int:
-    """The most bytes a long token may have, so that there is room for all that have no more."""
+    """The most bytes of a long token so that there is room for all up to that length."""
     long = lengths[(lengths >= HEAD) & (lengths <= _LONGEST)]
     if int(long.sum()) <= ROOM:
         return _LONGEST

@@ -1,4 +1,4 @@
-"""What the panes with a table of tokens share: filter, notice, empty state, and the token that is looked at."""
+"""The base of panes with a table of tokens: filter, notice, empty state, and the current token."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.widgets.fields import polish
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
-_BUSY_AFTER = 150  # milliseconds before a search says that it goes on
+_BUSY_AFTER = 150  # milliseconds before a running search is shown
 _NOTICE_STAYS = 6000
 _BY_BEGINNING = "For {:,} very long {}, only the first {} bytes were searched."
 _NOTHING = "Nothing matches this filter."
@@ -26,15 +26,15 @@ _NOT_UNDERSTOOD = "Nothing is listed until the filter is valid."
 
 
 class TablePane(Pane):
-    """A pane with a table. What it lists, and what moves it, the panes themselves know.
+    """A pane with a table. Subclasses fill it and connect it to the session.
 
     Args:
         key: Its name in the saved layout.
-        title: What people call it.
-        session: The studio's state.
-        theme: Its looks.
+        title: Its title.
+        session: The state of the studio.
+        theme: Fonts and colours.
         model: The rows.
-        empty: What to say while there are none.
+        empty: The text shown without rows.
     """
 
     def __init__(self, key: str, title: str, session: Session, theme: Theme, model: TokenTable, empty: str) -> None:
@@ -88,8 +88,8 @@ class TablePane(Pane):
         self.table.copied.connect(self._say_copied)
         self.visibilityChanged.connect(self._set_seen)
         session.view.token_changed.connect(self._token_changed)
-        self._to_reveal = False  # what was found is to be brought into sight when the pane is seen again
-        self._awaited = False  # or when its rows have been worked out
+        self._to_reveal = False  # whether to scroll to the target when the pane becomes visible
+        self._awaited = False  # or when its rows are ready
         session.view.target_changed.connect(self._follow_found)
 
     def follow(self, characters: QAction) -> None:
@@ -98,12 +98,12 @@ class TablePane(Pane):
         characters.toggled.connect(self.model.set_in_characters)
 
     def offer(self, *actions: QAction) -> None:
-        """Puts actions on the menu of the rows; the row below the pointer is chosen before it comes."""
+        """Adds actions to the context menu of the rows; the row below the pointer is selected first."""
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.table.addActions(actions)
 
     def focus_filter(self) -> None:
-        """Puts the keyboard into the filter."""
+        """Moves the focus to the filter."""
         self.filter.setFocus()
         self.filter.selectAll()
 
@@ -111,46 +111,46 @@ class TablePane(Pane):
 
     @property
     def seen(self) -> bool:
-        """Whether the pane is on screen; hidden ones do no work."""
+        """Whether the pane is visible; hidden panes do no work."""
         return self._seen
 
     def catch_up(self) -> None:
-        """Shows the session as it is now."""
+        """Shows the current state of the session."""
         raise NotImplementedError
 
     def filtered(self) -> bool:
-        """Whether not all rows are shown."""
+        """Whether some rows are hidden."""
         return bool(self.filter.text())
 
     def total(self) -> int:
-        """How many rows there would be without a filter."""
+        """The number of rows without a filter."""
         raise NotImplementedError
 
     def apply_filter(self, query: Query) -> None:
-        """Hands the filter to the model."""
+        """Passes the filter to the model."""
         raise NotImplementedError
 
     def lift_filters(self) -> None:
-        """Lets all rows be shown."""
+        """Removes all filters."""
         self.filter.clear()
 
     def stay(self) -> None:
-        """Leaves what was found where it is: the person looks at something else."""
+        """Cancels scrolling to the target: the user views something else."""
         self._awaited = False
 
     def busy(self) -> bool:
-        """Whether rows are still being looked for."""
+        """Whether rows are still being computed."""
         return self.model.searching
 
     def show_matches(self) -> None:
-        """Says how many rows pass, and keeps the looked-at token selected."""
+        """Shows how many rows pass, and keeps the current token selected."""
         self._show_token(scroll=False)
         self._count_matches()
         if self._awaited and not self.busy():
             self._reveal_found()
 
     def search_failed(self, error: Exception) -> None:
-        """Says that rows could not be found."""
+        """Says that the rows could not be computed."""
         if isinstance(error, TokStudioError):
             self.note.setText("The search was cancelled.")
         else:
@@ -176,7 +176,7 @@ class TablePane(Pane):
                     self._reveal_found()
 
     def make_query(self, text: str) -> Query:
-        """What is typed into the filter, as it is meant."""
+        """Parses the text of the filter."""
         return FilterQuery(text)
 
     def _set_filter(self, text: str) -> None:
@@ -184,7 +184,7 @@ class TablePane(Pane):
         query = self._query = self.make_query(text)
         self._show_error()
         if query.error:
-            # What is shown stays, until the expression can be read.
+            # The rows stay until the expression is valid.
             self._count_matches()
             return
         self.apply_filter(query)
@@ -209,13 +209,13 @@ class TablePane(Pane):
             self._reveal_found()
 
     def _reveal_found(self) -> None:
-        """Brings the row of the token that was found into sight; filters that hide it are lifted."""
+        """Scrolls to the row of the target; filters that hide it are removed."""
         self._to_reveal = self._awaited = False
         found = self._session.view.target
         if self.filtered() and self.model.is_hidden(found):
             self.lift_filters()
         row = self.model.row_of_token(found)
-        # Rows come back, or into their order, bit by bit.
+        # Rows come back, or into their order, step by step.
         self._awaited = found is not None and self.busy()
         self.table.show_row(row)
         if row >= 0:
@@ -230,20 +230,20 @@ class TablePane(Pane):
             self._busy.stop()
             self._show_error()
         elif self.busy():
-            # What is found at once needs no words.
+            # A quick search needs no message.
             if not self._busy.isActive():
                 self._busy.start()
         else:
             self._busy.stop()
             self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
-        # Of figures nothing may be cut; the field beside them can be narrower.
+        # Figures must not be cut; the field beside them can be narrower.
         figures = self.note.text() if self.filtered() and not self._query.error else ""
         self.note.setMinimumWidth(self.note.sizeHint().width() if figures else 1)
         self._say_what_was_searched()
         self.choose_page()
 
     def _show_error(self) -> None:
-        """Says below the filter, where there is room for all of it, what is wrong with its expression."""
+        """Shows the error of the expression below the filter, where there is room for all of it."""
         error = self._query.error
         self.wrong.setText(error)
         self.wrong.setVisible(bool(error))
@@ -254,7 +254,7 @@ class TablePane(Pane):
             polish(self.filter)
 
     def _say_what_was_searched(self) -> None:
-        """Says below the filter of how many tokens not all was searched."""
+        """Says below the filter how many tokens were not searched in full."""
         few = self._query.by_beginning
         self.limit.setText(_BY_BEGINNING.format(few, "token" if few == 1 else "tokens", HEAD) if few else "")
         self.limit.setVisible(bool(few))

@@ -1,4 +1,4 @@
-"""A table of tokens: follows new rows only while one looks at the top, fits its columns, copies what is selected."""
+"""A table of tokens that follows new rows at the top, fits its columns, and copies selected rows."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tokstudio.gui.widgets.sliced_work import Slices
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
 
-#: Rows that are copied at most; so many are some megabytes of text.
+#: The most rows that are copied; they are some megabytes of text.
 MOST_COPIED = 100_000
 _COPY_STEP = 64
-_MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt asks for the place of each
+_MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt asks for the new row of each
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -31,9 +31,9 @@ class FollowTable(QTableView):
     """Shows a `TokenTable`.
 
     Signals:
-        rowChosen: A person has made another row the current one.
+        rowChosen: The user has made another row current.
         rowActivated: Enter, or a double click.
-        copied: How many rows are now on the clipboard, and how many were selected.
+        copied: The number of rows on the clipboard, and of selected rows.
     """
 
     rowChosen = Signal(int)
@@ -57,8 +57,8 @@ class FollowTable(QTableView):
         self.setAccessibleName(name)
         self._set_up()
         model.reordering.connect(self._lighten_selection)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def _set_up(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -74,11 +74,11 @@ class FollowTable(QTableView):
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         columns.sectionResized.connect(self._keep_width)
-        # With the table's own selection a header asks for every selected row, a million of them, at every repaint.
+        # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
         columns.setSelectionModel(QItemSelectionModel(self._model, self))
 
     def sort_by_columns(self, column: int, order: Qt.SortOrder) -> None:
-        """Lets a click on a title sort; at first by the column and in the order that are given."""
+        """Sorts by a click on a title; initially by the given column and order."""
         self._header.setSectionsClickable(True)
         self.setSortingEnabled(True)
         self.sortByColumn(column, order)
@@ -87,11 +87,11 @@ class FollowTable(QTableView):
 
     @property
     def current_row(self) -> int:
-        """The row that is current; -1 for none."""
+        """The current row; -1 for none."""
         return self.currentIndex().row()
 
     def show_row(self, row: int, *, scroll: bool = True) -> None:
-        """Selects a row without `rowChosen`, -1 for none; brings it into view."""
+        """Selects a row without `rowChosen`, -1 for none; scrolls to it."""
         if row == self.current_row and (row < 0 or self.selectionModel().isRowSelected(row)):
             return
         self._quiet = True
@@ -110,20 +110,20 @@ class FollowTable(QTableView):
             self.reveal(row)
 
     def reveal(self, row: int) -> None:
-        """Brings a row into view, to the middle if it was out of sight."""
+        """Scrolls to a row, to the middle if it was not visible."""
         height = self.verticalHeader().defaultSectionSize()
         top = self.rowViewportPosition(row)
         if top < 0 or top + height > self.viewport().height():
             self.verticalScrollBar().setValue(row * height - (self.viewport().height() - height) // 2)
 
     def currentChanged(self, current: _Index, previous: _Index) -> None:
-        """Tells of a choice, unless the program made it."""
+        """Emits `rowChosen`, unless the program has made the change."""
         super().currentChanged(current, previous)
         if not self._quiet and not self._model.changing and current.isValid() and current.row() != previous.row():
             self.rowChosen.emit(current.row())
 
     def rowsInserted(self, parent: _Index, start: int, end: int) -> None:
-        """Keeps the rows still under the eyes while others come above them; at the top the newest are shown."""
+        """Keeps the visible rows still while others are added above; at the top, the newest are shown."""
         bar, height = self.verticalScrollBar(), self.verticalHeader().defaultSectionSize()
         before = bar.value()
         super().rowsInserted(parent, start, end)
@@ -141,11 +141,11 @@ class FollowTable(QTableView):
     # ---- columns
 
     def refit(self) -> None:
-        """Shares out the width, if the room or the longest texts have changed."""
+        """Fits the columns if the width or the longest texts have changed."""
         if self._fitting:
             return
         longest = [len(self._model.widest(i)) for i, one in enumerate(self._model.columns) if not one.share]
-        # Fitting may make a scroll bar come or go, and with it the room: then once more.
+        # Fitting may show or hide a scroll bar, which changes the width: then once more.
         for _ in range(2):
             state = (self.viewport().width(), self._theme.text_size, *longest)
             if state == self._fitted:
@@ -183,7 +183,7 @@ class FollowTable(QTableView):
             self._chosen_widths[column] = after
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shares out the new width; the current row stays in sight as the height shrinks."""
+        """Fits the columns; keeps the current row visible as the height shrinks."""
         super().resizeEvent(event)
         hidden = self._bottom_of_current() - self.viewport().height()
         if 0 < hidden <= event.oldSize().height() - self.viewport().height():
@@ -191,14 +191,14 @@ class FollowTable(QTableView):
         self.refit()
 
     def _bottom_of_current(self) -> int:
-        """Where the current row ends, from the top of what is seen; 0 for none."""
+        """The lower edge of the current row in the viewport; 0 for none."""
         row = self.current_row
         return self.rowViewportPosition(row) + self.verticalHeader().defaultSectionSize() if row >= 0 else 0
 
-    def _dress(self) -> None:
-        self._cells.dress()
+    def _apply_style(self) -> None:
+        self._cells.apply_style()
         self.verticalHeader().setDefaultSectionSize(self._cells.row_height)
-        self._header.dress()
+        self._header.apply_style()
         self._fitted = ()
         self.refit()
         self.viewport().update()
@@ -206,7 +206,7 @@ class FollowTable(QTableView):
     # ---- keys
 
     def event(self, event: QEvent) -> bool:
-        """Keeps Copy and Select All for itself while it has the focus."""
+        """Handles Copy and Select All itself while it has the focus."""
         return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -217,14 +217,14 @@ class FollowTable(QTableView):
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current_row >= 0:
             self.rowActivated.emit(self.current_row)
         elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and not control and self._model.rowCount():
-            # What Qt does here is going along the columns, which means nothing in rows.
+            # Qt would move between columns, which means nothing here.
             row = 0 if key == Qt.Key.Key_Home else self._model.rowCount() - 1
             self.setCurrentIndex(self._model.index(row, 0))
         else:
             super().keyPressEvent(event)
 
     def keyboardSearch(self, search: str) -> None:
-        """Does nothing: the filter finds more, and Qt would go through all rows for each letter."""
+        """Does nothing: the filter is better, and Qt would search all rows at each letter."""
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Activates the row below the mouse."""
@@ -236,11 +236,11 @@ class FollowTable(QTableView):
     # ---- copying
 
     def copy(self) -> None:
-        """Puts the selected rows on the clipboard, at most `MOST_COPIED`, in the order they stand."""
+        """Copies the selected rows in their order, at most `MOST_COPIED`."""
         ranges = self._selected()
         total = sum(bottom - top + 1 for top, bottom in ranges)
         if total:
-            # By slot, for rows may come and go while they are copied.
+            # By slot, as rows may change while they are copied.
             slots: list[int] = []
             for top, bottom in ranges:
                 slots += self._model.slots_between(top, min(bottom, top + MOST_COPIED - len(slots) - 1))
@@ -255,6 +255,6 @@ class FollowTable(QTableView):
         self.copied.emit(len(lines), total)
 
     def _selected(self) -> list[tuple[int, int]]:
-        """First and last row of every stretch that is selected, from the top down."""
+        """The first and last row of every selected range, from the top."""
         parts = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
         return sorted((part.top(), part.bottom()) for part in parts)

@@ -1,4 +1,4 @@
-"""Where the pieces of a row stand for a reader: what is written from right to left goes from right to left."""
+"""The visual positions of the pieces of a row, with right-to-left text from right to left."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 
 class Box(NamedTuple):
-    """Where a piece, or the part of a long one, stands in its row.
+    """The position of a piece, or of a part of a long one, in its row.
 
     Attributes:
         x: Its left edge from the left edge of the row.
         width: Its width.
         raw: The bytes of the piece.
         first: Its first token.
-        tokens: How many tokens it holds.
-        colour: Which of the colours of tokens it has.
-        plain: Whether it is one cell a byte.
+        tokens: The number of its tokens.
+        colour: The number of its colour.
+        plain: Whether each byte is one cell wide.
         special: Whether it is a special token.
-        begin: The first character that is drawn; 0 but in parts of a long piece.
+        begin: The first character that is drawn; 0 except in parts of a long piece.
         end: The character after the last one drawn, or -1 for all.
     """
 
@@ -38,16 +38,16 @@ class Box(NamedTuple):
 
     @property
     def mirrored(self) -> bool:
-        """Whether it is read from right to left, so that the first of its tokens stands at the right."""
+        """Whether it is read from right to left, so that its first token is at the right."""
         return direction(self.raw) > 0
 
     def mirror(self, number: int) -> int:
-        """Which of its tokens, from the left, the one with this number is; or the other way round."""
+        """The index from the left of the token with this number, or the number of the token at this index."""
         return self.tokens - 1 - number if self.mirrored else number
 
 
 def placed_for_reading(boxes: Sequence[Box]) -> list[Box]:
-    """Mirrors the places of each stretch that is read from right to left, in a row that is read from the left.
+    """Mirrors the positions of each right-to-left run of pieces in a left-to-right row.
 
     Args:
         boxes: A row in the order of the text, from left to right.
@@ -56,7 +56,7 @@ def placed_for_reading(boxes: Sequence[Box]) -> list[Box]:
         The same boxes in the same order; only `x` differs.
     """
     placed = list(boxes)
-    for first, last in _stretches([direction(box.raw) for box in boxes]):
+    for first, last in _right_to_left_runs([direction(box.raw) for box in boxes]):
         left, right = boxes[first].x, boxes[last].x + boxes[last].width
         for index in range(first, last + 1):
             box = boxes[index]
@@ -66,7 +66,7 @@ def placed_for_reading(boxes: Sequence[Box]) -> list[Box]:
 
 @lru_cache(maxsize=1 << 15)
 def direction(raw: bytes) -> int:
-    """How a piece is read: 1 from right to left, -1 from left to right, 0 as what stands around it."""
+    """The direction of a piece: 1 from right to left, -1 from left to right, 0 neutral."""
     for character in raw.decode("utf-8", "ignore"):
         kind = unicodedata.bidirectional(character)
         if kind in ("R", "AL"):
@@ -76,8 +76,8 @@ def direction(raw: bytes) -> int:
     return 0
 
 
-def _stretches(directions: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of two or more pieces from right to left, with what is neutral between them."""
+def _right_to_left_runs(directions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and last index of each right-to-left run of two or more pieces, including neutral ones between them."""
     first = last = -1
     for index, way in enumerate([*directions, -1]):
         if way > 0:

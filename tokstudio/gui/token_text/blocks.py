@@ -1,6 +1,6 @@
-"""The rows of a text of any length: it is cut into blocks of whole lines, which are laid out when they come into sight.
+"""The rows of a text of any length, in blocks of whole lines that are laid out when they become visible.
 
-A block that has not been in sight has as many rows as its length lets expect; so every place can be gone to at once.
+The number of rows of a block is estimated from its length until it is laid out, so that every place can be scrolled to.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,8 +17,8 @@ from tokstudio.gui.token_text.bidi import Box
 from tokstudio.gui.token_text.pieces import Piece, PieceTable
 from tokstudio.gui.token_text.rows import GAP, PADDING, Shaper, TokenRows, id_room, id_text
 
-_TOKENS = 256  # of a block, about: a quarter of a millisecond of work, or three where every piece is to be shaped
-_SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is looked for
+_TOKENS = 256  # per block, about: a quarter of a millisecond of work, or three if every piece is shaped
+_SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is searched
 _KEPT = 64  # blocks that stay laid out
 
 
@@ -28,12 +28,12 @@ class EncodedText:
     Args:
         data: The whole text.
         ends: int64 [tokens], for every token the byte after its last one; the last is the length of the text.
-        ids: For every token its id.
-        special: For every token whether it is a special one; None where none is.
+        ids: The id of every token.
+        special: Whether each token is special; None if none is.
 
     Attributes:
-        cuts: Where blocks begin, as numbers of tokens; the last is the number of all tokens.
-        newlines: int64 [blocks], the ends of lines in each block.
+        cuts: The first token of each block, followed by the number of tokens.
+        newlines: int64 [blocks], the number of line ends in each block.
 
     Raises:
         ValueError: The tokens do not cover the text.
@@ -58,7 +58,7 @@ class EncodedText:
         self.newlines = np.array([data.count(b"\n", *block) for block in blocks], np.int64)
 
     def pieces(self, block: int) -> PieceTable:
-        """Gives the pieces of one block, whose tokens and bytes are counted from the beginning of the block."""
+        """Returns the pieces of one block; tokens and bytes are counted from the start of the block."""
         first, after = int(self.cuts[block]), int(self.cuts[block + 1])
         begin, end = int(self.edges[first]), int(self.edges[after])
         edges = self.edges[first : after + 1] - begin
@@ -73,31 +73,31 @@ class EncodedText:
         return np.array(cuts, np.int64)
 
     def _cut(self, token: int) -> int:
-        """Gives the end of the line that `token` is in; where it is too far away, the next place between characters."""
+        """Returns the end of the line with `token`; if it is too far away, the next border between characters."""
         latest = min(token + _SEARCHED, self.tokens)
         newline = self.data.find(b"\n", int(self.edges[token]), int(self.edges[latest]))
         if newline >= 0:
             return int(np.searchsorted(self.edges, np.int64(newline + 1), side="left"))
         for place in range(token, latest):
             start = int(self.edges[place])
-            # What is ASCII begins a character, and a grapheme as well.
+            # ASCII starts a character, and a grapheme too.
             if start < int(self.edges[place + 1]) and self.data[start] < 0x80:
                 return place
         return latest
 
 
 class TokenBlocks:
-    """The rows of a text, for one width.
+    """The rows of a text for one width.
 
     Args:
         table: The text.
-        shaper: Measures what is not plain.
-        id_cell: The width of a digit of the ids below the pieces, or 0 where no ids are shown.
-        width: The room in a row.
+        shaper: Measures pieces that are not plain ASCII.
+        id_cell: The width of a digit of the ids below the pieces, or 0 if no ids are shown.
+        width: The width of a row.
 
     Attributes:
-        height: Of the tallest piece that has been laid out.
-        ascent: Of the same.
+        height: The height of the tallest piece laid out so far.
+        ascent: The ascent of the same piece.
     """
 
     def __init__(self, table: EncodedText, shaper: Shaper, id_cell: float, width: float) -> None:
@@ -112,12 +112,12 @@ class TokenBlocks:
         self._sum()
 
     def __len__(self) -> int:
-        """How many rows there are, as far as is known."""
+        """The number of rows, as far as is known."""
         return int(self._firsts[-1])
 
     @property
     def blocks(self) -> int:
-        """How many blocks the text has; 1 at least."""
+        """The number of blocks, at least 1."""
         return len(self._counts)
 
     def knows(self, block: int) -> bool:
@@ -125,7 +125,7 @@ class TokenBlocks:
         return bool(self._known[block])
 
     def count(self, block: int) -> int:
-        """Rows of a block, as far as is known."""
+        """The number of rows of a block, as far as is known."""
         return int(self._counts[block])
 
     def first_row(self, block: int) -> int:
@@ -133,16 +133,16 @@ class TokenBlocks:
         return int(self._firsts[block])
 
     def block_of_row(self, row: int) -> int:
-        """The block that a row is in."""
+        """The block of a row."""
         block = int(np.searchsorted(self._firsts, np.int64(row), side="right")) - 1
         return min(max(block, 0), self.blocks - 1)
 
     def block_of_token(self, token: int) -> int:
-        """The block that a token is in."""
+        """The block of a token."""
         return int(np.searchsorted(self.table.cuts, np.int64(token), side="right")) - 1
 
     def lay_out(self, block: int) -> int:
-        """Lays out a block; gives how many rows it has more than was expected."""
+        """Lays out a block; returns by how many rows the estimate was too small."""
         rows = self._rows_of(block)
         more = len(rows) - int(self._counts[block])
         self._known[block] = True
@@ -152,7 +152,7 @@ class TokenBlocks:
         return more
 
     def row_of(self, token: int) -> int:
-        """The row in which the piece of a token begins."""
+        """The row where the piece of a token begins."""
         block = self.block_of_token(token)
         self.lay_out(block)
         rows = self._rows_of(block)
@@ -160,27 +160,27 @@ class TokenBlocks:
         return self.first_row(block) + rows.row_of(rows.table.index_of(local))
 
     def first_token(self, row: int) -> int:
-        """The token that a row of a block that is laid out begins with."""
+        """The first token of a row in a block that is laid out."""
         block = self.block_of_row(row)
         rows = self._rows_of(block)
         piece = rows.first_piece(row - self.first_row(block))
         return int(self.table.cuts[block] + rows.table.first[piece])
 
     def piece_of(self, token: int) -> Piece:
-        """The piece that holds a token."""
+        """The piece with a token."""
         block = self.block_of_token(token)
         table = self._rows_of(block).table
         return table.piece(table.index_of(token - int(self.table.cuts[block])))
 
     def boxes(self, row: int) -> Iterator[Box]:
-        """Gives the boxes of a row of a block that is laid out, from left to right."""
+        """Returns the boxes of a row of a block that is laid out, from left to right."""
         block = self.block_of_row(row)
         first = int(self.table.cuts[block])
         for box in self._rows_of(block).boxes(row - self.first_row(block)):
             yield box._replace(first=first + box.first)
 
     def id_text(self, box: Box) -> str:
-        """Gives the ids that stand below a piece in its own direction, as many as are no wider than it."""
+        """Returns the ids below a piece in its direction, as many as fit its width."""
         ids = self.table.ids[box.first : box.first + box.tokens].tolist()
         text = id_text(ids, id_room(box.width, self._id_cell))
         return " ".join(reversed(text.split(" "))) if box.mirrored else text
@@ -202,7 +202,7 @@ class TokenBlocks:
         self._firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._counts)])
 
     def _expected(self) -> NDArray[np.int64]:
-        """How many rows each block likely has: what stands in a line fills rows, the last of them by half."""
+        """The estimated rows of each block: the text of each line fills rows, the last of them half."""
         table = self.table
         if not table.tokens:
             return np.zeros(1, np.int64)

@@ -1,6 +1,6 @@
-"""Draws rows of pieces: the boxes, their text, marks of white space, ticks of shared pieces, ids, selection.
+"""Draws rows of pieces: boxes, text, white space marks, ticks of shared pieces, ids, selection.
 
-See also `rows.py` for where things are, and `token_view.py` for what is selected or pointed at.
+See also `rows.py` for the layout, and `token_view.py` for the selection and the pointer.
 """
 
 # SPDX-License-Identifier: MIT
@@ -27,22 +27,22 @@ _MARK_HEIGHT = 2.5
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """What the view wants to be seen.
+    """The state of the view that affects painting.
 
     Attributes:
-        white_space: Whether spaces beside other characters get their marks.
-        id_font: The font of the ids below the pieces, or None for no ids.
+        white_space: Whether spaces next to other characters are marked.
+        id_font: The font of the ids below the pieces; None to show no ids.
         selection: First and last selected token, or None.
         hovered: The token below the mouse, or -1.
-        places: The tokens that are marked as found, ascending.
-        marked: Tokens that stand out.
+        occurrences: The occurrences of the target, ascending.
+        marked: Highlighted tokens.
     """
 
     white_space: bool
     id_font: QFont | None
     selection: tuple[int, int] | None
     hovered: int
-    places: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
     marked: frozenset[int] = frozenset()
 
 
@@ -51,9 +51,9 @@ class RowPainter:
 
     Args:
         painter: An active painter with antialiasing.
-        rows: Where everything stands.
-        palette: The colours of the moment.
-        look: What is to be seen.
+        rows: The layout.
+        palette: The current colours.
+        look: The state of the view.
     """
 
     def __init__(self, painter: QPainter, rows: TokenBlocks, palette: Palette, look: TextStyle) -> None:
@@ -68,7 +68,7 @@ class RowPainter:
         self._dashes = QPen(QColor(palette.muted), 1, Qt.PenStyle.DotLine)
         self._mark = QPen(QColor(palette.muted), 1.2, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin)
         self._dot = QPen(QColor(palette.muted), 2.4, c=Qt.PenCapStyle.RoundCap)
-        self._found = QPen(QColor(palette.text), 1.5)
+        self._occurrence_pen = QPen(QColor(palette.text), 1.5)
         self._outline = QPen(QColor(palette.accent), 2)
         self._accent = QColor(palette.accent)
         self._box_height = rows.height + 2 * INSET
@@ -83,7 +83,7 @@ class RowPainter:
                 paint_special(painter, rectangle, self._palette)
                 continue
             painter.setPen(Qt.PenStyle.NoPen)
-            # A piece that fills whole rows is quiet: in its colour it would outshine all others.
+            # A piece that fills whole rows is pale: in its colour it would dominate all others.
             painter.setBrush(self._colours[box.colour] if box.end < 0 else self._long)
             painter.drawRoundedRect(rectangle, _RADIUS, _RADIUS)
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -103,7 +103,7 @@ class RowPainter:
         return QRectF(left + box.x, top, box.width, self._box_height)
 
     def _paint_text(self, box: Box, x: float, y: float, dots: list[QPointF]) -> None:
-        room = box.width - 2 * PADDING  # wider than the text where ticks or the ids below need more: then centred
+        room = box.width - 2 * PADDING  # wider than the text if ticks or ids need more; then centred
         if box.plain:
             spare = room - len(box.raw) * self._rows.shaper.cell
             self._paint_plain(box.raw.decode("ascii"), x + max(0.0, spare / 2), y, dots)
@@ -129,7 +129,7 @@ class RowPainter:
                     self._paint_mark(character, x + (index + 0.5) * cell, y, dots)
 
     def _paint_mark(self, character: str, middle: float, y: float, dots: list[QPointF]) -> None:
-        """Draws one mark, as lines rather than as characters, which not every font has."""
+        """Draws one mark with lines, as not every font has the characters."""
         centre = y + self._rows.ascent - self._rows.shaper.cell * 0.55
         if character == " ":
             dots.append(QPointF(middle, centre))
@@ -142,7 +142,7 @@ class RowPainter:
             strokes = [(1, 0.4, -1, 0.4), (-1, 0.4, -0.35, -0.25), (-1, 0.4, -0.35, 1.05)]
         elif character == "\t":
             strokes = [(-1, 0, 0.8, 0), (0.8, 0, 0.1, -0.7), (0.8, 0, 0.1, 0.7), (1.1, -0.8, 1.1, 0.8)]
-        else:  # any other space: an open box, for no two of them may look the same as a plain one
+        else:  # any other space: an open box, so that it differs from a plain space
             strokes = [(-1, 0.3, -1, 1), (-1, 1, 1, 1), (1, 1, 1, 0.3)]
         for x1, y1, x2, y2 in strokes:
             start = QPointF(middle + x1 * reach, centre + y1 * reach)
@@ -165,19 +165,19 @@ class RowPainter:
         if selected:
             self._painter.setPen(self._outline)
             self._painter.drawRoundedRect(rectangle.adjusted(1, 1, -1, -1), _RADIUS - 1, _RADIUS - 1)
-        elif self._is_found(box):
-            self._painter.setPen(self._found)
+        elif self._is_occurrence(box):
+            self._painter.setPen(self._occurrence_pen)
             self._painter.drawRoundedRect(rectangle.adjusted(0.75, 0.75, -0.75, -0.75), _RADIUS, _RADIUS)
         elif box.first <= self._look.hovered < box.first + box.tokens:
             self._painter.setPen(self._muted)
             self._painter.drawRoundedRect(inner, _RADIUS, _RADIUS)
 
-    def _is_found(self, box: Box) -> bool:
-        first, last = np.searchsorted(self._look.places, (box.first, box.first + box.tokens))
+    def _is_occurrence(self, box: Box) -> bool:
+        first, last = np.searchsorted(self._look.occurrences, (box.first, box.first + box.tokens))
         return bool(first < last)
 
     def _paint_ticks(self, box: Box, rectangle: QRectF) -> None:
-        """Draws, along the lower edge of a piece that tokens share, a tick for each of them."""
+        """Draws a tick along the lower edge for each token that shares the piece."""
         selection = self._look.selection
         step = (rectangle.width() - 4) / box.tokens
         for token in range(box.first, box.first + box.tokens):

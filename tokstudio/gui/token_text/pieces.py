@@ -1,6 +1,6 @@
 """Turns tokens into the pieces that are drawn: one token each, except where tokens share a grapheme.
 
-No Qt and no measuring here. See also `rows.py` and `token_view.py`.
+No Qt and no measuring. See also `rows.py` and `token_view.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 Kind = Literal["text", "space", "bytes"]
 
-#: More tokens than this in one grapheme are shown one by one. A family of four, untrained, is 25 bytes.
+#: The most tokens of a grapheme that are shown together. An untrained family of four has 25 bytes.
 SHARED_LIMIT = 32
 COLOURS = 8
-#: What a mark stands on that has no letter.
+#: The base of a combining mark without a letter.
 CIRCLE = "\u25cc"
 
-PLAIN = 1  # flag of a piece: printable ASCII, tabs and newlines alone, so one cell a byte
-ENDS_ROW = 2  # flag of a piece: it holds a newline
-SPECIAL = 4  # flag of a piece: it is a special token, which shares its piece with no other
+PLAIN = 1  # flag: printable ASCII, tabs and newlines only, so that each byte is one cell wide
+ENDS_ROW = 2  # flag: it contains a newline
+SPECIAL = 4  # flag: it is a special token, which shares its piece with no other
 
 _GRAPHEME = regex.compile(r"\X")
-# Without one of these every border between characters is one between graphemes (UAX 29, rules GB3 to GB13).
+# Without any of these, every border of characters is a border of graphemes (UAX 29, rules GB3 to GB13).
 _JOINING = regex.compile(r"[^\p{GCB=XX}\p{GCB=CN}\p{GCB=LF}\p{GCB=LV}\p{GCB=LVT}]")
 _CONTROL = regex.compile(r"[\p{Cc}--[\t\n\r\x85]]", regex.VERSION1)
 _INVISIBLE = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Cf}]+")
@@ -39,15 +39,15 @@ _NOT_PLAIN[[0x09, 0x0A]] = False
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is drawn as one box.
+    """The text of one box.
 
     Attributes:
         start: Its first byte in the text.
         end: The byte after its last.
         first: Its first token, counted from 0.
-        count: How many tokens it holds: 1, or as many as share its graphemes.
+        count: The number of its tokens: 1, or as many as share its graphemes.
         text: The text to show; for kind "bytes" the bytes, as in `E2 80`.
-        kind: "space" where all of it is white space, "bytes" where it cannot be shown as text.
+        kind: "space" if all of it is white space, "bytes" if it cannot be shown as text.
     """
 
     start: int
@@ -59,21 +59,21 @@ class Piece:
 
 
 class PieceTable:
-    """The pieces of one text that is not long.
+    """The pieces of a short text.
 
     Piece i holds the tokens `first[i]` to `first[i + 1] - 1`; token t holds the bytes `edges[t]` to `edges[t + 1] - 1`.
 
     Args:
         data: The whole text.
-        edges: int64 [tokens + 1], where each token begins, and the end of the last.
-        ids: For every token its id.
-        special: For every token whether it is a special one.
+        edges: int64 [tokens + 1], the start of each token, and the end of the last.
+        ids: The id of every token.
+        special: Whether each token is special.
 
     Attributes:
-        count: How many pieces there are.
+        count: The number of pieces.
         first: int64 [count + 1], see above.
         flags: uint8 [count], `PLAIN`, `ENDS_ROW` and `SPECIAL`.
-        colours: uint8 [count], no two neighbours alike.
+        colours: uint8 [count], different for neighbours.
     """
 
     def __init__(
@@ -89,22 +89,22 @@ class PieceTable:
         self.colours = self._find_colours()
 
     def piece(self, index: int) -> Piece:
-        """Gives piece `index`, with its text decoded."""
+        """Returns piece `index` with its text decoded."""
         first, after = int(self.first[index]), int(self.first[index + 1])
         start, end = int(self.edges[first]), int(self.edges[after])
         text, kind = describe(self.data[start:end])
         return Piece(start, end, first, after - first, text, kind)
 
     def index_of(self, token: int) -> int:
-        """Gives the piece that holds `token`."""
+        """Returns the index of the piece with `token`."""
         return int(np.searchsorted(self.first[:-1], token, side="right")) - 1
 
     def raw(self, index: int) -> bytes:
-        """Gives the bytes of piece `index`."""
+        """Returns the bytes of piece `index`."""
         return self.data[self.edges[self.first[index]] : self.edges[self.first[index + 1]]]
 
     def _opens(self, special: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tells of each token whether a piece begins with it."""
+        """Whether a piece begins with each token."""
         edges, opens = self.edges, np.ones(len(self.ids), np.bool_)
         whole = _grapheme_edges(self.data)
         empty = edges[1:] == edges[:-1]
@@ -112,7 +112,7 @@ class PieceTable:
             return opens
         if whole is not None:
             opens[1:] = whole[edges[1:-1]] | special[1:] | special[:-1]
-        # A token without text of its own belongs to what it was made of, before it; at the very beginning, behind.
+        # An empty token joins the piece before it; at the beginning of the text, the piece after it.
         opens[1:] &= ~empty[1:]
         if empty[0]:
             opens[1 : int(np.argmin(empty)) + 1] = False
@@ -126,8 +126,8 @@ class PieceTable:
         return plain * np.uint8(PLAIN) + newline * np.uint8(ENDS_ROW) + special * np.uint8(SPECIAL)
 
     def _find_colours(self) -> NDArray[np.uint8]:
-        # A piece has the colour of its first id. In a run of equal colours every second piece takes another one,
-        # which differs from the colour that follows the run as well; so no two neighbours are ever alike.
+        # A piece has the colour of its first id. In a run of equal colours, every second piece takes another one,
+        # which also differs from the colour after the run; so neighbours always differ.
         here = _hashes(self.ids[self.first[:-1]])
         following = np.append(here, here[-1:] + 1)[1:] % COLOURS
         index = np.arange(self.count)
@@ -139,10 +139,10 @@ class PieceTable:
 
 
 def describe(raw: bytes) -> tuple[str, Kind]:
-    r"""Gives how a piece of these bytes reads and what kind it is.
+    r"""Returns the text and the kind of a piece with these bytes.
 
-    `b" a"` -> `(" a", "text")`, `b"\n"` -> `("\n", "space")`, `b"\xe2\x80"` -> `("E2 80", "bytes")`; bytes as well
-    where the text has control characters, or nothing that could be seen.
+    `b" a"` -> `(" a", "text")`, `b"\n"` -> `("\n", "space")`, `b"\xe2\x80"` -> `("E2 80", "bytes")`; also bytes
+    if the text has control characters or nothing visible.
     """
     try:
         text = raw.decode("utf-8")
@@ -154,12 +154,12 @@ def describe(raw: bytes) -> tuple[str, Kind]:
 
 
 def standing(text: str) -> str:
-    """A text that can stand alone: a mark at its beginning stands on a dotted circle, as in every character table."""
+    """Makes a text fit to stand alone: a mark at its beginning gets a dotted circle, as in character tables."""
     return CIRCLE + text if unicodedata.category(text[:1] or " ").startswith("M") else text
 
 
 def beginning(text: str, most: int) -> str:
-    """The first `most` characters, or fewer where a grapheme would be cut: no half of a flag."""
+    """The first `most` characters, or fewer so as not to cut a grapheme such as a flag."""
     if len(text) <= most or text.isascii():
         return text[:most]
     kept = 0
@@ -171,7 +171,7 @@ def beginning(text: str, most: int) -> str:
 
 
 def ending(text: str, most: int) -> str:
-    """The last `most` characters, or fewer where a grapheme would be cut."""
+    """The last `most` characters, or fewer so as not to cut a grapheme."""
     first = len(text) - most
     if first <= 0 or text.isascii():
         return text[max(first, 0) :]
@@ -180,12 +180,12 @@ def ending(text: str, most: int) -> str:
 
 
 def hexadecimal(raw: bytes) -> str:
-    r"""Gives bytes as people read them: `b"\xe2\x80"` -> `"E2 80"`."""
+    r"""Returns bytes in hexadecimal: `b"\xe2\x80"` -> `"E2 80"`."""
     return raw.hex(" ").upper()
 
 
 def _hashes(ids: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    # Fibonacci hashing: the top three bits of id times 2^32 over the golden ratio; neighbouring ids lie far apart.
+    # Fibonacci hashing: the top three bits of id times 2^32 over the golden ratio; neighbouring ids get distant values.
     return ((ids.astype(np.uint64) * np.uint64(2654435769) & np.uint64(0xFFFFFFFF)) >> np.uint64(29)).astype(np.uint8)
 
 
@@ -195,10 +195,10 @@ def _counts(marked: NDArray[np.bool_], edges: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _grapheme_edges(chunk: bytes) -> NDArray[np.bool_] | None:
-    """Tells for each byte of `chunk`, and for its end, whether a grapheme begins there; None: wherever you look."""
+    """Whether a grapheme begins at each byte of `chunk`, and at its end; None: at every character."""
     if chunk.isascii() and b"\r\n" not in chunk:
         return None
-    # A byte that is no UTF-8 becomes a lone surrogate, which is a grapheme of its own.
+    # An invalid byte becomes a lone surrogate, which is a grapheme of its own.
     text = chunk.decode("utf-8", "surrogateescape")
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     escaped = (points >= 0xDC80) & (points <= 0xDCFF)

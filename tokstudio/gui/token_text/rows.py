@@ -1,6 +1,6 @@
-"""Measures pieces and puts them into rows of a given width.
+"""Measures pieces and breaks them into rows of a given width.
 
-It draws nothing and knows no scroll position. See also `blocks.py`, which has these for the parts of a text.
+It neither draws nor scrolls. See also `blocks.py`, which uses these rows for the parts of a text.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,9 +21,9 @@ from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOpt
 from tokstudio.gui.token_text.bidi import Box, placed_for_reading
 from tokstudio.gui.token_text.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
 
-PADDING = 4.0  # between a piece's edge and its text
+PADDING = 4.0  # between the edge of a piece and its text
 GAP = 2.0  # between two pieces
-TICK = 3.0  # the least room for the tick of each token that shares a piece
+TICK = 3.0  # the least width of the tick of each token that shares a piece
 ROW_GAP = 5.0
 _KEPT_SHAPES = 20_000
 _LONGEST_TEXT = 20_000  # characters of one piece that are drawn
@@ -32,14 +32,14 @@ _SPACE = regex.compile(r"\s")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a text that is not plain ASCII is drawn.
+    """The layout of a text that is not plain ASCII.
 
     Attributes:
         text: The text, for `marks`.
         kind: As in `Piece`.
-        layout: The text laid out on one line; white space in it shows nothing.
+        layout: The text laid out on one line; white space in it is not drawn.
         width: Its advance in pixels.
-        ascent: From its top to its base line.
+        ascent: From its top to its baseline.
         height: From its top to its bottom.
     """
 
@@ -51,7 +51,7 @@ class Shape:
     height: float
 
     def marks(self) -> Iterator[tuple[str, float]]:
-        """Gives each white space, and the middle of its place."""
+        """Yields each white space character with its horizontal centre."""
         if self.kind == "bytes" or _SPACE.search(self.text) is None:
             return
         line, position = self.layout.lineAt(0), 0
@@ -63,11 +63,11 @@ class Shape:
 
 
 class Shaper:
-    """Lays out texts in one font and remembers them.
+    """Lays out texts in one font and caches them.
 
     Args:
-        font: A font of fixed pitch for text.
-        hex_font: A smaller one for pieces that are shown as their bytes.
+        font: A monospaced font for text.
+        hex_font: A smaller one for pieces shown as bytes.
     """
 
     def __init__(self, font: QFont, hex_font: QFont) -> None:
@@ -82,7 +82,7 @@ class Shaper:
         self._shapes: OrderedDict[tuple[bytes, int, int], Shape] = OrderedDict()
 
     def measure(self, raw: bytes) -> tuple[float, float, float]:
-        """Gives width, ascent and height of the piece with these bytes."""
+        """Returns width, ascent and height of the piece with these bytes."""
         text, kind = describe(raw)
         if kind == "bytes":
             return len(text) * self._hex_cell, self.ascent, self.height
@@ -90,7 +90,7 @@ class Shaper:
         return shape.width, shape.ascent, shape.height
 
     def shape(self, raw: bytes, begin: int = 0, end: int = -1) -> Shape:
-        """Gives the shape of the characters `begin` to `end` (-1: all) of the piece with these bytes."""
+        """Returns the shape of the characters `begin` to `end` (-1: all) of the piece with these bytes."""
         key = (raw, begin, end)
         found = self._shapes.get(key)
         if found is None:
@@ -101,7 +101,7 @@ class Shaper:
         return found
 
     def parts(self, raw: bytes, width: float) -> list[tuple[int, int]]:
-        """Cuts the text of a long piece where it must be, for lines of `width`: first character and end of each."""
+        """Breaks the text of a long piece for lines of `width`: the first character and the end of each."""
         text, kind = describe(raw)
         text = text[:_LONGEST_TEXT]
         layout = QTextLayout(_blank(text), self.hex_font if kind == "bytes" else self.font)
@@ -131,17 +131,17 @@ class Shaper:
 
 
 class TokenRows:
-    """The rows of a text that is not long.
+    """The rows of a short text.
 
     Args:
         table: Its pieces.
-        shaper: Measures what is not plain.
-        id_cell: The width of a digit of the ids below the pieces, or 0 where no ids are shown.
-        width: The room in a row.
+        shaper: Measures pieces that are not plain ASCII.
+        id_cell: The width of a digit of the ids below the pieces, or 0 if no ids are shown.
+        width: The width of a row.
 
     Attributes:
-        height: Of the tallest piece.
-        ascent: Of the same.
+        height: The height of the tallest piece.
+        ascent: The ascent of the same piece.
     """
 
     def __init__(self, table: PieceTable, shaper: Shaper, id_cell: float, width: float) -> None:
@@ -152,25 +152,25 @@ class TokenRows:
         self._id_cell = id_cell
         self._width = width
         self._id_room = id_room(width, id_cell)
-        self._left = self._find_lefts()  # where each piece would begin if all stood in one row
+        self._left = self._find_lefts()  # the left edge of each piece if all were in one row
         self._firsts: list[int] = []  # row -> its first piece
-        self._parts: dict[int, tuple[int, int]] = {}  # row -> the characters of the long piece that it shows
+        self._parts: dict[int, tuple[int, int]] = {}  # row -> the characters of its part of a long piece
         self._break()
 
     def __len__(self) -> int:
         return len(self._firsts)
 
     def row_of(self, piece: int) -> int:
-        """Gives the row in which `piece` begins."""
+        """Returns the row where `piece` begins."""
         row = bisect_right(self._firsts, piece) - 1
         return bisect_left(self._firsts, self._firsts[row])  # a long piece is the first of several rows
 
     def first_piece(self, row: int) -> int:
-        """Gives the first piece of a row."""
+        """Returns the first piece of a row."""
         return self._firsts[row]
 
     def boxes(self, row: int) -> Iterator[Box]:
-        """Gives the boxes of a row in the order of the text; what is read from right to left stands so."""
+        """Returns the boxes of a row in the order of the text, with right-to-left runs mirrored."""
         boxes = list(self._boxes_in_order(row))
         if all(box.plain for box in boxes):
             return iter(boxes)
@@ -213,7 +213,7 @@ class TokenRows:
         room = self._width - 2 * PADDING
         widths = np.maximum(widths, np.where(counts > 1, np.minimum(counts * TICK, room), 0.0))
         if self._id_cell:
-            # What `id_text` gives: digits, and a space between two ids.
+            # The width of `id_text`: digits, and a space between two ids.
             digits = np.append(0, np.cumsum(_digits(table.ids)))
             characters = np.diff(digits[first]) + counts - 1
             for index in np.flatnonzero(characters > self._id_room).tolist():
@@ -223,7 +223,7 @@ class TokenRows:
         return np.append(0.0, np.cumsum(widths + (2 * PADDING + GAP)))
 
     def _break(self) -> None:
-        """Puts the pieces into rows. Every row begins where the one before ended; a newline ends one."""
+        """Breaks the pieces into rows. Every row begins where the one before ended; a newline ends a row."""
         lefts = self._left.tolist()  # searching a list is four times as fast as searching an array
         room = self._width + GAP + 0.01
         ends, newline = np.flatnonzero(self.table.flags & ENDS_ROW).tolist(), 0
@@ -248,12 +248,12 @@ class TokenRows:
 
 
 def id_room(width: float, id_cell: float) -> int:
-    """Gives how many characters of ids fit below a piece of this width; 0 where no ids are shown."""
+    """Returns how many characters of ids fit below a piece of this width; 0 if no ids are shown."""
     return int((width - 2 * PADDING) / id_cell + 0.01) if id_cell else 0
 
 
 def id_text(ids: Sequence[int], room: int) -> str:
-    """Gives as many ids as fit, from the first on, and how many more there are.
+    """Returns the first ids that fit, and the number of the others.
 
     `[240, 159, 143]` -> `"240 159 143"` in 11 characters, `"240 159 +1"` in 10, `"240 +2"` in 9.
     """
@@ -270,14 +270,14 @@ def id_text(ids: Sequence[int], room: int) -> str:
 
 
 def _option(mode: QTextOption.WrapMode) -> QTextOption:
-    # Absolute: a right-to-left text shall begin at the left edge of its own box all the same.
+    # Absolute, so that a right-to-left text begins at the left edge of its box too.
     option = QTextOption(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute)
     option.setWrapMode(mode)
     return option
 
 
 def _blank(text: str) -> str:
-    # Non-breaking spaces count in the width at the end of a line too; marks are drawn over them.
+    # Unlike spaces, non-breaking spaces count in the width at the end of a line; marks are drawn over them.
     return _SPACE.sub("\u00a0", text)
 
 
@@ -290,5 +290,5 @@ def _cursor_x(line: QTextLine, position: int) -> float:
 
 
 def _characters(text: str, units: int) -> int:
-    """Gives how many characters of `text` its first `units` UTF-16 units are."""
+    """Returns how many characters the first `units` UTF-16 units of `text` are."""
     return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))

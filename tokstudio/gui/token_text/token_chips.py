@@ -1,4 +1,4 @@
-"""Tokens as small boxes to click, in a few rows that scroll. Which tokens those are, the caller says."""
+"""Tokens as small boxes to click, in a few rows that scroll."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,24 +32,24 @@ _WIDEST = 180
 
 
 class Chip(NamedTuple):
-    """One token: its id and how it reads."""
+    """One token: its id and its text."""
 
     id: int
     label: str
 
 
 class TokenChips(QAbstractScrollArea):
-    """Boxes in rows: click one, or go there with the arrows and press Enter.
+    """Boxes in rows, for mouse and keyboard.
 
     Args:
-        theme: Its colours and font; followed while it changes.
-        rows: How many rows are shown before it scrolls.
+        theme: Colours and font; the widget follows its changes.
+        rows: The number of rows before it scrolls.
         parent: The owner.
     """
 
-    #: The id of the token that was chosen.
+    #: The id of the chosen token.
     clicked = Signal(int)
-    #: The last boxes are in sight.
+    #: The last boxes are visible.
     moreWanted = Signal()
 
     def __init__(self, theme: Theme, rows: int = 2, parent: QWidget | None = None) -> None:
@@ -79,41 +79,41 @@ class TokenChips(QAbstractScrollArea):
         self._describe()
 
     def add_chips(self, chips: Sequence[Chip]) -> None:
-        """Adds tokens at the end; what is current and in sight stays so."""
+        """Adds tokens at the end; the current one and the scroll position stay."""
         self._chips += tuple(chips)
         self._current = max(self._current, 0 if self._chips else -1)
         self._arrange()
         self._describe()
 
     def show_rows(self, rows: int) -> None:
-        """Sets how many rows are shown before it scrolls."""
+        """Sets the number of rows before it scrolls."""
         if rows != self._most_rows:
             self._most_rows = rows
             self.updateGeometry()
 
     def chips(self) -> tuple[Chip, ...]:
-        """Gives what is shown."""
+        """Returns the tokens."""
         return self._chips
 
     def place_of(self, index: int) -> QRect:
-        """Gives where a box is in the viewport."""
+        """Returns the rectangle of a box in the viewport."""
         return self._places[index].translated(0, -self.verticalScrollBar().value())
 
     def sizeHint(self) -> QSize:
-        """Gives room for its rows, within reason."""
+        """Makes room for its rows, up to a limit."""
         rows = min(self._rows, self._most_rows)
         return QSize(200, max(rows * (self._height + _GAP) - _GAP, 0) + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives room for one row."""
+        """Makes room for one row."""
         return QSize(80, self._height + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Puts the boxes into rows anew."""
+        """Arranges the boxes in rows again."""
         self._arrange()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws what is visible; an error goes to the hook, never into Qt."""
+        """Draws the visible boxes."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -125,7 +125,7 @@ class TokenChips(QAbstractScrollArea):
                 self._draw(painter, index)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Shows a token in full as a tip, and forgets the pointer when it leaves."""
+        """Shows a token in full as a tip, and handles the pointer leaving."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             index = self._at(event.pos())
             chip = self._chips[index] if index >= 0 else None
@@ -136,7 +136,7 @@ class TokenChips(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Points at a box."""
+        """Highlights a box."""
         self._hover(self._at(event.position().toPoint()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -146,13 +146,13 @@ class TokenChips(QAbstractScrollArea):
             self._go_to(index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Acts on a click."""
+        """Chooses a token by a click."""
         index = self._at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and index >= 0 and index == self._current:
             self.clicked.emit(self._chips[index].id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Goes from box to box, or chooses one."""
+        """Moves between boxes, or chooses one."""
         key, last = Qt.Key(event.key()), len(self._chips) - 1
         back, forth = (Qt.Key.Key_Left, Qt.Key.Key_Up), (Qt.Key.Key_Right, Qt.Key.Key_Down)
         if last < 0:
@@ -213,7 +213,7 @@ class TokenChips(QAbstractScrollArea):
         return next((i for i in row if self.place_of(i).contains(place)), -1)
 
     def _first_below(self, y: int) -> int:
-        """The first box that ends at a height, or below it."""
+        """The first box with its lower edge at a height or below."""
         return bisect_left(self._places, y, key=QRect.bottom)
 
     def _look_ahead(self) -> None:

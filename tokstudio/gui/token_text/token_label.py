@@ -1,6 +1,6 @@
-"""Tokens as words on one line: white space marked, control characters named, what is no text as its bytes.
+"""A token as text on one line: marks for white space, names of control characters, bytes if it is not text.
 
-`token_view.py` draws whole texts; this is for a single token among other words.
+See also `token_view.py`, which draws whole texts.
 """
 
 # SPDX-License-Identifier: MIT
@@ -35,7 +35,7 @@ _FRAME = 6.0  # between the frame of a special token and its text
 
 
 def segments(raw: bytes) -> list[tuple[str, bool]]:
-    r"""Gives a token as stretches to be shown, and whether each is a sign for something rather than text.
+    r"""Splits a token into parts to show, each with whether it is a sign and not text.
 
     `b" a\n"` -> `[("·", True), ("a", False), ("↵", True)]`; `b"\x1b"` -> `[("ESC", True)]`; `b"\xe2\x80"` ->
     `[("E2 80", False)]`.
@@ -46,7 +46,7 @@ def segments(raw: bytes) -> list[tuple[str, bool]]:
         return [(hexadecimal(raw), False)]
     signs = [_sign(character) for character in text]
     if not any(signs) and describe(raw)[1] == "bytes":
-        return [(hexadecimal(raw), False)]  # nothing in it could be seen
+        return [(hexadecimal(raw), False)]  # nothing in it is visible
     result: list[tuple[str, bool]] = []
     for character, sign in zip(text, signs, strict=True):
         if result and result[-1][1] == bool(sign):
@@ -59,19 +59,19 @@ def segments(raw: bytes) -> list[tuple[str, bool]]:
 
 
 def token_label(raw: bytes, longest: int | None = None) -> str:
-    r"""Gives a token as one plain line: `b" a\n"` -> `"·a↵"`. Longer ones than `longest` end in "…"."""
+    r"""Returns a token as one plain line: `b" a\n"` -> `"·a↵"`. Longer ones than `longest` end in "…"."""
     text = "".join(part for part, _ in segments(raw))
     return text if longest is None or len(text) <= longest else beginning(text, longest - 1) + _ELLIPSIS
 
 
 def in_characters(raw: bytes, longest: int | None = None) -> str:
-    """Gives a token in the byte-level alphabet, cut like `token_label`: `b" a"` -> `"Ġa"`."""
+    """Returns a token in the byte-level alphabet, cut like `token_label`: `b" a"` -> `"Ġa"`."""
     text = to_characters(raw)
     return text if longest is None or len(text) <= longest else text[: longest - 1] + _ELLIPSIS
 
 
 def meaning(raw: bytes) -> str:
-    r"""Says what a token of one byte or one character is; "" for others.
+    r"""Describes a token of one byte or one character; "" for others.
 
     `b" "` -> `"byte 20: space"`, `b"\xe2"` -> `"byte E2: the first of a 3-byte character"`, `b"\xe2\x80"` ->
     `"not UTF-8 alone: it cuts a character"`.
@@ -109,11 +109,11 @@ def _sign(character: str) -> str:
 
 
 class TokenLabel(QWidget):
-    """One token in large type, its signs muted, cut with "…" where the room ends.
+    """One token in large type, its signs muted, cut with "…" if it does not fit.
 
     Args:
-        theme: Its colours and font; followed while it changes.
-        size: Of the type, in pixels beside body text of 13.
+        theme: Colours and font; the widget follows its changes.
+        size: The text size in pixels for body text of 13.
         parent: The owner.
     """
 
@@ -127,7 +127,7 @@ class TokenLabel(QWidget):
         theme.changed.connect(self._follow_theme)
 
     def set_token(self, raw: bytes, special: bool = False, characters: bool = False) -> None:
-        """Shows a token, a special one in its frame, and with `characters` any in the byte-level alphabet."""
+        """Shows a token, a special one in its frame, with `characters` in the byte-level alphabet."""
         self._segments = [(in_characters(raw), False)] if characters else segments(raw)
         self._special = special
         self.setAccessibleName(self.text())
@@ -136,21 +136,21 @@ class TokenLabel(QWidget):
         self.update()
 
     def text(self) -> str:
-        """Gives what is shown, uncut."""
+        """Returns the text, uncut."""
         return "".join(part for part, _ in self._segments)
 
     def sizeHint(self) -> QSize:
-        """Gives the room of the whole token."""
+        """Makes room for the whole token."""
         metrics = QFontMetricsF(self._font())
         width = metrics.horizontalAdvance(self.text()) + 2 * self._edge
         return QSize(round(width) + 2, round(metrics.height()))
 
     def minimumSizeHint(self) -> QSize:
-        """Gives room for a few characters."""
+        """Makes room for a few characters."""
         return QSize(60, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the token; an error goes to the hook, never into Qt."""
+        """Draws the token."""
         with guarded_painter(self) as painter:
             layout = self._layout()
             size = layout.boundingRect()
@@ -202,12 +202,12 @@ class TokenLabel(QWidget):
 
 
 def _units(text: str) -> int:
-    """Gives the length in UTF-16 units, in which Qt counts."""
+    """Returns the length in UTF-16 units, as Qt counts."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def paint_special(painter: QPainter, rectangle: QRectF, palette: Palette) -> None:
-    """Paints what stands behind a special token's text; pen and brush of the painter are others afterwards."""
+    """Paints the background of a special token; changes pen and brush of the painter."""
     painter.setPen(QPen(QColor(palette.muted), 1))
     painter.setBrush(QColor(palette.special))
     painter.drawRect(rectangle.adjusted(0.5, 0.5, -0.5, -0.5))

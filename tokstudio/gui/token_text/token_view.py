@@ -1,6 +1,6 @@
-"""Shows a text as its tokens, in coloured pieces: any length, only visible rows painted, mouse, keys and selection.
+"""Shows a text of any length as coloured tokens, with mouse, keyboard and selection; only visible rows are painted.
 
-The pane says what the tokens are. See also `pieces.py`, `rows.py`, `blocks.py` and `painter.py`.
+See also `pieces.py`, `rows.py`, `blocks.py` and `painter.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -41,13 +41,13 @@ _NO_TOKENS = (b"", np.zeros(0, np.int64), np.zeros(0, np.uint32))
 
 
 class TokenView(QAbstractScrollArea):
-    """A text in coloured pieces, one a token, with graphemes kept whole; tokens are counted from 0.
+    """A text in coloured pieces, one per token, with graphemes kept whole; tokens are counted from 0.
 
-    Only what is in sight is laid out. The scroll bar estimates the length of the rest, and corrects it while the person
-    scrolls there. So a text of any length is shown at once, at any place, and what is in sight does not jump.
+    Only the visible part is laid out. The scroll bar estimates the length of the rest, and corrects it while the user
+    scrolls there. So a text of any length is shown at once, at any place, and the visible part does not jump.
 
     Args:
-        theme: Its colours and text size; followed while it changes.
+        theme: Colours and text size; the widget follows its changes.
         parent: The owner.
     """
 
@@ -55,14 +55,14 @@ class TokenView(QAbstractScrollArea):
     tokenHovered = Signal(int)
     #: The first and the last selected token, or -1 and -1.
     selectionChanged = Signal(int, int)
-    #: Which place of the found token is selected, from 1 on, or 0; and how many there are.
-    placesChanged = Signal(int, int)
+    #: The number of the selected occurrence of the target, from 1 on, or 0; and how many there are.
+    occurrencesChanged = Signal(int, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._show_ids = False
-        self._top_byte = 0  # the byte that stays at the top while rows are broken anew
+        self._top_byte = 0  # the byte at the top, kept while rows are broken again
         self._settling = False
         self._table = EncodedText(*_NO_TOKENS)
         self._make_fonts()
@@ -72,8 +72,8 @@ class TokenView(QAbstractScrollArea):
         self._white_space = True
         self._placeholder = ""
         self._anchor = self._current = self._hovered = -1
-        self._found = -1
-        self._places = np.empty(0, np.int64)
+        self._target = -1
+        self._occurrences = np.empty(0, np.int64)
         self._marked: frozenset[int] = frozenset()
         self._ids_known = True
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -82,7 +82,7 @@ class TokenView(QAbstractScrollArea):
         self._describe()
         theme.changed.connect(self._follow_theme)
 
-    # What is shown
+    # Content
 
     def set_tokens(
         self,
@@ -91,20 +91,20 @@ class TokenView(QAbstractScrollArea):
         ids: NDArray[np.uint32],
         special: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Shows a text that is short; see `show_table`.
+        """Shows a short text; see `show_table`.
 
         Args:
             data: The text.
-            ends: For every token the byte after its last one.
-            ids: For every token its id.
-            special: For every token whether it is a special one; None where none is.
+            ends: The byte after each token.
+            ids: The id of every token.
+            special: Whether each token is special; None if none is.
         """
         self.show_table(EncodedText(data, ends, ids, special))
 
     def show_table(self, table: EncodedText) -> None:
-        """Shows a text and selects none of it.
+        """Shows a text without a selection.
 
-        For the same text as before, or the same tokens written otherwise, the place that is looked at stays.
+        The scroll position stays if the text, or its tokens, are the same as before.
         """
         self.select(-1, -1)
         self._set_hovered(-1)
@@ -117,98 +117,98 @@ class TokenView(QAbstractScrollArea):
         self._table = table
         self._lay_out_anew()
         self._describe()
-        self._look_for_places()
+        self._find_occurrences()
 
     def clear(self) -> None:
         """Shows no text."""
         self.set_tokens(*_NO_TOKENS)
 
     def set_show_ids(self, shown: bool) -> None:
-        """Switches the ids below the pieces."""
+        """Shows or hides the ids below the pieces."""
         if shown != self._show_ids:
             self._show_ids = shown
             self._lay_out_anew()
 
     def mark(self, tokens: Collection[int]) -> None:
-        """Lets some tokens stand out, and brings the first of them into view if none of them is."""
+        """Highlights some tokens, and scrolls to the first of them unless one is visible."""
         self._marked = frozenset(tokens)
-        if tokens and self._marked.isdisjoint(self._in_sight()):
+        if tokens and self._marked.isdisjoint(self._visible_tokens()):
             self._bring_into_view(min(tokens))
         self.viewport().update()
 
     def marked(self) -> frozenset[int]:
-        """Gives the tokens that stand out."""
+        """Returns the highlighted tokens."""
         return self._marked
 
     def set_ids_known(self, known: bool) -> None:
-        """Says whether the pieces are tokens, whose ids can be told; else the ids give them their colours alone."""
+        """Sets whether the pieces are tokens with ids to show; if not, the ids only give them their colours."""
         self._ids_known = known
         self._describe()
 
     def set_show_white_space(self, shown: bool) -> None:
-        """Switches the marks of white space beside other text; pieces of white space alone always have theirs."""
+        """Shows or hides marks of white space next to other text; pieces of white space alone always have marks."""
         self._white_space = shown
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Sets what is said while there are no tokens."""
+        """Sets the text that is shown while there are no tokens."""
         self._placeholder = text
         self._describe()
         self.viewport().update()
 
-    # Places of a token that was found
+    # Occurrences of the target
 
-    def set_found(self, token: int) -> None:
-        """Marks every place of the token with an id; -1 for none."""
-        if token != self._found:
-            self._found = token
-            self._look_for_places()
+    def set_target(self, token: int) -> None:
+        """Marks every occurrence of the token with an id; -1 for none."""
+        if token != self._target:
+            self._target = token
+            self._find_occurrences()
 
-    def place(self) -> tuple[int, int]:
-        """Gives what `placesChanged` tells."""
+    def occurrence(self) -> tuple[int, int]:
+        """Returns the values of `occurrencesChanged`."""
         selection = self.selection()
         if selection is None or selection[0] != selection[1]:
-            return 0, len(self._places)
-        at = int(np.searchsorted(self._places, selection[0]))
-        here = at < len(self._places) and int(self._places[at]) == selection[0]
-        return at + 1 if here else 0, len(self._places)
+            return 0, len(self._occurrences)
+        at = int(np.searchsorted(self._occurrences, selection[0]))
+        here = at < len(self._occurrences) and int(self._occurrences[at]) == selection[0]
+        return at + 1 if here else 0, len(self._occurrences)
 
-    def go_to_place(self, step: int) -> None:
-        """Selects the next place (1) or the one before (-1) of what is selected; from the end on, the first again."""
-        if not len(self._places):
+    def go_to_occurrence(self, step: int) -> None:
+        """Selects the next (1) or previous (-1) occurrence from the selection, and wraps around."""
+        if not len(self._occurrences):
             return
         begin = self._current if self._current >= 0 else -1 if step > 0 else self._table.tokens
-        at = int(np.searchsorted(self._places, begin, side="right" if step > 0 else "left")) - (step < 0)
-        place = int(self._places[at % len(self._places)])
-        self.select(place, place)
+        at = int(np.searchsorted(self._occurrences, begin, side="right" if step > 0 else "left")) - (step < 0)
+        token = int(self._occurrences[at % len(self._occurrences)])
+        self.select(token, token)
 
-    def _look_for_places(self) -> None:
+    def _find_occurrences(self) -> None:
         ids = self._table.ids
-        self._places = np.flatnonzero(ids == self._found) if self._found >= 0 else np.empty(0, np.int64)
+        self._occurrences = np.flatnonzero(ids == self._target) if self._target >= 0 else np.empty(0, np.int64)
         self.viewport().update()
-        self.placesChanged.emit(*self.place())
+        self.occurrencesChanged.emit(*self.occurrence())
 
     # Selection
 
     def select(self, first: int, last: int) -> None:
-        """Selects tokens and brings the last of them into view; -1 and -1 select none."""
+        """Selects tokens and scrolls to the last of them; -1 and -1 select none."""
         limit = self._table.tokens - 1
         inside = min(first, last) >= 0 and max(first, last) <= limit
         self._move_selection(*((first, last) if inside else (-1, -1)))
 
     def selection(self) -> tuple[int, int] | None:
-        """Gives the first and the last selected token."""
+        """Returns the first and the last selected token."""
         if self._current < 0:
             return None
         return min(self._anchor, self._current), max(self._anchor, self._current)
 
     def select_all(self) -> None:
-        """Selects every token and stays where it is."""
+        """Selects every token without scrolling."""
         if self._table.tokens:
             self._move_selection(0, self._table.tokens - 1, show=False)
 
     def selected_text(self) -> str:
-        """Gives the text of the selected tokens; what is cut off a character becomes U+FFFD."""
+        """Returns the text of the selected tokens; parts of cut characters become U+FFFD."""
         selection = self.selection()
         if selection is None:
             return ""
@@ -222,13 +222,13 @@ class TokenView(QAbstractScrollArea):
             QGuiApplication.clipboard().setText(self.selected_text())
 
     def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens, or of all where none is selected, with spaces between them."""
+        """Copies the ids of the selected tokens, or of all without a selection, separated by spaces."""
         first, last = self.selection() or (0, self._table.tokens - 1)
         if self._table.tokens:
             QGuiApplication.clipboard().setText(" ".join(map(str, self._table.ids[first : last + 1].tolist())))
 
     def token_rectangle(self, token: int) -> QRectF:
-        """Gives where the piece of `token` begins, in the viewport; empty where there is no such token."""
+        """Returns the rectangle where the piece of `token` begins, in the viewport; empty if there is no such token."""
         if not 0 <= token < self._table.tokens:
             return QRectF()
         row = self._row_of(token)
@@ -237,7 +237,7 @@ class TokenView(QAbstractScrollArea):
         return QRectF(MARGIN + box.x, top, box.width, self._rows.height + 2 * INSET)
 
     def token_at(self, point: QPoint) -> int:
-        """Gives the token at a point of the viewport, or -1."""
+        """Returns the token at a point of the viewport, or -1."""
         row = self._row_at(point.y())
         if not 0 <= row < len(self._rows) or not self._table.tokens:
             return -1
@@ -259,8 +259,8 @@ class TokenView(QAbstractScrollArea):
         after = self.selection()
         if after != before:
             self.selectionChanged.emit(*(after or (-1, -1)))
-            if len(self._places):
-                self.placesChanged.emit(*self.place())
+            if len(self._occurrences):
+                self.occurrencesChanged.emit(*self.occurrence())
 
     def _describe(self) -> None:
         count = self._table.tokens
@@ -288,7 +288,7 @@ class TokenView(QAbstractScrollArea):
         return QFontMetricsF(self._id_font).horizontalAdvance("0") if self._show_ids else 0.0
 
     def _row_width(self) -> float:
-        # The room of the scroll bar stays free without one, so that its coming moves nothing.
+        # The room of the scroll bar is always reserved, so that showing it moves nothing.
         bar = self.verticalScrollBar().sizeHint().width()
         return max(40.0, self.width() - bar - 2.0 * MARGIN)
 
@@ -304,7 +304,7 @@ class TokenView(QAbstractScrollArea):
         return self._rows.row_of(token)
 
     def _lay_out(self, block: int) -> None:
-        """Lays out a block; what is in sight stays where it is."""
+        """Lays out a block without moving the visible text."""
         if self._rows.knows(block):
             return
         row, rest = divmod(self.verticalScrollBar().value(), self._row_height())
@@ -313,9 +313,9 @@ class TokenView(QAbstractScrollArea):
         self._scroll_to(row + more if above else row, rest)
 
     def _reach(self, row: int, upwards: bool) -> int:
-        """Lays out the block that a row is in, and gives the row that stands in its place now.
+        """Lays out the block of a row, and returns the row that is in its place now.
 
-        Of a block that is come to from below the rows are counted from its end, as that is what one has seen of it.
+        When scrolling up into a block, rows are counted from its end, which was visible before.
         """
         rows = self._rows
         block = rows.block_of_row(row)
@@ -326,7 +326,7 @@ class TokenView(QAbstractScrollArea):
         return rows.first_row(block) + min(max(local, 0), rows.count(block) - 1)
 
     def _lay_out_anew(self) -> None:
-        """Begins the rows anew, with the text that was at the top."""
+        """Starts the rows again, with the text that was at the top."""
         self._rows = self._new_rows()
         row = 0
         if self._table.tokens:
@@ -335,7 +335,7 @@ class TokenView(QAbstractScrollArea):
         self._show_from(row, 0)
 
     def _arrive(self, upwards: bool) -> None:
-        """Lays out what is in sight at the place that was scrolled to."""
+        """Lays out the visible part at the new scroll position."""
         bar = self.verticalScrollBar()
         if bar.value() == bar.maximum() and bar.value():
             self._show_end()
@@ -344,7 +344,7 @@ class TokenView(QAbstractScrollArea):
         self._show_from(self._reach(row, upwards), rest)
 
     def _show_from(self, row: int, rest: int) -> None:
-        """Scrolls to `rest` pixels below the top of a row that is laid out, and lays out the rows that follow."""
+        """Scrolls to `rest` pixels below the top of a row that is laid out, and lays out the following rows."""
         rows = self._rows
         block = rows.block_of_row(row)
         if block and row == rows.first_row(block):
@@ -359,7 +359,7 @@ class TokenView(QAbstractScrollArea):
             self._show_end()
 
     def _show_end(self) -> None:
-        """Scrolls to the end, with the rows that lead there."""
+        """Scrolls to the end, and lays out the last rows."""
         rows = self._rows
         block = rows.blocks - 1
         rows.lay_out(block)
@@ -391,8 +391,8 @@ class TokenView(QAbstractScrollArea):
         elif top + height + 2 * MARGIN > bar.value() + self.viewport().height():
             bar.setValue(top + height + 2 * MARGIN - self.viewport().height())
 
-    def _in_sight(self) -> range:
-        """The tokens of the rows that are wholly in sight."""
+    def _visible_tokens(self) -> range:
+        """The tokens of the rows that are fully visible."""
         height, top = self._row_height(), self.verticalScrollBar().value() - MARGIN
         first = max(0, -(-top // height))
         room = self.viewport().height() - math.ceil(self._rows.height + 2 * INSET)
@@ -411,11 +411,11 @@ class TokenView(QAbstractScrollArea):
     # Events
 
     def sizeHint(self) -> QSize:
-        """Gives room for a few rows."""
+        """Makes room for a few rows."""
         return QSize(360, round(self._row_height() * 6))
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Lays out what has come into sight, remembers what is at the top, and paints anew."""
+        """Lays out newly visible rows, stores the position, and repaints."""
         if not self._settling and self._table.tokens:
             self._arrive(upwards=dy > 0)
             top = self._rows.first_token(min(self._row_at(MARGIN), len(self._rows) - 1))
@@ -423,7 +423,7 @@ class TokenView(QAbstractScrollArea):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Breaks the rows for the new width; the text at the top stays there."""
+        """Breaks the rows for the new width; the text at the top stays."""
         self._lay_out_anew()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -444,7 +444,7 @@ class TokenView(QAbstractScrollArea):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self._places, self._marked)
+        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self._occurrences, self._marked)
         rows = RowPainter(painter, self._rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)
@@ -453,9 +453,9 @@ class TokenView(QAbstractScrollArea):
             rows.paint_row(row, MARGIN, MARGIN + row * height - scrolled)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Selects the token below the mouse; with Shift as far as there; beside the tokens, none.
+        """Selects the token below the mouse; with Shift, extends the selection; beside the tokens, clears it.
 
-        The right button, whose menu is about what is selected, selects only what was not.
+        The right button, whose menu acts on the selection, selects a token only outside the selection.
         """
         token = self.token_at(event.position().toPoint())
         first, last = self.selection() or (-1, -1)
@@ -466,34 +466,34 @@ class TokenView(QAbstractScrollArea):
             self._move_selection(self._anchor if extends else token, token)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Ends a click or a drag, of which nothing is left to do."""
+        """Ignores the end of a click or a drag."""
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Points at a token; with the button down, selects as far as there."""
+        """Highlights a token; with the button down, extends the selection."""
         token = self.token_at(event.position().toPoint())
         self._set_hovered(token)
         if event.buttons() & Qt.MouseButton.LeftButton and token >= 0 and self._anchor >= 0:
             self._move_selection(self._anchor, token)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Notices the mouse leaving."""
+        """Handles the mouse leaving."""
         if event.type() == QEvent.Type.Leave:
             self._set_hovered(-1)
         return super().viewportEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Keeps Copy and Select All for itself while it has the focus."""
+        """Handles Copy and Select All itself while it has the focus."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._edit_of(event):
             event.accept()
             return True
         return super().event(event)
 
     def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
-        """Says where the token is that the keyboard has reached: a menu that is asked for by a key opens there."""
+        """Returns the rectangle of the current token, where a context menu opened by a key appears."""
         if query == Qt.InputMethodQuery.ImCursorRectangle and self._current >= 0:
-            place = self.token_rectangle(self._current).toRect() & self.viewport().rect()
-            return place.translated(self.viewport().pos())
+            rectangle = self.token_rectangle(self._current).toRect() & self.viewport().rect()
+            return rectangle.translated(self.viewport().pos())
         return super().inputMethodQuery(query)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -506,7 +506,7 @@ class TokenView(QAbstractScrollArea):
         control = modifiers == Qt.KeyboardModifier.ControlModifier
         target = None
         if self._table.tokens and (control or modifiers == Qt.KeyboardModifier.NoModifier):
-            target = self._target(Qt.Key(event.key()), control)
+            target = self._key_target(Qt.Key(event.key()), control)
         if target is not None:
             extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and self._anchor >= 0
             self._move_selection(self._anchor if extends else target, target)
@@ -520,8 +520,8 @@ class TokenView(QAbstractScrollArea):
             return self.copy
         return self.select_all if event.matches(QKeySequence.StandardKey.SelectAll) else None
 
-    def _target(self, key: Qt.Key, control: bool) -> int | None:
-        """Gives the token a key leads to, or None for a key that leads nowhere."""
+    def _key_target(self, key: Qt.Key, control: bool) -> int | None:
+        """Returns the token that a key moves to; None for other keys."""
         current, last = self._current, self._table.tokens - 1
         page = max(1, int(self.viewport().height() // self._row_height()) - 1)
         rows = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
@@ -538,7 +538,7 @@ class TokenView(QAbstractScrollArea):
         return None
 
     def _token_beside(self, rows: int) -> int:
-        """Gives the token so many rows below the current one, or in the last row there is, that is nearest to it."""
+        """Returns the nearest token in the row `rows` below the current one, or in the last row."""
         row = min(max(self._row_of(self._current) + rows, 0), len(self._rows) - 1)
         row = self._reach(row, upwards=rows < 0)
         middle = self.token_rectangle(self._current).center() - QPointF(MARGIN, 0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ActionButton(QPushButton):
-    """A large button for an action of the window; it is enabled while the action is, and says why when it is not.
+    """A large button for an action of the window; it follows whether the action is enabled, and its tip says why not.
 
     Args:
         action: What it does.

@@ -1,7 +1,7 @@
-"""A card that stands over the window and blocks nothing; what it says is left to its kinds.
+"""A card over the bottom of the window that does not block the window.
 
-It stands at the bottom if no control is there, else as far below as there is room without covering one: text and rows
-of a table may be covered for a while, a button or a field may not.
+The card may cover text and table rows, but never a button or a field. It moves up until it covers no control; where
+there is no such position, it stays at the bottom.
 """
 
 # SPDX-License-Identifier: MIT
@@ -31,11 +31,11 @@ from PySide6.QtWidgets import (
 
 _WIDEST = 820
 _NARROWEST = 260
-_NARROW = 560  # pixels of width below which the buttons stand under the sentence
+_NARROW = 560  # pixels of width below which the buttons are below the sentence
 _MARGIN = 16
 _ABOVE_STATUS = 40
 _STEP = 8
-_AT_REST = 100  # milliseconds, in which panes take their places
+_AT_REST = 100  # milliseconds without a change before the card is placed again
 _CONTROLS = (
     QAbstractButton,
     QAbstractSlider,
@@ -49,7 +49,7 @@ _CONTROLS = (
 
 
 class BottomCard(QFrame):
-    """A frame over its parent, as wide as is good to read."""
+    """A frame over its parent, at a readable width."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class BottomCard(QFrame):
         self.setProperty("card", "true")
 
     def make_row(self, sign: QLabel, text: QLabel, buttons: Sequence[QWidget]) -> QBoxLayout:
-        """A sign and a sentence, and buttons beside or below them."""
+        """Adds an icon and a sentence, with buttons beside or below them."""
         told, beside = QHBoxLayout(), QHBoxLayout()
         told.addWidget(sign)
         told.addWidget(text, 1)
@@ -78,32 +78,32 @@ class BottomCard(QFrame):
         return self._row
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Takes a place again when the window's size changes."""
+        """Places the card again when the window is resized."""
         if event.type() == QEvent.Type.Resize:
             self.place()
-            # The panes take their new places after this.
+            # The panes are laid out after this event.
             self._place_later()
         return False
 
     def place(self) -> None:
-        """Takes its place, with the height that its content needs now."""
+        """Moves and resizes the card to fit its content now."""
         around = self.parentWidget()
         if around is None or self.layout() is None:
             return
-        taken = [_in_sight(widget, around) for widget in self._controls(around)]
-        shapes = [(x, width, self._height_at(width)) for x, width in _stretches(around)]
-        places = [
+        taken = [_visible_rect(widget, around) for widget in self._controls(around)]
+        shapes = [(x, width, self._height_at(width)) for x, width in _spans(around)]
+        positions = [
             QRect(x, around.height() - height - _ABOVE_STATUS - higher, width, height)
             for higher in range(0, max(around.height() // 2, 1), _STEP)
             for x, width, height in shapes
         ]
-        free = (one for one in places if one.top() >= 0 and not any(one.intersects(other) for other in taken))
-        place = next(free, places[0])
+        free = (one for one in positions if one.top() >= 0 and not any(one.intersects(other) for other in taken))
+        place = next(free, positions[0])
         self._height_at(place.width())
         self.setGeometry(place)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follows the panes from now on."""
+        """Starts to follow the panes."""
         super().showEvent(event)
         for dock in self.window().findChildren(QDockWidget):
             if dock not in self._docks:
@@ -117,7 +117,7 @@ class BottomCard(QFrame):
     def _place_again(self) -> None:
         if self.isVisible():
             self.place()
-            # A pane that comes to the front comes before everything.
+            # Raising a pane would put it above the card.
             self.raise_()
 
     def _height_at(self, width: int) -> int:
@@ -130,7 +130,7 @@ class BottomCard(QFrame):
         return max(layout.heightForWidth(width), layout.minimumSize().height())
 
     def _controls(self, around: QWidget) -> Iterator[QWidget]:
-        """What must stay within reach: controls, and other cards."""
+        """The widgets that the card must not cover: controls and other cards."""
         for widget in around.findChildren(QWidget):
             if isinstance(widget, QScrollBar) or not widget.isVisible() or self.isAncestorOf(widget):
                 continue
@@ -138,8 +138,8 @@ class BottomCard(QFrame):
                 yield widget
 
 
-def _stretches(around: QWidget) -> Iterator[tuple[int, int]]:
-    """Where a card can stand from left to right, and how wide: in the middle, or over one of the panes."""
+def _spans(around: QWidget) -> Iterator[tuple[int, int]]:
+    """The left edge and the width of each possible position: in the middle, then over each pane."""
     width = min(_WIDEST, around.width() - 2 * _MARGIN)
     yield (around.width() - width) // 2, width
     docks = [dock for dock in around.findChildren(QDockWidget) if not dock.visibleRegion().isEmpty()]
@@ -149,8 +149,8 @@ def _stretches(around: QWidget) -> Iterator[tuple[int, int]]:
             yield dock.x() + (dock.width() - room) // 2, room
 
 
-def _in_sight(widget: QWidget, around: QWidget) -> QRect:
-    """What is to be seen of a widget, whatever card is over it, in the coordinates of what is around it."""
+def _visible_rect(widget: QWidget, around: QWidget) -> QRect:
+    """The visible part of a widget, in the coordinates of `around`; a card above it is ignored."""
     seen, inner = QRect(widget.rect()), widget
     while inner is not around:
         outer = inner.parentWidget()

@@ -1,7 +1,4 @@
-"""Controls of a form: a list of choices, a number, some lines of text. Scrolling past them changes nothing.
-
-Their labels and what is said below them are the fields'.
-"""
+"""Controls of a form: a list of choices, a number, some lines of text. The mouse wheel works only with the focus."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -34,9 +31,9 @@ class Choice:
     """One of several values.
 
     Attributes:
-        value: What it is.
-        name: What people call it, in a word or two.
-        meaning: One sentence that explains it.
+        value: The value.
+    name: Its name, in a word or two.
+    meaning: One sentence that explains it.
     """
 
     value: str
@@ -45,10 +42,10 @@ class Choice:
 
 
 class ChoiceBox(QComboBox):
-    """Offers names with their meanings, and shows the name alone once it is chosen.
+    """Lists names with their meanings; the closed box shows only the name.
 
     Signals:
-        picked: A choice was taken from the list, or confirmed with Enter; not merely passed with an arrow key.
+        picked: A choice was made in the list or confirmed with Enter; arrow keys alone do not emit it.
     """
 
     picked = Signal()
@@ -59,71 +56,71 @@ class ChoiceBox(QComboBox):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._passing = False
+        self._browsing = False
         self.activated.connect(self._activated)
         self.set_choices(choices)
 
     def set_choices(self, choices: Sequence[Choice]) -> None:
-        """Offers other values."""
+        """Replaces the choices."""
         self.choices = tuple(choices)
         self.clear()
         for choice in self.choices:
             self.addItem(f"{choice.name}  {choice.meaning}")
 
     def showPopup(self) -> None:
-        """Makes the list as wide as its longest line."""
+        """Widens the list to its longest line."""
         metrics = self.view().fontMetrics()
         widest = max(metrics.horizontalAdvance(self.itemText(row)) for row in range(self.count()))
         self.view().setMinimumWidth(min(widest + 40, self.screen().availableSize().width() - 40))
         super().showPopup()
 
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
-        """Shows the name alone."""
+        """Shows only the name."""
         super().initStyleOption(option)
         if 0 <= self.currentIndex() < len(self.choices):
             option.currentText = self.choices[self.currentIndex()].name
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Passes choices with the arrow keys; Enter confirms the one that is shown."""
+        """Moves between choices with the arrow keys; Enter confirms the current one."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.picked.emit()
             return
-        self._passing = True
+        self._browsing = True
         super().keyPressEvent(event)
-        self._passing = False
+        self._browsing = False
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling past changes nothing."""
+        """Ignores the mouse wheel without the focus."""
         if self.hasFocus():
-            self._passing = True
+            self._browsing = True
             super().wheelEvent(event)
-            self._passing = False
+            self._browsing = False
         else:
             event.ignore()
 
     def _activated(self) -> None:
-        if not self._passing:
+        if not self._browsing:
             self.picked.emit()
 
 
 class Number(QSpinBox):
-    """A number that can be typed with and without separators, and that scrolling past does not change."""
+    """A number that can be typed with and without separators."""
 
     def __init__(self, most: int = LARGEST, suffix: str = "") -> None:
         super().__init__()
         self.setGroupSeparatorShown(True)
-        # Numbers that are too small can be typed, so that the reason can be read.
+        # Smaller numbers can be typed, so that the error message can be read.
         self.setRange(0, most)
         self.setSuffix(suffix)
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
         _set_up(self)
 
-    def dress(self, theme: Theme) -> None:
-        """Follows the person's text size."""
-        _dress(self, self.lineEdit(), theme)
+    def apply_style(self, theme: Theme) -> None:
+        """Follows the text size."""
+        _apply_style(self, self.lineEdit(), theme)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling past changes nothing."""
+        """Ignores the mouse wheel without the focus."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:
@@ -131,7 +128,7 @@ class Number(QSpinBox):
 
 
 class Percent(QDoubleSpinBox):
-    """A share in percent, from 0 to less than all, that scrolling past does not change."""
+    """A percentage, at least 0 and less than 100."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,23 +140,23 @@ class Percent(QDoubleSpinBox):
 
     @property
     def share(self) -> float:
-        """What is entered, as a share of 1."""
+        """The value as a share of 1."""
         return round(self.value() / 100, _DECIMALS + 2)
 
     def shows(self, share: float) -> bool:
-        """Whether a share looks like what is entered; it may have more decimals."""
+        """Whether a share, which may have more decimals, is displayed as the current value."""
         return round(100 * share, _DECIMALS) == round(self.value(), _DECIMALS)
 
     def textFromValue(self, value: float) -> str:
-        """Writes no zeros at the end."""
+        """Omits zeros at the end."""
         return f"{round(value, _DECIMALS):.10g}"
 
-    def dress(self, theme: Theme) -> None:
-        """Follows the person's text size."""
-        _dress(self, self.lineEdit(), theme)
+    def apply_style(self, theme: Theme) -> None:
+        """Follows the text size."""
+        _apply_style(self, self.lineEdit(), theme)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling past changes nothing."""
+        """Ignores the mouse wheel without the focus."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:
@@ -167,22 +164,22 @@ class Percent(QDoubleSpinBox):
 
 
 def _set_up(box: QAbstractSpinBox) -> None:
-    # Numbers are written everywhere as in "1,000".
+    # All numbers are written as "1,000".
     box.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
     box.setAlignment(Qt.AlignmentFlag.AlignRight)
     box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     pad_spin_box(box)
 
 
-def _dress(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme) -> None:
-    # The field inside does not take its font from the box once a style sheet is set.
+def _apply_style(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme) -> None:
+    # With a style sheet, the inner line edit does not inherit the font of the spin box.
     for widget in (box, inner):
         widget.setFont(theme.tabular_font())
     box.setFixedWidth(theme.scaled(98))
 
 
 class Lines(QPlainTextEdit):
-    """A text of a few lines; Tab leaves it."""
+    """A text field of a few lines; Tab leaves it."""
 
     def __init__(self, lines: int) -> None:
         super().__init__()
@@ -192,16 +189,16 @@ class Lines(QPlainTextEdit):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolls the pane where that scrolls, else the text."""
+        """Scrolls the pane if it can scroll, else the text."""
         if scrolls_body(self):
             event.ignore()
         else:
             super().wheelEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Gives room for its lines."""
+        """Makes room for its lines."""
         return QSize(120, self._lines * self.fontMetrics().lineSpacing() + 20)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a narrow field of the same height."""
+        """Allows a narrow field of the same height."""
         return QSize(60, self.sizeHint().height())

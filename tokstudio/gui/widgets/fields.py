@@ -1,7 +1,4 @@
-"""Fields of a form: each with its label, its control, and one line below that helps or says what is wrong.
-
-What a value means and whether it can work is left to whoever shows the field.
-"""
+"""Fields of a form: a label, a control, and a line of help or error below."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,11 +17,11 @@ class Field(QWidget):
     """A label and a control in one row, and a line of help or error below.
 
     Signals:
-        changed: The person changed it.
+        changed: The user changed the value.
 
     Args:
         help_text: One line of help.
-        control: What is edited; it takes the focus, and is marked where its value cannot work.
+        control: The editor; it takes the focus, and is marked while its value is invalid.
     """
 
     changed = Signal()
@@ -58,28 +55,28 @@ class Field(QWidget):
             self.set_error(None)
 
     def set_about(self, about: str) -> None:
-        """Says in the tool tip, before the help or the error, what the field does, and in which unit and limits."""
+        """Sets the description in the tool tip, shown before the help or the error: purpose, unit and limits."""
         self._about = about
         self._show_tip()
 
     def set_brief(self, brief: bool) -> None:
-        """Leaves the help to the tool tip; what is wrong is said all the same."""
+        """Shows the help only in the tool tip; errors are still shown below."""
         self._brief = brief
         self._show_note()
 
     def set_unavailable(self, reason: str | None) -> None:
-        """Takes the control away and says why in the place of the help; None gives it back."""
+        """Disables the control and shows the reason instead of the help; None enables it."""
         self._reason = reason
         self._control.setEnabled(reason is None)
         self.set_error(None)
 
     def set_error(self, error: str | None) -> None:
-        """Says what is wrong in the place of the help."""
-        said = error or self._reason or self._help
-        self.note.setText(said)
+        """Shows an error instead of the help; None removes it."""
+        note_text = error or self._reason or self._help
+        self.note.setText(note_text)
         set_role(self.note, "muted" if error is None else "error")
         self._show_tip()
-        self._control.setAccessibleDescription(said)
+        self._control.setAccessibleDescription(note_text)
         invalid = "false" if error is None else "true"
         if self._control.property("invalid") != invalid:
             self._control.setProperty("invalid", invalid)
@@ -93,7 +90,7 @@ class Field(QWidget):
         self.note.setHidden(self._brief and not self.is_invalid and self._reason is None)
 
     def add_label(self, text: str, buddy: QWidget) -> QLabel:
-        """Puts a label into the row; `&` marks the letter for the keyboard."""
+        """Adds a label to the row; `&` marks the mnemonic."""
         label = QLabel(text)
         label.setBuddy(buddy)
         buddy.setAccessibleName(text.replace("&", ""))
@@ -102,14 +99,14 @@ class Field(QWidget):
 
 
 class LimitField(Field):
-    """A limit: a check box that says whether it limits, and its number.
+    """A limit that can be switched off: a check box and a number.
 
     Args:
-        text: What the check box says.
+        text: The text of the check box.
         help_text: One line of help.
-        first: The number shown while the limit has never been set.
-        theme: Its fonts.
-        suffix: What stands behind the number.
+        first: The number shown before the limit is set for the first time.
+        theme: Fonts.
+        suffix: The text after the number.
     """
 
     def __init__(self, text: str, help_text: str, first: int, theme: Theme, suffix: str = "") -> None:
@@ -129,21 +126,21 @@ class LimitField(Field):
 
     @property
     def value(self) -> int | None:
-        """The number, or None where it does not limit."""
+        """The number, or None while the limit is off."""
         return self.number.value() if self.check.isChecked() else None
 
     def name_it(self, name: str) -> None:
-        """Sets what a screen reader calls it."""
+        """Sets the accessible name."""
         self.number.setAccessibleName(name)
         self.check.setAccessibleName(f"Limit by {name.lower()}")
 
     def set_about(self, about: str) -> None:
-        """Says the same in the tool tip of the check box."""
+        """Sets the same tool tip for the check box."""
         super().set_about(about)
         self.check.setToolTip(about)
 
     def set_value(self, value: int | None) -> None:
-        """Shows a value without telling anyone; switched off, it keeps its number."""
+        """Sets the value without emitting `changed`; a limit that is off keeps its number."""
         with QSignalBlocker(self.check), QSignalBlocker(self.number):
             self.check.setChecked(value is not None)
             self.number.setEnabled(value is not None)
@@ -155,16 +152,16 @@ class LimitField(Field):
         self.changed.emit()
 
     def _apply_theme(self) -> None:
-        self.number.dress(self._theme)
+        self.number.apply_style(self._theme)
 
 
 class ShareField(Field):
-    """A share in percent that is always there.
+    """A percentage that cannot be switched off.
 
     Args:
         text: Its label.
         help_text: One line of help.
-        theme: Its fonts.
+        theme: Fonts.
     """
 
     def __init__(self, text: str, help_text: str, theme: Theme) -> None:
@@ -178,22 +175,22 @@ class ShareField(Field):
         self._apply_theme()
 
     def set_value(self, share: float) -> None:
-        """Shows a share of 1 without telling anyone."""
+        """Sets a share of 1 without emitting `changed`."""
         with QSignalBlocker(self.number):
             if not self.number.shows(share):
                 self.number.setValue(100 * share)
 
     def _apply_theme(self) -> None:
-        self.number.dress(self._theme)
+        self.number.apply_style(self._theme)
 
 
 class ChoiceField(Field):
-    """One of several values; the line below says what the chosen one means.
+    """One of several values; the line below explains the chosen one.
 
     Args:
         text: Its label.
         choices: The values.
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     def __init__(self, text: str, choices: Sequence[Choice], theme: Theme) -> None:
@@ -211,14 +208,14 @@ class ChoiceField(Field):
         return self.combo.choices[max(0, self.combo.currentIndex())].value
 
     def set_value(self, value: str) -> None:
-        """Shows a value without telling anyone."""
+        """Sets the value without emitting `changed`."""
         values = [choice.value for choice in self.combo.choices]
         with QSignalBlocker(self.combo):
             self.combo.setCurrentIndex(values.index(value) if value in values else 0)
         self._explain()
 
     def set_choices(self, choices: Sequence[Choice], value: str) -> None:
-        """Offers other values."""
+        """Replaces the choices."""
         with QSignalBlocker(self.combo):
             self.combo.set_choices(choices)
         self.set_value(value)
@@ -232,13 +229,13 @@ class ChoiceField(Field):
 
 
 class ListField(Field):
-    """A list of texts, one a line.
+    """A list of texts, one per line.
 
     Args:
         text: Its label.
         help_text: One line of help.
-        theme: Its fonts.
-        lines: How many of them it has room for.
+        theme: Fonts.
+        lines: The number of visible lines.
     """
 
     def __init__(self, text: str, help_text: str, theme: Theme, lines: int) -> None:
@@ -258,22 +255,22 @@ class ListField(Field):
         self._apply_theme()
 
     def text(self) -> str:
-        """What is written in it."""
+        """The text of the field."""
         return self.edit.document().toRawText().replace("\u2029", "\n")
 
     def set_text(self, text: str) -> None:
-        """Shows a text without telling anyone."""
+        """Sets the text without emitting `changed`."""
         if text != self.text():
             with QSignalBlocker(self.edit):
                 self.edit.setPlainText(text)
 
     def show_read(self, text: str) -> None:
-        """Says below the list how it was read; "" for nothing."""
+        """Says below the list how it was read; "" shows nothing."""
         self.read_as.setText(text)
         self.read_as.setVisible(bool(text))
 
     def add_links(self, *buttons: QPushButton) -> None:
-        """Puts what fills the list below it."""
+        """Adds links below the list that fill it."""
         row = QHBoxLayout()
         for button in buttons:
             row.addWidget(button)
@@ -285,7 +282,7 @@ class ListField(Field):
 
 
 def line(role: str) -> QLabel:
-    """A line of words that wraps."""
+    """A label for text that wraps."""
     label = QLabel()
     label.setProperty("role", role)
     label.setWordWrap(True)
@@ -302,6 +299,6 @@ def set_role(label: QLabel, role: str) -> None:
 
 
 def polish(widget: QWidget) -> None:
-    """Styles a widget again after a property has changed that the style sheet asks for."""
+    """Restyles a widget after a change of a property that the style sheet uses."""
     widget.style().unpolish(widget)
     widget.style().polish(widget)

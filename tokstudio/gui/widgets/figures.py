@@ -1,4 +1,4 @@
-"""A row of large numbers, each over what it counts; two rows where the room is narrow."""
+"""A row of large numbers with their names; two rows where the width is small."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,7 +16,7 @@ _GAP = 8
 
 
 class Figure(NamedTuple):
-    """What a number counts: its name, in the plural, and what exactly that is."""
+    """The name of a number, in the plural, and its explanation."""
 
     name: str
     tip: str
@@ -26,7 +26,7 @@ class Figures(QWidget):
     """Numbers side by side.
 
     Args:
-        figures: What each number counts.
+        figures: The names of the numbers.
         parent: The owner.
     """
 
@@ -47,7 +47,7 @@ class Figures(QWidget):
         self._arrange()
 
     def set_values(self, values: Sequence[str]) -> None:
-        """Shows one text a name."""
+        """Sets the texts, one for each name."""
         for label, name, value in zip(self._numbers, self._names, values, strict=True):
             if label.text() != value:
                 label.setText(value)
@@ -55,25 +55,25 @@ class Figures(QWidget):
         self._arrange()
 
     def values(self) -> tuple[str, ...]:
-        """Gives what is shown."""
+        """The texts."""
         return tuple(label.text() for label in self._numbers)
 
     def add_to_tip(self, name: str, text: str) -> None:
-        """Says something more in the tool tip of a number, on a line of its own; "" for nothing more."""
+        """Adds a line to the tool tip of a number; "" removes it."""
         tip = "\n".join(filter(None, (self._tips[name], text)))
         self._cells[self._names.index(name)].setToolTip(plain(tip))
 
     def tip(self, name: str) -> str:
-        """Gives the tool tip of a number."""
+        """The tool tip of a number."""
         return self._cells[self._names.index(name)].toolTip()
 
     def minimumSizeHint(self) -> QSize:
-        """Gives the width of two columns: what is narrower than one row becomes two."""
+        """Returns the width of two columns; a narrower widget uses two rows."""
         widest = max(cell.minimumSizeHint().width() for cell in self._cells)
         return QSize(2 * widest + _GAP, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Puts the numbers into as many rows as they need."""
+        """Arranges the numbers in one or two rows."""
         super().resizeEvent(event)
         self._arrange()
 

@@ -1,6 +1,6 @@
-"""The questions that need a dialog: which file, which folder, are you sure; and the system's own file manager.
+"""File dialogs, questions with buttons, and the system's file manager.
 
-Tests put an answer in their place.
+Tests replace `Choosers`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,15 +15,15 @@ from PySide6.QtCore import QProcess, QSize, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
 
-_SIZE = QSize(720, 480)  # of a dialog about files where Qt draws it
-_AROUND = QSize(16, 48)  # what the system's title bar and borders take of the screen
+_SIZE = QSize(720, 480)  # of a file dialog that Qt draws
+_AROUND = QSize(16, 48)  # the part of the screen that the title bar and borders need
 
 
 class Choosers:
-    """Asks the person; every answer may be "no" (None, an empty list, False).
+    """Shows dialogs; a cancelled dialog gives None, an empty list or False.
 
     Args:
-        parent: The window that the dialogs belong to, unless one of its dialogs is open and asks itself.
+        parent: The parent of the dialogs, unless a dialog of it is open, which is the parent then.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -42,7 +42,7 @@ class Choosers:
         return next(iter(self._ask(title, folder, QFileDialog.FileMode.Directory)), None)
 
     def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
-        """Asks where to write a file; replacing an existing one is asked about by the dialog itself."""
+        """Asks where to write a file; the dialog itself asks before it replaces a file."""
         return next(iter(self._ask(title, suggestion, QFileDialog.FileMode.AnyFile, filters)), None)
 
     def text(self, title: str, label: str, value: str) -> str | None:
@@ -51,11 +51,11 @@ class Choosers:
         return entered if accepted else None
 
     def show_file(self, path: Path) -> bool:
-        """Shows a file where it lies, or a folder; gives whether the system could."""
+        """Selects a file, or opens a folder, in the file manager; returns whether that worked."""
         return show_in_file_manager(path)
 
     def save_or_not(self, title: str, text: str) -> Literal["save", "discard"] | None:
-        """Asks what becomes of what is not saved; None where the person would rather stay."""
+        """Asks whether to save unsaved work; None if the user cancels."""
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
         box.setTextFormat(Qt.TextFormat.PlainText)
         save = box.addButton(QMessageBox.StandardButton.Save)
@@ -67,9 +67,9 @@ class Choosers:
         return "save" if box.clickedButton() is save else "discard" if box.clickedButton() is discard else None
 
     def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
-        """Asks whether to do something that cannot be taken back; Escape and Enter say no.
+        """Asks whether to do something that cannot be undone; Escape and Enter mean no.
 
-        The question goes by itself, as if answered with no, when `over` tells that there is nothing left to ask.
+        The dialog closes with the answer no when `over` is emitted, as there is nothing left to ask then.
         """
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
         box.setTextFormat(Qt.TextFormat.PlainText)
@@ -85,14 +85,14 @@ class Choosers:
         return box.clickedButton() is yes
 
     def _ask(self, title: str, start: Path, mode: QFileDialog.FileMode, filters: str = "") -> list[Path]:
-        """Asks for files or a folder, beginning in a folder or with the name of a file that is to be written."""
+        """Shows a file dialog that starts in a folder, or with the name of the file to write."""
         dialog = QFileDialog(self._parent, title, str(start), filters)
         dialog.setFileMode(mode)
         if mode == QFileDialog.FileMode.AnyFile:
             dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         elif mode == QFileDialog.FileMode.Directory:
             dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        # Until it has been used once, Qt would make it higher than most screens.
+        # Before its first use, Qt makes the dialog higher than most screens.
         dialog.resize(_SIZE.boundedTo(dialog.screen().availableSize() - _AROUND))
         names = dialog.selectedFiles() if dialog.exec() else []
         dialog.deleteLater()
@@ -100,7 +100,7 @@ class Choosers:
 
 
 def show_in_file_manager(path: Path) -> bool:
-    """Opens a folder, or the one that a file is in; gives whether the system could."""
+    """Opens a folder, or the folder of a file; returns whether that worked."""
     folder = path if path.is_dir() else path.parent
     command = _command(sys.platform, path) if folder != path else None
     if command is not None and QProcess.startDetached(*command)[0]:
@@ -109,9 +109,9 @@ def show_in_file_manager(path: Path) -> bool:
 
 
 def _command(platform: str, file: Path) -> tuple[str, list[str]] | None:
-    """Program and arguments that select a file; None where the system has none for it."""
+    """The program and arguments that select a file; None where the system has none."""
     if platform == "win32":
-        # By its whole path: Windows would look in the current folder first, which may hold a program of that name.
-        # Two arguments, so that only the path stands in quotes where it holds spaces.
+        # The whole path: Windows would search the current folder first, which may hold a program of that name.
+        # Two arguments, so that only the path is quoted if it has spaces.
         return os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "explorer.exe"), ["/select,", str(file)]
     return ("open", ["-R", str(file)]) if platform == "darwin" else None

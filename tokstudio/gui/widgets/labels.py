@@ -1,4 +1,4 @@
-"""A muted line about something with a name: a long name is cut in its middle, one in any script stays in its place."""
+"""Labels: a name with remarks, paragraphs, and text that is cut where it does not fit; in any script."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RIGHT_TO_LEFT = ("R", "AL")
 
 
 class Caption(QLabel):
-    """A name and some remarks; where there is no room, the name gives way. The tool tip has all of it."""
+    """A name and some remarks; the name is shortened where the room is small. The tool tip has the whole text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,14 +36,14 @@ class Caption(QLabel):
         self._elide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cuts the name for the new width."""
+        """Shortens the name to the new width."""
         super().resizeEvent(event)
         self._elide()
 
     def _elide(self) -> None:
         metrics, room = self.fontMetrics(), self.contentsRect().width()
         behind = metrics.horizontalAdvance("".join(f" · {remark}" for remark in self._remarks))
-        # Short remarks stay in the line of the name; long ones have lines of their own.
+        # Short remarks follow the name on its line; long ones get their own lines.
         room -= behind if behind < room / 2 else 0
         name = metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, max(40, room))
         if is_right_to_left(name) and self._remarks:
@@ -52,22 +52,22 @@ class Caption(QLabel):
 
 
 def in_a_sentence(text: str) -> str:
-    """Gives an English text that holds a name in a script from right to left, fit to be shown from left to right."""
+    """Isolates the direction of an English text that contains a right-to-left name."""
     return _LEFT_TO_RIGHT + text if is_right_to_left(text) else text
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether a text holds letters that are written from right to left."""
+    """Whether a text has letters that are written from right to left."""
     return not text.isascii() and any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text)
 
 
 def plain(text: str) -> str:
-    """Gives a text for a tool tip that is shown as it is, even if a file's name looks like HTML."""
+    """Escapes a text for a tool tip, so that a file name that looks like HTML is shown as it is."""
     return html.escape(text).replace("\n", "<br>") if "<" in text else text
 
 
 def paragraph_label(role: str = "") -> QLabel:
-    """A label for sentences of any length: plain text, broken into lines at whatever width there is."""
+    """A label for plain text of any length, wrapped at its width."""
     label = QLabel()
     label.setProperty("role", role)
     label.setWordWrap(True)
@@ -76,8 +76,8 @@ def paragraph_label(role: str = "") -> QLabel:
     return label
 
 
-ISOLATE, END = "\u2068", "\u2069"  # between them text has its own direction
-_WIDE = 100_000.0  # pixels: no line is as long
+ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
+_WIDE = 100_000.0  # pixels; no line is this long
 
 
 def laid_out(
@@ -86,9 +86,9 @@ def laid_out(
     colours: Iterable[tuple[int, int, QColor]],
     right_to_left: bool = False,
 ) -> QTextLayout:
-    """Gives a text as its first line, at the left; each colour has the first character and the one behind the last.
+    """Lays out a text on one line from the left; each colour has its first character and the one after its last.
 
-    The places are those in UTF-16, which Qt counts in: see `utf16_places`.
+    The offsets count UTF-16 units, as Qt does: see `utf16_offsets`.
     """
     layout = QTextLayout(text, font)
     option = QTextOption(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute)
@@ -103,46 +103,46 @@ def laid_out(
 
 
 def isolated(text: str) -> str:
-    """Gives a text that is drawn in its own direction, alone or among words from left to right."""
+    """Isolates the direction of a text within left-to-right text."""
     return f"{ISOLATE}{text}{END}" if is_right_to_left(text) else text
 
 
-def utf16_places(text: str) -> list[int]:
-    """For each character, and for the end, where it stands in UTF-16."""
-    places = [0]
+def utf16_offsets(text: str) -> list[int]:
+    """The UTF-16 offset of each character, and of the end."""
+    offsets = [0]
     for character in text:
-        places.append(places[-1] + (2 if ord(character) > 0xFFFF else 1))
-    return places
+        offsets.append(offsets[-1] + (2 if ord(character) > 0xFFFF else 1))
+    return offsets
 
 
 def _format(first: int, end: int, colour: QColor) -> QTextLayout.FormatRange:
-    made = QTextLayout.FormatRange()
-    made.start, made.length = first, end - first  # pyright: ignore[reportAttributeAccessIssue]
-    look = QTextCharFormat()
-    look.setForeground(colour)
-    made.format = look  # pyright: ignore[reportAttributeAccessIssue]
-    return made
+    run = QTextLayout.FormatRange()
+    run.start, run.length = first, end - first  # pyright: ignore[reportAttributeAccessIssue]
+    text_format = QTextCharFormat()
+    text_format.setForeground(colour)
+    run.format = text_format  # pyright: ignore[reportAttributeAccessIssue]
+    return run
 
 
 class ElidedLabel(QLabel):
     """Shows as much of its text as fits."""
 
     def setText(self, text: str) -> None:
-        """Sets the words, all of which `text()` gives."""
+        """Sets the text; `text()` returns it uncut."""
         super().setText(text)
         self._tell_rest()
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a width that no text changes."""
+        """Returns a width that does not depend on the text."""
         return QSize(1, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Says by the tool tip what does not fit any more."""
+        """Sets a tool tip while the text is cut."""
         super().resizeEvent(event)
         self._tell_rest()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws what fits; an error goes to the hook, never into Qt."""
+        """Draws the text that fits."""
         with guarded_painter(self) as painter:
             room = self.contentsRect()
             words = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())

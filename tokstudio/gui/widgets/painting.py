@@ -1,4 +1,4 @@
-"""Painting in overrides of Qt's methods, where an exception must not leave Python."""
+"""A guarded painter for overrides of `paintEvent`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,10 +12,10 @@ from PySide6.QtGui import QPaintDevice, QPainter
 
 @contextmanager
 def guarded_painter(target: QPaintDevice | QPainter) -> Iterator[QPainter]:
-    """Gives a painter; an error within goes to the exception hook, as one that leaves an override ends Qt's event loop.
+    """Yields a painter and passes errors to the exception hook; leaving an override, they would end Qt's event loop.
 
     Args:
-        target: What is painted on; or a painter that Qt has given, whose state is restored afterwards.
+        target: The widget or device to paint on; or a painter of Qt's, whose state is restored afterwards.
     """
     try:
         if isinstance(target, QPainter):

@@ -1,4 +1,4 @@
-"""The card that every pane is: a dock with a quiet title, room for a few controls beside it, and a body."""
+"""The base of every pane: a dock with a title, a row for controls beside it, and a body."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NARROWEST = 260
 
 
 class _Header(QWidget):
-    """The title's row; a pane may leave things out of it, so it must be able to become narrow."""
+    """The row of the title; it can become narrower than its content."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class _Header(QWidget):
         self.row = QHBoxLayout(self)
 
     def event(self, event: QEvent) -> bool:
-        """Follows what the row holds. A hint of its own would be asked for a thousand times as docks are laid out."""
+        """Passes on changes of the content. A layout of the docks would ask a size hint a thousand times."""
         done = super().event(event)
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Polish):
             self.setMinimumWidth(min(self.row.minimumSize().width(), _NARROWEST))
@@ -36,7 +36,7 @@ class Pane(QDockWidget):
 
     Args:
         key: Its name in the saved layout; never shown and never changed.
-        title: What people call it.
+        title: The title.
         parent: The owner.
     """
 
@@ -69,29 +69,29 @@ class Pane(QDockWidget):
         self.body.setContentsMargins(_MARGIN, 4, _MARGIN, _MARGIN)
         self.body.setSpacing(8)
         self.setWidget(bottom)
-        self._told = False  # what `visibilityChanged` has said last
+        self._was_visible = False  # the last value of `visibilityChanged`
         self.visibilityChanged.connect(self._remember)
 
     def moveEvent(self, event: QMoveEvent) -> None:
-        """Sees that it stands somewhere else."""
+        """Checks for a change of visibility after a move."""
         super().moveEvent(event)
-        QTimer.singleShot(0, self, self._tell)
+        QTimer.singleShot(0, self, self._check_visible)
 
     def _remember(self, visible: bool) -> None:
-        self._told = visible
+        self._was_visible = visible
 
-    def _tell(self) -> None:
-        """Qt says nothing where a pane that stood behind a tab gets a place of its own."""
-        if not self._told and not self.visibleRegion().isEmpty():
+    def _check_visible(self) -> None:
+        """Emits `visibilityChanged` where Qt does not: when a pane leaves a group of tabs."""
+        if not self._was_visible and not self.visibleRegion().isEmpty():
             self.visibilityChanged.emit(True)
 
     def show_title(self, shown: bool) -> None:
-        """Hides the title where a tab says the same."""
+        """Hides the title while a tab shows it."""
         self.title.setVisible(shown)
 
 
 class EmptyState(QWidget):
-    """What an empty pane shows: what will be there, in one or two sentences, and whatever fills it."""
+    """The content of an empty pane: what will be there, in one or two sentences, and the means to fill it."""
 
     def __init__(self, text: str, *actions: QWidget) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class EmptyState(QWidget):
         layout.addStretch(1)
 
 
-# The room of the header is dear: smaller than the tabs of a page.
+# Smaller than the tabs of a page, as the header has little room.
 _STYLE = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
 
 
@@ -117,8 +117,8 @@ class HeaderTabs(QTabBar):
     """One tab for each view of a pane.
 
     Args:
-        name: What a screen reader calls them.
-        tips: Each tab's words, with its tip.
+        name: Their accessible name.
+        tips: The text of each tab, with its tip.
     """
 
     def __init__(self, name: str, tips: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The body of a pane that may be taller than the pane: it scrolls, but never sideways, and follows the keyboard."""
+"""A vertically scrolling body for panes that keeps the focused control visible."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,16 +8,16 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 _LEAST_HEIGHT = 48
-_AROUND = 4  # pixels that stay free above and below what is brought into sight
+_AROUND = 4  # pixels above and below a widget that is scrolled into view
 
 
 class TallBody(QScrollArea):
-    """Shows `content` in full width and, where there is no room for all of it, a part of its height.
+    """Shows `content` at full width and scrolls it vertically.
 
-    What gets the keyboard comes into sight together with what stands around it, such as a field's line of help.
+    A control that gets the focus is scrolled into view together with its field, such as its label and help.
 
     Signals:
-        room_changed: How many pixels of height there are now.
+        room_changed: The available height in pixels.
     """
 
     room_changed = Signal(int)
@@ -30,8 +30,8 @@ class TallBody(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(content)
         self._kept: QWidget | None = None
-        self.verticalScrollBar().actionTriggered.connect(self._let_go)
-        # The card is the background.
+        self.verticalScrollBar().actionTriggered.connect(self._forget_kept)
+        # The card draws the background.
         self.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
         application = QApplication.instance()
@@ -39,44 +39,44 @@ class TallBody(QScrollArea):
             application.focusChanged.connect(self._follow_focus)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Passes on that the content wants another size; what the person is at stays in sight as it grows."""
+        """Updates the size of the content, and keeps the focused control visible while the content grows."""
         if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
-            self._keep_focus_in_sight()
+            self._keep_focus_visible()
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tells how much room there is; what the person is at stays in sight as it shrinks."""
+        """Emits `room_changed`, and keeps the focused control visible while the body shrinks."""
         super().resizeEvent(event)
         self.room_changed.emit(self.viewport().height())
-        self._keep_focus_in_sight()
+        self._keep_focus_visible()
 
     def minimumSizeHint(self) -> QSize:
-        """Gives the width that the content cannot do without beside a scroll bar, and a few lines of height."""
+        """Returns the least width of the content with a scroll bar, and the height of a few lines."""
         content = self.widget()
         width = content.minimumSizeHint().width() if content is not None else 0
         return QSize(width + self.verticalScrollBar().sizeHint().width(), _LEAST_HEIGHT)
 
     def sizeHint(self) -> QSize:
-        """Gives the size of the whole content."""
+        """Returns the size of the content."""
         content = self.widget()
         return content.sizeHint() if content is not None else super().sizeHint()
 
     def bring_to_top(self, inner: QWidget) -> None:
-        """Scrolls, once all is laid out, so that `inner` stands at the top, or as near to it as can be."""
+        """Scrolls `inner` to the top, or as near as possible, after the layout."""
         content = self.widget()
         if content is not None:
             QTimer.singleShot(0, content, lambda: self.verticalScrollBar().setValue(inner.mapTo(content, QPoint()).y()))
 
-    def keep_in_sight(self, inner: QWidget) -> None:
-        """Scrolls, once all is laid out, to `inner`, and stays there until the person scrolls or the keyboard moves.
+    def keep_visible(self, inner: QWidget) -> None:
+        """Scrolls to `inner` after the layout, and keeps it visible until the user scrolls or moves the focus.
 
-        Of what is taller than the room, the end is shown.
+        If it is taller than the body, its end is shown.
         """
         self._kept = inner
         QTimer.singleShot(0, self, self._show_kept)
 
-    def _let_go(self) -> None:
+    def _forget_kept(self) -> None:
         self._kept = None
 
     def _show_kept(self) -> None:
@@ -88,23 +88,23 @@ class TallBody(QScrollArea):
             self.ensureVisible(0, y, 0, 0)
 
     def _inner_focus(self) -> QWidget | None:
-        """What in the content has the keyboard."""
+        """The part of the content with the focus."""
         content, focus = self.widget(), QApplication.focusWidget()
         return focus if content is not None and focus is not None and content.isAncestorOf(focus) else None
 
-    def _keep_focus_in_sight(self) -> None:
+    def _keep_focus_visible(self) -> None:
         if self._kept is not None:
             QTimer.singleShot(0, self, self._show_kept)
             return
         focus = self._inner_focus()
-        # Who has scrolled away from it wants to look at something else.
+        # If it is not visible, the user has scrolled away from it.
         if focus is not None and not focus.visibleRegion().isEmpty():
             QTimer.singleShot(0, self, self._show_focus)
 
     def _follow_focus(self) -> None:
         if self._inner_focus() is not None:
             self._kept = None
-            # Later: what has just been shown is not laid out yet.
+            # Later, as a widget that was just shown has no layout yet.
             QTimer.singleShot(0, self, self._show_focus)
 
     def _show_focus(self) -> None:
@@ -118,7 +118,7 @@ class TallBody(QScrollArea):
 
 
 def scrolls_body(inner: QWidget) -> bool:
-    """Whether the wheel over an inner view is for the body around it: that can scroll, and nobody is in the view."""
+    """Whether the wheel over an inner view scrolls the body: the body can scroll and the view has no focus."""
     around = inner.parentWidget()
     while around is not None and not isinstance(around, TallBody):
         around = around.parentWidget()

@@ -1,4 +1,4 @@
-"""Which keys a widget of rows keeps for itself while it has the focus."""
+"""Keys that a widget with rows handles itself while it has the focus."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 
 
 def keeps_copy(event: QEvent) -> bool:
-    """Whether the window is about to take Copy or Select All away; then it is accepted for the widget."""
+    """Accepts the override of the shortcuts Copy and Select All for a widget; returns whether it was one of them."""
     if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
     kept = event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll)

@@ -1,4 +1,4 @@
-"""Work that only the GUI thread can do, in slices: copying many rows, or measuring fonts, without a stall."""
+"""Work that must run in the GUI thread, in short slices: copying many rows, or measuring fonts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from PySide6.QtCore import QObject, QTimer
 
 _SLICE = 0.008  # seconds, half of what a slot may take
-_PAUSE = 4  # milliseconds between two slices, for everything else
+_PAUSE = 4  # milliseconds between two slices, for other events
 
 
 class Slices(QObject):
-    """Drives one iterator for some milliseconds at a time; what it iterates over is of no interest.
+    """Advances one iterator for some milliseconds at a time and ignores its values.
 
-    Steps must be short: it is between two of them that time is looked at.
+    Steps must be short, as the clock is read only between two steps.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -28,11 +28,11 @@ class Slices(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether there is work left."""
+        """Whether work is left."""
         return self._steps is not None
 
     def start(self, steps: Iterator[None], done: Callable[[], None] | None = None) -> None:
-        """Begins the work in place of any other, with a first slice at once; calls `done` after the last."""
+        """Starts work and drops any earlier one; the first slice runs at once. Calls `done` after the last."""
         self._steps, self._done = steps, done
         self._timer.start()
         self._advance()
@@ -50,7 +50,7 @@ class Slices(QObject):
         for _ in steps:
             if time.perf_counter() > until:
                 return
-        # The steps may have started others in their place.
+        # A step may have started other work.
         if steps is self._steps:
             done = self._done
             self.stop()

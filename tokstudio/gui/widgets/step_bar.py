@@ -1,4 +1,4 @@
-"""A bar with first, previous, a slider, next and last: goes through numbered states, and may play them."""
+"""A bar with first, previous, a slider, next and last that steps through numbered states and can play them."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SPACING = 4
 
 
 class _Slider(QSlider):
-    """A slider whose handle comes to where it is clicked, instead of a page towards it; Space asks to play."""
+    """A slider whose handle jumps to a click; Space asks to play."""
 
     spacePressed = Signal()
 
@@ -58,13 +58,13 @@ class _Slider(QSlider):
                 share = (ev.position().x() - groove.x() - handle.width() / 2) / span
                 share = min(max(1.0 - share if option.upsideDown else share, 0.0), 1.0)
                 self.setValue(self.minimum() + round(share * (self.maximum() - self.minimum())))
-        # The handle is under the pointer now, so the press takes hold of it and a drag goes on from here.
+        # The handle is under the pointer now, so the press grabs it and a drag continues from here.
         super().mousePressEvent(ev)
 
 
 @dataclass(frozen=True)
 class StepWords:
-    """The words of a bar.
+    """The texts of a bar.
 
     Attributes:
         slider: The accessible name of the slider.
@@ -78,16 +78,16 @@ class StepWords:
 
 
 class StepBar(QWidget):
-    """First, previous, a slider, next, last and `312 of 744`; where it plays, a button for that and the speed.
+    """First, previous, a slider, next, last and `312 of 744`; with `plays`, also a play button and the speed.
 
     Signals:
-        moved: A person has gone to another state; never by `set_value` or `set_range`.
-        grasped: They take hold of the slider.
-        playAsked: They want it to play or to stand still.
+        moved: The user went to another state; `set_value` and `set_range` do not emit it.
+        grasped: The user pressed the slider.
+        playAsked: The user asked to play or to pause.
 
     Args:
-        theme: Its fonts and icons; followed while they change.
-        words: What its parts are called.
+        theme: Fonts and icons; the widget follows their changes.
+        words: The texts of its parts.
         first: The number that is shown for the first state, whose value is 0.
         plays: Whether it has a button to play, and a speed.
     """
@@ -143,9 +143,9 @@ class StepBar(QWidget):
         self._show_state()
 
     def set_range(self, maximum: int) -> None:
-        """Set the last state; where that is 0 the bar is disabled. A value beyond it comes down to it.
+        """Sets the last state; 0 disables the bar. A larger value is reduced to it.
 
-        While the slider is held more states wait until it is let go, as they would move it away from under the pointer.
+        While the slider is held, further states wait until it is released, as they would move it away from the pointer.
         """
         self._more = None
         if self.slider.isSliderDown() and maximum > self.slider.maximum():
@@ -159,7 +159,7 @@ class StepBar(QWidget):
         self._show_state()
 
     def set_value(self, value: int) -> None:
-        """Show a state."""
+        """Shows a state."""
         if value != self.slider.value():
             blocker = QSignalBlocker(self.slider)
             self.slider.setValue(value)
@@ -167,7 +167,7 @@ class StepBar(QWidget):
             self._show_state()
 
     def set_playing(self, playing: bool) -> None:
-        """Show that it plays by itself, or that it stands still."""
+        """Shows whether it is playing."""
         if playing != self._playing:
             self._playing = playing
             words = _HOLD if playing else _PLAY
@@ -177,12 +177,12 @@ class StepBar(QWidget):
             self.play_button.setToolTip(self._obstacle or self._tips[self.play_button])
 
     def set_speed(self, words: str) -> None:
-        """Show how fast it plays."""
+        """Shows the speed."""
         self.speed_button.setText(words)
         self.speed_button.setAccessibleName(f"Playing speed: {words}")
 
     def set_obstacle(self, reason: str) -> None:
-        """Takes the controls away and says why in their tips; "" gives them back."""
+        """Disables the controls and shows the reason in their tips; "" enables them."""
         if reason != self._obstacle:
             self._obstacle = reason
             self.setToolTip(reason)
@@ -192,12 +192,12 @@ class StepBar(QWidget):
             self._show_state()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the speed and the ends, which are in the menus as well, rather than the slider."""
+        """Hides the speed and the buttons first and last, which menus also have, before the slider gets too short."""
         super().resizeEvent(event)
         self._fit_buttons()
 
     def minimumSizeHint(self) -> QSize:
-        """Without the speed and the ends: while the bar was not shown yet, no room has told them to go."""
+        """Returns the size without the speed and the end buttons, which may still be shown before the first resize."""
         hint = super().minimumSizeHint()
         for button in (self.buttons["first"], self.buttons["last"], self.speed_button):
             if not button.isHidden():
@@ -209,7 +209,7 @@ class StepBar(QWidget):
         return self.slider.maximum()
 
     def value(self) -> int:
-        """The state that is shown."""
+        """The current state."""
         return self.slider.value()
 
     def _button(self, name: str, text: str, keys: str) -> QToolButton:
@@ -245,16 +245,16 @@ class StepBar(QWidget):
             button.setEnabled(free and (value > 0 if name in ("first", "previous") else value < maximum))
 
     def _fit_label(self) -> None:
-        # As wide as the widest number of so many digits: nothing moves while the playhead does, or a run grows.
+        # As wide as the widest number with this many digits, so that nothing moves while the number changes.
         digits = max(len(str(self.slider.maximum() + self._start)), _LEAST_DIGITS if self._plays else 1)
         widest = f"{int('8' * digits):,}"
         metrics = QFontMetrics(self.label.font())
         size = QSize(metrics.horizontalAdvance(f"{widest} of {widest}") + 12, metrics.height())
         if self.label.minimumSize() != size:
-            # Of one size, so that no new number makes the window lay itself out.
+            # A fixed size, so that a new number causes no layout of the window.
             self.label.setFixedSize(size)
             self._fit_buttons()
-            # At once: the label would reach over the edge until the next round of events.
+            # At once, as the label would reach over the edge until the next event.
             layout = self.layout()
             if layout is not None:
                 layout.activate()

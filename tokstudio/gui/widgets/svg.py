@@ -1,4 +1,4 @@
-"""SVG drawings made with a painter; what is painted is the widgets' own."""
+"""SVG drawings, made with a painter."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,9 +17,9 @@ _TEXT = re.compile(r'(<text [^>]*?) x="([^"]*)"([^>]*>)([^<]*)(?=</text>)')
 
 
 def drawing_of(widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None]) -> str:
-    """Gives what `paint` draws on `width` by `height` pixels as SVG, named as `widget` names itself.
+    """Returns the SVG that `paint` draws on `width` by `height` pixels, titled with the accessible name of `widget`.
 
-    A viewer that lacks its fonts takes others of the family `generic`, such as "sans-serif".
+    A viewer without its fonts uses others of the family `generic`, such as "sans-serif".
     """
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -36,9 +36,9 @@ def drawing_of(widget: QWidget, width: int, height: int, generic: str, paint: Ca
 
 
 def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None]) -> bytes:
-    """Gives the drawing of `drawing_of` with its text in `font`, which has one pitch.
+    """Returns the SVG of `drawing_of` with its text in the monospaced `font`.
 
-    A viewer that lacks that font takes another of one pitch, and each text has its middle where it had it.
+    A viewer without that font uses another monospaced one, and each text keeps its centre.
     """
     metrics = QFontMetricsF(font)
 

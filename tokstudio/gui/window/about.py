@@ -1,4 +1,4 @@
-"""What TokStudio is, and every key that it listens to."""
+"""The About dialog and the list of keyboard shortcuts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MORE_KEYS = (
 
 
 class _Dialog(QDialog):
-    """A dialog that says something and can be closed by Enter and Escape."""
+    """A dialog with text that Enter and Escape close."""
 
     def __init__(self, title: str, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -46,7 +46,7 @@ class _Dialog(QDialog):
         self.rows.setSpacing(8)
 
     def finish(self) -> QDialogButtonBox:
-        """Adds the button, and gives the box for others."""
+        """Adds the button; returns the button box."""
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         self.rows.addSpacing(8)
@@ -55,7 +55,7 @@ class _Dialog(QDialog):
 
 
 class AboutDialog(_Dialog):
-    """Name, version and licence, and those of all that it is made of."""
+    """Name, version and licence of TokStudio, and of its components."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("About TokStudio", parent)
@@ -73,12 +73,12 @@ class AboutDialog(_Dialog):
         head.addLayout(names)
         head.addStretch(1)
         self.rows.addLayout(head)
-        words = QLabel(
+        paragraph = QLabel(
             "Watch a tokenizer being trained on your own text, and export it to files that other libraries read. "
             "Free software under the MIT licence. It contains:"
         )
-        words.setWordWrap(True)
-        self.rows.addWidget(words)
+        paragraph.setWordWrap(True)
+        self.rows.addWidget(paragraph)
         self.table = _table(
             ("Component", "Version", "Licence"),
             [(part.name, part.version, part.licence) for part in self._components],
@@ -99,7 +99,7 @@ class AboutDialog(_Dialog):
         buttons = self.finish()
         copy = buttons.addButton("Copy Versions", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(self._copy)
-        # On a screen of 600 pixels as well.
+        # For screens of 600 pixels too.
         room = self.screen().availableSize()
         self.resize(min(600, room.width() - 48), min(640, room.height() - 64))
 
@@ -113,7 +113,7 @@ class AboutDialog(_Dialog):
 
 
 class ShortcutsDialog(_Dialog):
-    """Every key, in a table made from the actions themselves."""
+    """All keyboard shortcuts, in a table made from the actions."""
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__("Keyboard Shortcuts", parent)
@@ -136,7 +136,7 @@ class ShortcutsDialog(_Dialog):
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> QTableWidget:
-    """A table to read, by mouse and keyboard."""
+    """A read-only table for mouse and keyboard."""
     table = QTableWidget(len(rows), len(titles))
     table.setHorizontalHeaderLabels(titles)
     table.setAccessibleName(name)
@@ -146,9 +146,9 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Q
     table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
     table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    for row, words in enumerate(rows):
-        for column, word in enumerate(words):
-            item = QTableWidgetItem(word)
+    for row, texts in enumerate(rows):
+        for column, text in enumerate(texts):
+            item = QTableWidgetItem(text)
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
             table.setItem(row, column, item)
     return table

@@ -1,8 +1,8 @@
-"""Where the panes stand: three columns of two; those that answer like questions share a place by tabs.
+"""The layout of the panes: three columns of two places; related panes share a place as tabs.
 
-On a small screen, or a large one at twice its size, more of them share one: a window that is larger than the screen
-would have controls that nobody can reach. In a low window the right column is one place: half its height is too little
-for the steps of an encoding, for a tree, or for a table.
+On a small screen, or a large one at twice its size, more panes share a place: controls of a window larger than the
+screen could not be reached. In a low window, the right column is one place: half its height is too little for the
+steps of an encoding, for a tree, or for a table.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QMainWindow, QTabBar
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.dock_sizes import DockSizes
 
-_VERSION = 4  # one more with every pane that is added
-# Columns from left to right with their shares of the width: in each the places from top to bottom, with the upper's
-# share of the height, and in each place the panes that share it by tabs, the first of them in front.
+_VERSION = 4  # increases with every added pane
+# Columns from left to right with their shares of the width. Each has its places from top to bottom, with the share
+# of the height of the upper one; each place has the panes that share it as tabs, the front one first.
 _Columns = tuple[tuple[float, float, tuple[tuple[str, ...], ...]], ...]
 _LARGE: _Columns = (
     (0.21, 0.43, (("corpus",), ("configure",))),
@@ -36,19 +36,19 @@ _SMALL: _Columns = (
     (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
 )
 _RIGHT = ("text", "token", "why")
-_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}  # shares of the window's height where they are two places
-_LARGE_NEEDS = QSize(960, 580)  # pixels of the window's content
-_LOW_CURVES = 0.66  # the share of the curves in the height of a low window: less is too little to read them
-_LOW_WINDOW = 700  # pixels of height below which the right column of the large arrangement is one place
+_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}  # shares of the window's height where there are two places
+_LARGE_NEEDS = QSize(960, 580)  # pixels of the content that the large layout needs
+_LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
+_LOW_WINDOW = 700  # pixels of height below which the right column of the large layout is one place
 
 
 class Arrangement(QObject):
-    """Puts panes in their places and tells where they stand.
+    """Places the panes, and saves and restores their layout.
 
     Args:
-        window: Whose docks they are; it owns this.
-        panes: Each by its object's name.
-        room: What the screen has for the window.
+        window: The window with the docks; the owner.
+        panes: The panes by object name.
+        room: The room of the screen for the window.
     """
 
     def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
@@ -58,32 +58,32 @@ class Arrangement(QObject):
         low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
         self._columns = _SMALL if narrow else _LOW if low else _LARGE
         self._sizes = DockSizes(window, panes.values())
-        # What was kept on a larger screen does not fit.
+        # A layout from a larger screen does not fit.
         self._version = _VERSION + 1000 * (_LARGE, _LOW, _SMALL).index(self._columns)
-        # Every pane tells when it comes or goes, and a layout moves them all.
+        # Every pane emits a signal when it is shown or hidden, and a layout moves them all.
         self._titles = QTimer(self, singleShot=True, interval=0)
         self._titles.timeout.connect(self._show_titles)
         for pane in panes.values():
             pane.visibilityChanged.connect(self._titles.start)
         self._lay_out()
         self._first = window.saveState(self._version)
-        # Building it leaves bars of tabs behind as well.
+        # Building the layout also leaves tab bars behind.
         self._put(self._first)
         self._raise_first()
-        self._low = False  # whether the window was low when its right column was last looked at
-        # For when there are two places again: their heights, and which pane was in front in the lower one.
+        self._low = False  # whether the window was low when its right column was last arranged
+        # For the return to two places: their heights, and the front pane of the lower one.
         self._heights, self._front = dict(_HEIGHTS), "token"
         window.installEventFilter(self)
 
     def state(self) -> QByteArray:
-        """How the panes stand, for `restore`."""
+        """The layout of the panes, for `restore`."""
         return self._window.saveState(self._version)
 
     def restore(self, state: QByteArray) -> bool:
-        """Puts the panes as `state` said; False where that is of another version, and nothing has moved."""
+        """Restores `state`; returns False for another version, which changes nothing."""
         restored = self._put(state)
         if restored:
-            # As the person left it; only when the window becomes low, or high, does anything move.
+            # As the user left it; panes move only when the window becomes low, or high.
             self._low = self._window.height() < _LOW_WINDOW
         self._show_titles()
         self._sizes.remember()
@@ -96,7 +96,7 @@ class Arrangement(QObject):
         return False
 
     def reset(self) -> None:
-        """Puts every pane back where it belongs."""
+        """Restores the default layout."""
         self._put(self._first)
         self._raise_first()
         self._low = False
@@ -107,23 +107,23 @@ class Arrangement(QObject):
         self._titles.start()
 
     def _follow_height(self) -> None:
-        """Makes the right column one place in a low window and two in a high one, unless a person has changed it.
+        """Merges the right column in a low window and splits it in a high one, unless the user has rearranged it.
 
-        No other pane is moved: those stand as the person has left them.
+        Other panes do not move.
         """
         low = self._window.height() < _LOW_WINDOW
         if low == self._low or self._columns is not _LARGE or not self._window.isVisible():
             return
         self._low = low
         text, token, why = right = [self._panes[key] for key in _RIGHT]
-        # One that is closed goes along, and stays closed.
+        # A closed pane moves too, and stays closed.
         lower = {key for key in ("token", "why") if not self._panes[key].isHidden()}
         if text.isHidden() or not lower or any(pane.isFloating() for pane in right):
             return
         if not low and self._beside(text) == lower:
             self._part(*right)
         elif low and not self._beside(text):
-            # One that stands behind a tab has whatever place.
+            # The geometry of a pane behind a tab means nothing.
             front = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), None)
             if (
                 front
@@ -149,7 +149,7 @@ class Arrangement(QObject):
     def _part(self, text: Pane, token: Pane, why: Pane) -> None:
         at, sizes = self._sizes.chosen
         shown = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), self._panes[self._front])
-        # Qt splits no place that is shared, and keeps one for whoever has left it: until it is somewhere else.
+        # Qt cannot split a shared place, and keeps a place for a pane that has left it until the pane is elsewhere.
         self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, token)
         self._window.tabifyDockWidget(token, why)
         self._window.splitDockWidget(text, token, Qt.Orientation.Vertical)
@@ -162,7 +162,7 @@ class Arrangement(QObject):
         self._titles.start()
 
     def _beside(self, pane: Pane) -> set[str]:
-        """Which panes share a place with one."""
+        """The panes that share a place with one."""
         return {other.objectName() for other in self._window.tabifiedDockWidgets(pane)}
 
     def _lay_out(self) -> None:
@@ -187,18 +187,18 @@ class Arrangement(QObject):
                     self._panes[place[0]].raise_()
 
     def _put(self, state: QByteArray) -> bool:
-        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
+        """Restores a layout. Qt makes new tab bars for it and leaves the old ones visible, so these are hidden."""
         before = self.state()
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()
         if self._window.restoreState(state, self._version):
             return True
-        # Which of the old ones are in use nobody can tell; those that are made anew all are.
+        # It is not known which of the old ones are in use; the new ones all are.
         self._window.restoreState(before, self._version)
         return False
 
     def share_room(self) -> None:
-        """Gives every pane its usual share of the window."""
+        """Gives every pane its default share of the window."""
         window, panes = self._window, self._panes
         fronts = [panes[places[0][0]] for _, _, places in self._columns]
         widths = [round(share * window.width()) for share, *_ in self._columns]
@@ -215,13 +215,13 @@ class Arrangement(QObject):
         self._sizes.remember()
 
     def _show_titles(self) -> None:
-        """A pane among tabs needs no title of its own."""
+        """Hides the titles of panes with tabs."""
         for pane in self._panes.values():
             pane.show_title(not self._window.tabifiedDockWidgets(pane))
         for bar in self._window.findChildren(QTabBar):
             bar.setDrawBase(False)
             if self._columns is not _LARGE:
-                # Many share a bar: it scrolls, and no name is cut.
+                # Many panes share a bar: it scrolls, and no name is cut.
                 bar.setElideMode(Qt.TextElideMode.ElideNone)
                 bar.setUsesScrollButtons(True)
             bar.setExpanding(False)

@@ -1,9 +1,9 @@
-"""The widths and heights of the panes that a person has chosen: they come back when a window that was small has room.
+"""The sizes of the panes that the user has chosen; they come back when a small window becomes large again.
 
-They are known as long as the window is: the next start has those that the panes stood with at the end.
+They are not stored: the next start has the sizes at the end.
 
-Qt shares out the room that is lost as the panes' smallest sizes allow, and then shares out what comes by what it has
-made of them: after a small window every column would stand elsewhere than before.
+Qt shrinks panes as their minimum sizes allow, and later enlarges them in proportion to those sizes: after a small
+window, every column would have another width than before.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,14 +16,14 @@ from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.widgets.pane import Pane
 
-_AT_REST = 50  # milliseconds without another size of the window
+_AT_REST = 50  # milliseconds without a change of the window's size
 
 
 class DockSizes(QObject):
-    """Remembers sizes when the person has moved a border, and shares a window of another size out by them.
+    """Remembers sizes when the user has moved a border, and applies them after a resize of the window.
 
     Args:
-        window: Whose docks they are; it owns this.
+        window: The window with the docks; the owner.
         panes: The docks.
     """
 
@@ -48,11 +48,11 @@ class DockSizes(QObject):
 
     @property
     def chosen(self) -> tuple[QSize, dict[Pane, QSize]]:
-        """The size of a window, and those that the panes are to have in it; nothing where none are known."""
+        """The size of a window, and the sizes of the panes in it; nothing if none are known."""
         return self._chosen_at, dict(self._chosen)
 
     def choose(self, window: QSize, sizes: dict[Pane, QSize]) -> None:
-        """Wants the sizes that were `chosen`, whatever has moved since."""
+        """Applies sizes from `chosen`, whatever has moved since."""
         self._soon.stop()
         self._chosen_at, self._chosen = window, sizes
         if sizes:
@@ -62,16 +62,16 @@ class DockSizes(QObject):
             self.remember()
 
     def forget(self) -> None:
-        """Wants no sizes any more, until others are remembered."""
+        """Forgets the sizes until others are remembered."""
         self._chosen = {}
 
     def remember(self) -> None:
-        """Takes the sizes that the panes have, once they are laid out, for those that are wanted."""
+        """Remembers the current sizes after the layout."""
         self._resting.stop()
         self._soon.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Sees the window change its size, and borders between panes be moved: those are the window's own."""
+        """Watches the window for changes of its size, and for moved borders, which belong to the window."""
         kind = event.type()
         if kind == QEvent.Type.MouseButtonPress:
             self._grasped = self._sizes()
@@ -82,7 +82,7 @@ class DockSizes(QObject):
         return super().eventFilter(watched, event)
 
     def _docked(self) -> list[Pane]:
-        """Those in front: one that stands behind a tab has whatever size."""
+        """The panes in front: the size of a pane behind a tab means nothing."""
         return [pane for pane in self._panes if not pane.isFloating() and not pane.visibleRegion().isEmpty()]
 
     def _sizes(self) -> dict[Pane, QSize]:
@@ -104,7 +104,7 @@ class DockSizes(QObject):
         columns: dict[int, list[Pane]] = {}
         for pane in sorted(panes, key=lambda pane: (pane.x(), pane.y())):
             columns.setdefault(pane.x(), []).append(pane)
-        # Two of one column would each move the same border.
+        # Two of one column would both move the same border.
         tops = [column[0] for column in columns.values()]
         widths = [round(self._chosen[pane].width() * across) for pane in tops]
         if any(pane.width() != width for pane, width in zip(tops, widths, strict=True)):
@@ -112,7 +112,7 @@ class DockSizes(QObject):
         for column in columns.values():
             heights = [round(self._chosen[pane].height() * down) for pane in column]
             if any(pane.height() != height for pane, height in zip(column, heights, strict=True)):
-                # To Qt the tabs above a pane are of its height.
+                # Qt counts the tabs above a pane as part of its height.
                 heights = [height + self._tabs_above(pane) for pane, height in zip(column, heights, strict=True)]
                 window.resizeDocks(column, heights, Qt.Orientation.Vertical)
 

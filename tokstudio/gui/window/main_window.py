@@ -1,4 +1,4 @@
-"""The window: composes panes, menus and toolbar, and remembers how they were arranged. It decides nothing."""
+"""The main window: combines panes, menus and tool bar, and remembers their layout."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import ToolBar
 
 _SIZE = QSize(1440, 900)
-# The icon and the tip of what was opened lately.
+# The icon and the tip of each kind of recent file.
 _RECENT = {
     "text": ("text", "Add this to the corpus."),
     "bytes": ("text", "Add this to the corpus, read as bytes."),
@@ -58,17 +58,17 @@ _RECENT = {
     "project": ("open", "Open this project."),
 }
 _GUTTER = 8
-_AROUND = QSize(2 * _GUTTER, 48)  # what the system's title bar and borders take of the screen
+_AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
 
 
 class MainWindow(QMainWindow):
     """One window on a session.
 
     Args:
-        session: What it shows; the window closes it when it is closed.
-        theme: Its looks.
-        preferences: What it remembers.
-        choosers: Who asks the person; None for real dialogs.
+        session: The state to show; closing the window closes it.
+        theme: Fonts and colours.
+        preferences: The stored preferences.
+        choosers: Shows the dialogs; None for real dialogs.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("TokStudio")
         self.setWindowIcon(icon("tokstudio", theme))
         self.setAcceptDrops(True)
-        # The window itself has the keyboard at first: no control looks chosen before anyone chose it.
+        # The window itself has the focus at first, so that no control looks selected.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFocus()
-        # Not animated: what is restored while docks still move leaves bars of tabs behind.
+        # Not animated: restoring a layout while docks still move leaves tab bars behind.
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
@@ -117,36 +117,36 @@ class MainWindow(QMainWindow):
         self._restore()
         self._refresh()
 
-    # ---- what the actions ask of the window
+    # ---- the interface for actions
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
-        """Asks about formats and folder, and exports a run."""
+        """Shows the export dialog for a run."""
         dialog = ExportDialog(self.session, run, formats, self._theme, self._preferences, self._choosers, self)
-        dialog.told.connect(self.session.jobs.tell)
+        dialog.written.connect(self.session.jobs.tell)
         dialog.open()
 
     def show_file(self, path: Path) -> bool:
-        """Shows a file in the system's file manager; gives whether that could be done."""
+        """Shows a file in the system's file manager; returns whether that worked."""
         return self._choosers.show_file(path)
 
     def focus_filter(self) -> None:
-        """Puts the keyboard into the filter of the table that is shown."""
+        """Moves the focus to the filter of the table that is shown."""
         shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges
         shown.focus_filter()
 
     def show_why(self) -> None:
-        """Brings the pane into sight that says why a merge was made."""
+        """Shows the pane that explains a merge."""
         self.why.show()
         self.why.raise_()
 
     def show_why_not(self) -> None:
-        """Says why what is selected of the text is not one token."""
+        """Explains why the selected text is not one token."""
         self.text.show()
         self.text.raise_()
         self.text.ask_why_not()
 
     def show_steps(self) -> None:
-        """Puts the keyboard on the steps of the text's encoding."""
+        """Moves the focus to the steps of the text's encoding."""
         self.text.show()
         self.text.raise_()
         self.text.step_through()
@@ -158,26 +158,26 @@ class MainWindow(QMainWindow):
         dialog.open()
 
     def arrangement(self) -> str:
-        """How the panes are arranged."""
+        """The layout of the panes."""
         return bytes(self.places.state().toBase64().data()).decode("ascii")
 
     def arrange(self, layout: str) -> None:
-        """Puts the panes as `arrangement` said."""
+        """Restores a layout."""
         self.places.restore(QByteArray.fromBase64(layout.encode("ascii", "replace")))
 
     def reset_layout(self) -> None:
-        """Puts every pane back where it belongs."""
+        """Restores the default layout."""
         self.places.reset()
 
     def show_shortcuts(self) -> None:
-        """Lists every key."""
+        """Lists all keyboard shortcuts."""
         ShortcutsDialog(self.actions_by_id, self).exec()
 
     def show_about(self) -> None:
-        """Says version and licence."""
+        """Shows version and licence."""
         AboutDialog(self._theme, self).exec()
 
-    # ---- building
+    # ---- construction
 
     def _make_panes(self) -> None:
         arguments = (self.session, self._theme, self.actions_by_id)
@@ -221,7 +221,7 @@ class MainWindow(QMainWindow):
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])
         self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
-        # A toolbar's own menu would let people lose it.
+        # The context menu of a tool bar would allow hiding it.
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
 
     def _connect(self) -> None:
@@ -247,7 +247,7 @@ class MainWindow(QMainWindow):
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
-        self.finder.said.connect(self.status.say)
+        self.finder.message.connect(self.status.say)
         session.jobs.refused.connect(self.status.say)
         session.jobs.noticed.connect(self.notices.tell)
         session.jobs.told.connect(self.status.say)
@@ -257,7 +257,7 @@ class MainWindow(QMainWindow):
         self.unsaved_work.restore_button.clicked.connect(self.recovery.restore)
         self.unsaved_work.discard_button.clicked.connect(self.recovery.discard)
         self.unsaved_work.close_button.clicked.connect(self.recovery.put_off)
-        # What was tried next, or went well, takes the place of what went wrong before it.
+        # A newer message or a success replaces an earlier error.
         for signal in (session.jobs.told, session.jobs.begun):
             signal.connect(self.messages.clear)
         for signal in (session.corpus.sources_changed, session.training.settings_changed):
@@ -286,7 +286,7 @@ class MainWindow(QMainWindow):
         self.vocabulary.raise_()
         self.vocabulary.show_lengths(fewest, most)
 
-    # ---- keeping up
+    # ---- updates
 
     def _refresh(self) -> None:
         refresh_actions(self._actions, self.actions_by_id, self.session)
@@ -324,15 +324,15 @@ class MainWindow(QMainWindow):
             self.session.training.set_settings(Settings.from_text(preferences.get("training", "")))
 
     def remember(self) -> None:
-        """Keeps how the window is arranged."""
+        """Stores the layout."""
         self._preferences.set_bytes("geometry", self.saveGeometry())
         self._preferences.set_bytes("layout", self.places.state())
         self._preferences.flush()
 
-    # ---- Qt's own
+    # ---- overrides of Qt
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Asks once where something would be lost, remembers the layout, and ends every job."""
+        """Asks once if unsaved work would be lost, stores the layout, and ends every job."""
         if not self.projects.may_leave("Quit TokStudio", self.close):
             event.ignore()
             return
@@ -341,7 +341,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Passes over panes that stand behind a tab: to Qt they are visible, and nobody sees what has the keyboard."""
+        """Skips panes behind a tab, which Qt counts as visible."""
         first = self.focusWidget()
         while super().focusNextPrevChild(next):
             now = self.focusWidget()
@@ -350,19 +350,19 @@ class MainWindow(QMainWindow):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Closes the message by Escape, where nothing nearer to the keyboard has a use for it."""
+        """Closes the message with Escape, unless the focused widget uses the key."""
         if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
             self.messages.clear()
         else:
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Takes files, folders and text, anywhere on the window."""
+        """Accepts files, folders and text anywhere in the window."""
         if _has_text(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Opens tokenizers or a project that are dropped, and adds all else to the corpus."""
+        """Opens dropped tokenizers or a project, and adds everything else to the corpus."""
         data = event.mimeData()
         if data.hasUrls():
             self.opening.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
@@ -381,7 +381,7 @@ def _has_text(data: QMimeData) -> bool:
 
 
 def _room(window: QMainWindow) -> QSize:
-    """What the screen has for a window; a picture that nobody looks at while it is drawn has all that it may want."""
+    """The room of the screen for a window; unlimited for a picture that is drawn offscreen."""
     return _SIZE if QGuiApplication.platformName() == "offscreen" else window.screen().availableSize() - _AROUND
 
 

@@ -1,6 +1,6 @@
-"""A card over the bottom of the window that says what went wrong; it waits to be read and blocks nothing.
+"""A card at the bottom of the window that shows an error until it is closed, without blocking the window.
 
-There is one at a time: a newer message takes its place, and tells of the ones before it behind Details.
+Only one is shown: a newer error replaces it and lists the earlier ones under Details.
 """
 
 # SPDX-License-Identifier: MIT
@@ -39,7 +39,7 @@ class MessageBar(BottomCard):
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        # Text that can be selected is drawn a little lower than it is measured.
+        # Selectable text is drawn a little lower than it is measured.
         self.text.setContentsMargins(0, 0, 0, 4)
         sign = QLabel()
         self._sign, self._theme = sign, theme
@@ -69,7 +69,7 @@ class MessageBar(BottomCard):
         self.hide()
 
     def show_problem(self, problem: Problem) -> None:
-        """Shows a sentence, and behind Details the traceback of the error it came from and what went wrong before."""
+        """Shows a sentence, and under Details the traceback of its error and earlier errors."""
         earlier = [one for one in self._problems if one.text != problem.text] if self.isVisible() else []
         self._problems = [problem, *earlier][:_MOST_KEPT]
         self.text.setText(problem.text)
@@ -84,12 +84,12 @@ class MessageBar(BottomCard):
         self.raise_()
 
     def clear(self) -> None:
-        """Goes, with everything it told of."""
+        """Hides the card and forgets its errors."""
         self._problems = []
         self.hide()
 
     def clear_of_training(self) -> None:
-        """Goes if it tells of a training: what that failed by may be mended now."""
+        """Hides the card if it shows an error of a training, which may be solved now."""
         if self._problems and self._problems[0].of_training:
             self.clear()
 

@@ -1,4 +1,4 @@
-"""A card at the bottom of the window that offers something from an earlier start: a sentence and buttons."""
+"""Cards at the bottom of the window that offer something: a sentence and buttons."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,13 +17,13 @@ _ICON = 18
 
 
 class OfferCard(BottomCard):
-    """One sentence between a sign and buttons; hidden until there is something to offer.
+    """One sentence between an icon and buttons; hidden until there is something to offer.
 
     Args:
-        theme: Its looks.
-        parent: The window that it stands in.
-        sign: The drawing before the sentence, and the role of its colour.
-        buttons: What the person can do, from left to right.
+        theme: Fonts and colours.
+        parent: The window.
+        sign: The icon before the sentence, and the role of its colour.
+        buttons: The buttons, from left to right.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class OfferCard(BottomCard):
         self.hide()
 
     def offer(self, sentence: str) -> None:
-        """Says what there is; without words it goes."""
+        """Shows a sentence; an empty one hides the card."""
         self.text.setText(sentence)
         if self.isVisible() and not sentence:
-            # Else the keyboard would be with whatever control comes next.
+            # Otherwise the focus would move to an arbitrary control.
             self.window().setFocus()
         if sentence:
             self.place()
@@ -61,7 +61,7 @@ class OfferCard(BottomCard):
 
 
 class RecoveryCard(OfferCard):
-    """One sentence, Restore and Discard; closed, it comes again at the next start."""
+    """One sentence, Restore and Discard; if closed, it is shown again at the next start."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         self.restore_button = QPushButton("Restore")
@@ -89,7 +89,7 @@ class ReportCard(OfferCard):
 
 
 class NoticeCard(OfferCard):
-    """Shows the newest notice until its button is pressed, it is closed, or there is nothing to take back any more."""
+    """Shows the newest notice until its button is pressed, it is closed, or there is nothing left to undo."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         self._notice: Notice | None = None
@@ -104,18 +104,18 @@ class NoticeCard(OfferCard):
         self.close_button.clicked.connect(self.clear)
 
     def tell(self, notice: Notice) -> None:
-        """Shows a notice in the place of the one before."""
+        """Shows a notice instead of the earlier one."""
         self._notice = notice
         self.act_button.setText(notice.verb)
         self.offer(notice.text)
 
     def refresh(self) -> None:
-        """Goes where there is nothing to take back any more."""
+        """Hides the card when there is nothing left to undo."""
         if self._notice is not None and not self._notice.holds():
             self.clear()
 
     def clear(self) -> None:
-        """Goes."""
+        """Hides the card."""
         self._notice = None
         self.offer("")
 

@@ -1,6 +1,7 @@
-"""The line at the bottom: what is being done and how far it is, and the figures of the active run.
+"""The status bar: the current work with its progress, and the figures of the active run.
 
-A pointer that waits past half a second, a bar past two, time left past five; it reads the jobs' progress by a timer.
+After half a second of work it shows a busy pointer, after two a progress bar, after five the time left. A timer reads
+the progress of the jobs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -39,12 +40,12 @@ _MOST_FIGURES = 0.55  # of the line's width
 _POINTER_AFTER = 0.5
 _BAR_AFTER = 2.0
 _TIME_LEFT_AFTER = 5.0
-_JUDGED_BY = 5.0  # seconds of work by which the time left is judged
-_LEAST_DONE = 0.02  # share of a phase below which nobody can judge
-_SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
-_SHOWN_BRIEFLY = 5_000  # and where it hides the progress of something else
+_JUDGED_BY = 5.0  # seconds of work for the estimate of the time left
+_LEAST_DONE = 0.02  # the least share of a phase for an estimate
+_SHOWN_FOR = 15_000  # milliseconds that a sentence about a finished action is shown
+_SHOWN_BRIEFLY = 5_000  # the same while it hides the progress of another job
 
-# Of a training, these come before merging.
+# The phases of a training before merging.
 _BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "joining", "laying out")
 
 _WORDS = {
@@ -70,21 +71,21 @@ _WORDS = {
 
 
 class StatusLine(QStatusBar):
-    """Shows the training, else the oldest other job, else how the active run ended."""
+    """Shows the training, else the oldest other job, else the result of the active run."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._runs, self._view, self._training = session.jobs, session.runs, session.view, session.training
         self._theme = theme
         self._job: Job | None = None
-        self._begun = self._since = self._looked = 0.0  # when the job, its phase, and the last look began
+        self._begun = self._since = self._looked = 0.0  # the start of the job and its phase, and the last update
         self._phase = ""
         self._pace = Pace()
         self._merges_before = 0
         self._rate = 0.0
         self.setSizeGripEnabled(False)
 
-        self.words = ElidedLabel()
+        self.label = ElidedLabel()
         self.bar = QProgressBar()
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
@@ -102,7 +103,7 @@ class StatusLine(QStatusBar):
         layout = QHBoxLayout(self._row)
         layout.setContentsMargins(_INSET, 0, 0, _MARGIN)
         layout.setSpacing(10)
-        for widget in (self.words, self.bar, self.left_over, self.cancel):
+        for widget in (self.label, self.bar, self.left_over, self.cancel):
             layout.addWidget(widget)
         layout.addStretch(1)
         self.addWidget(self._row, 1)
@@ -126,13 +127,13 @@ class StatusLine(QStatusBar):
         self._refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shows as many figures as there is room for now."""
+        """Shows as many figures as fit now."""
         super().resizeEvent(event)
         self._show_figures()
         self._tell_rest()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws as much of a sentence as fits, with dots where it goes on; Qt would cut it anywhere."""
+        """Draws a sentence with dots at the end if it does not fit; Qt would cut it anywhere."""
         if not self.currentMessage():
             super().paintEvent(event)
             return
@@ -145,13 +146,13 @@ class StatusLine(QStatusBar):
             painter.drawText(self._room(), how, self._fitting(self.currentMessage()))
 
     def say(self, sentence: str) -> None:
-        """Shows what was done, for a while."""
-        # A job that tells what it has done is over, and hides nothing.
+        """Shows a sentence for a while."""
+        # A job that reports its result has ended, so nothing is hidden.
         hides_progress = self._job is not None and self._job.running
         self.showMessage(sentence, _SHOWN_BRIEFLY if hides_progress else _SHOWN_FOR)
 
     def _room(self) -> QRect:
-        """Where a sentence stands: from where the words of progress begin to the figures."""
+        """The area of a sentence: from the text of the progress to the figures."""
         return QRect(_INSET, 0, self.figures.x() - 2 * _INSET, self.height() - _MARGIN)
 
     def _fitting(self, sentence: str) -> str:
@@ -164,8 +165,8 @@ class StatusLine(QStatusBar):
     def _set_fonts(self) -> None:
         for label in (self.figures, self.left_over):
             label.setFont(self._theme.tabular_font())
-        # A line whose height changes while something is said would show these behind it.
-        highest = max(widget.sizeHint().height() for widget in (self.words, self.bar, self.left_over, self.cancel))
+        # If the height changed while a sentence is shown, these would show behind it.
+        highest = max(widget.sizeHint().height() for widget in (self.label, self.bar, self.left_over, self.cancel))
         self._row.setMinimumHeight(highest + _MARGIN)
         self._show_figures()
 
@@ -196,23 +197,23 @@ class StatusLine(QStatusBar):
             self.bar.hide()
             self.cancel.hide()
             self.left_over.setText("")
-            self.words.setText(self._how_it_ended())
+            self.label.setText(self._how_it_ended())
             return
         progress, now = job.progress, time.monotonic()
         if progress.phase != self._phase:
             self._phase, self._since = progress.phase, now
             self._pace = Pace()
         if job.paused:
-            # What a pause takes is no work.
+            # A pause does not count as work.
             self._since += now - self._looked
             self._pace = Pace()
         self._pace.note(now, progress)
         elapsed = now - self._begun
         training = self._training.current
         if job.paused:
-            self.words.setText(self._where_it_waits(progress.phase))
+            self.label.setText(self._where_it_waits(progress.phase))
         else:
-            self.words.setText(_WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else "")
+            self.label.setText(_WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else "")
         self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
@@ -272,17 +273,17 @@ class StatusLine(QStatusBar):
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
             before = f" ({run.log.tokens_before:,} at first)" if at else ""
-            ratio_told = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
+            ratio_text = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
             tokens = f"    {several(run.log.tokens_at(at), 'token')} in corpus"
-            self._show_longest(f"{ratio_told}{held_out}{tokens}{before}", f"{ratio_told}{tokens}", ratio_told)
+            self._show_longest(f"{ratio_text}{held_out}{tokens}{before}", f"{ratio_text}{tokens}", ratio_text)
         if self._job is None:
-            self.words.setText(self._how_it_ended())
+            self.label.setText(self._how_it_ended())
 
     def _show_longest(self, *texts: str) -> None:
-        """Shows the longest of some figures, longest first, that leaves room for words: no digit is ever cut."""
+        """Shows the longest of some figures, longest first, that leaves room for text; no digit is ever cut."""
         metrics, room = self.figures.fontMetrics(), _MOST_FIGURES * self.width()
         text = next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1])
-        # Of a size of its own, so that the window is not laid out for every new figure.
+        # A fixed size, so that new figures cause no layout of the window.
         margins = self.figures.contentsMargins()
         beside, above = margins.left() + margins.right(), margins.top() + margins.bottom()
         self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 1, metrics.height() + above)
@@ -295,7 +296,7 @@ class StatusLine(QStatusBar):
 
 
 def _set_busy_pointer(busy: bool) -> None:
-    """Shows the pointer that says "working, go on"; calls are not nested."""
+    """Shows or hides the busy pointer; calls are not nested."""
     shown = QGuiApplication.overrideCursor() is not None
     if busy and not shown:
         QGuiApplication.setOverrideCursor(Qt.CursorShape.BusyCursor)
@@ -304,20 +305,20 @@ def _set_busy_pointer(busy: bool) -> None:
 
 
 class Pace:
-    """How fast one phase gets on: judged by the last seconds, as later merges are quicker than the first ones."""
+    """The speed of one phase, from the last seconds, as later merges are faster than the first ones."""
 
     def __init__(self) -> None:
         self._noted: deque[tuple[float, float]] = deque()
 
     def note(self, now: float, progress: Progress) -> None:
-        """Takes down how far it is at this moment."""
+        """Notes the progress at this moment."""
         if progress.total:
             self._noted.append((now, progress.done / progress.total))
         while len(self._noted) > 2 and now - self._noted[1][0] > _JUDGED_BY:
             self._noted.popleft()
 
     def seconds_left(self) -> float | None:
-        """How long it will still take; None where that cannot be said."""
+        """The time left in seconds; None if it cannot be estimated."""
         if len(self._noted) < 2:
             return None
         (first, begun), (last, done) = self._noted[0], self._noted[-1]

@@ -1,4 +1,4 @@
-"""The toolbar: the corpus, the training and the export, within reach of the mouse."""
+"""The tool bar: buttons for the corpus, the training and the export."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,20 +16,20 @@ _ACTIONS = "open_corpus | train pause step stop |"
 
 
 class ToolBar(QToolBar):
-    """Buttons for the actions of every day.
+    """Buttons for the common actions.
 
     Args:
         actions: The window's actions by id.
-        theme: Its looks.
+        theme: Fonts and colours.
 
     Attributes:
-        export_button: Opens a menu, which whoever makes the menus gives it.
+        export_button: Opens a menu, which is set later.
     """
 
     def __init__(self, actions: Mapping[str, QAction], theme: Theme) -> None:
         super().__init__("Toolbar")
         self._actions = actions
-        self._wide = 0  # pixels that all need where buttons have words; known once they have none
+        self._wide = 0  # the width of all buttons with text; known after the first time without
         self.setObjectName("toolbar")
         self.setMovable(False)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -56,12 +56,12 @@ class ToolBar(QToolBar):
         theme.changed.connect(self._measure_again)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves the words of buttons to their tips where else the field for finding would have no room."""
+        """Hides the text of the buttons if the Find field would have too little room."""
         super().resizeEvent(event)
         self._fit()
 
     def _measure_again(self) -> None:
-        self._dress(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._set_button_style(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._fit()
 
     def _fit(self) -> None:
@@ -69,19 +69,19 @@ class ToolBar(QToolBar):
             yielding = (field.sizeHint() - field.minimumSizeHint() for field in self.findChildren(QLineEdit))
             self._wide = self.sizeHint().width() - sum(spare.width() for spare in yielding)
             if self.width() < self._wide:
-                self._dress(Qt.ToolButtonStyle.ToolButtonIconOnly)
+                self._set_button_style(Qt.ToolButtonStyle.ToolButtonIconOnly)
         elif self.width() >= self._wide:
-            self._dress(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            self._set_button_style(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
 
-    def _dress(self, style: Qt.ToolButtonStyle) -> None:
+    def _set_button_style(self, style: Qt.ToolButtonStyle) -> None:
         self.setToolButtonStyle(style)
         self.export_button.setToolButtonStyle(style)
 
     def show_paused(self, paused: bool) -> None:
-        """Lets one button hold the training and let it go on."""
+        """Makes one button pause and resume the training."""
         action = self._actions["resume" if paused else "pause"]
         if self.pause_button.defaultAction() is action:
             return
         self.pause_button.setDefaultAction(action)
-        # A button with two actions would offer them in a menu.
+        # With two actions, the button would offer both in a menu.
         self.pause_button.removeAction(self._actions["pause" if paused else "resume"])

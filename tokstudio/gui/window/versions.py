@@ -1,4 +1,4 @@
-"""What TokStudio is made of: the versions that run, and the licences they come under."""
+"""The components of TokStudio: their versions and licences."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.resources import resource
 from tokstudio.version import __version__
 
-# Whose owners bring no text, as it is a usual one; the second adds to the first.
+# Packages without a licence text, as it is a common one; the second adds to the first.
 _USUAL = {"LGPL 3": ("LGPL-3", "GPL-3"), "Apache 2.0": ("Apache-2.0",)}
 _LICENCE = re.compile(r"licen[cs]e|copying|notice", re.IGNORECASE)
-# What it is called, its package, and its licence in the words of its owners.
+# Name, package, and licence as named by its authors.
 _KNOWN = (
     ("PySide6 and Shiboken", "PySide6_Essentials", "LGPL 3"),
     ("NumPy", "numpy", "BSD, 3 clauses, and others"),
@@ -44,13 +44,13 @@ _KNOWN = (
 
 @dataclass(frozen=True)
 class Component:
-    """Something that TokStudio brings or uses.
+    """A component that TokStudio contains or uses.
 
     Attributes:
-        name: What it is called.
-        version: The one that runs.
-        licence: In a few words.
-        read: Gives the licence itself, where the package brings it; from the disk.
+        name: Its name.
+        version: The installed version.
+        licence: The short name of its licence.
+        read: Reads the text of the licence from the disk, if the package contains it.
     """
 
     name: str
@@ -60,21 +60,23 @@ class Component:
 
 
 def components() -> list[Component]:
-    """All that is there."""
+    """All components."""
     python = Component("Python", platform.python_version(), "Python Software Foundation", _of_python)
     qt = Component("Qt", qVersion() or "", "LGPL 3", partial(_usual, "LGPL 3"))
-    found = [python, qt]
+    result = [python, qt]
     for name, package, licence in _KNOWN:
         with suppress(PackageNotFoundError):
             known = distribution(package)
-            found.append(Component(name, known.version, licence, partial(_text, known, licence)))
-    # A bundle holds libraries of the system that it was made on as well.
+            result.append(Component(name, known.version, licence, partial(_text, known, licence)))
+    # A bundle also contains libraries of the system it was built on.
     with suppress(TokStudioError, OSError):
-        told = resource("licences/system-libraries.txt")
-        with told.open(encoding="utf-8") as file:
+        licences = resource("licences/system-libraries.txt")
+        with licences.open(encoding="utf-8") as file:
             system = file.readline().strip()
-        found.append(Component("Libraries of the system", system, "each its own", partial(told.read_text, "utf-8")))
-    return found
+        result.append(
+            Component("Libraries of the system", system, "each its own", partial(licences.read_text, "utf-8"))
+        )
+    return result
 
 
 def _of_python() -> str:
@@ -102,7 +104,7 @@ def _usual(licence: str) -> str:
 
 
 def start_line() -> str:
-    """What a report of a fault has to say first: the versions, the system and how it is shown."""
+    """The first line of a crash report: the versions, the system and its display."""
     kind = "bundle" if is_bundle() else "Python package"
     parts = [
         f"TokStudio {__version__} ({kind})",

@@ -323,7 +323,7 @@ def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
     pane.panel.most.setValue(6)
     assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]
     assert pane.kinds.text() == "Kinds (1)"
-    assert pane.panel.told.text() == pane.note.text() == f"{pane.model.rowCount():,} of {len(tokens):,}"
+    assert pane.panel.matches.text() == pane.note.text() == f"{pane.model.rowCount():,} of {len(tokens):,}"
     pane.panel.clear_button.click()
     pane.filter.setText("e length:3+")
     assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]

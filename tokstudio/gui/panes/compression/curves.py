@@ -1,4 +1,4 @@
-"""What the plot can show of a run: the numbers of its curves, and the words beside them. Drawing them is the pane's."""
+"""The curves of a run for the plot, and the texts beside them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,22 +12,22 @@ from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_MEAN_OVER = 10  # a tenth of the merges so far: noise goes, and the first merges stay apart
-_TAIL = 1000  # merges by which a person judges whether more of them pay
+_MEAN_OVER = 10  # a tenth of the merges so far: smooth, without merging the first merges
+_TAIL = 1000  # the last merges, which show whether more of them pay off
 _MEGABYTE = 1_000_000
-_SHORT_IDS = 1 << 16  # tokens whose ids fit into two bytes
+_SHORT_IDS = 1 << 16  # tokens with ids of two bytes
 
 
 @dataclass(frozen=True)
 class View:
-    """One way to look at a run.
+    """A kind of curve.
 
     Attributes:
-        menu: Its words on the menu.
-        title: In the title.
-        axis: The unit, beside a value.
-        caption: What stands above the plot.
-        log: Whether it is shown by log scales at first.
+        menu: Its text in the menu.
+        title: Its text in the title.
+        axis: The unit after a value.
+        caption: The text above the plot.
+        log: Whether the scales are logarithmic at first.
     """
 
     menu: str
@@ -39,7 +39,7 @@ class View:
 
 RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token", "bytes per token over merges")
 TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens", "tokens in the corpus over merges")
-# Of the counts, and of what a merge saves, only log scales show more than a corner.
+# Linear scales would show counts and savings only in a corner.
 COUNT = View(
     "Count of chosen pair", "Compression · count of chosen pair", "times", "count of the pair over merges", log=True
 )
@@ -54,7 +54,7 @@ VIEWS = (RATIO, TOKENS, COUNT, SAVED)
 
 
 def curve(run: StudioRun, view: View) -> Points:
-    """Merges and values of the text that was trained on: two float64 arrays."""
+    """Merges and values for the training text: two float64 arrays."""
     if view is RATIO:
         return run.curve()
     if view is COUNT:
@@ -64,12 +64,12 @@ def curve(run: StudioRun, view: View) -> Points:
 
 
 def has_held_out_curve(run: StudioRun, view: View) -> bool:
-    """Whether there is a curve of the text that was kept out."""
+    """Whether there is a curve of the held-out text."""
     return run.held_out.tokens is not None and view is not COUNT and bool(run.held_out.tokens[0])
 
 
 def held_out_curve(run: StudioRun, view: View) -> Points | None:
-    """The same of the text that was kept out; None where that is not known, or there is nothing to be drawn."""
+    """Merges and values for the held-out text; None if they are not known or there is nothing to draw."""
     tokens = run.held_out.tokens
     if tokens is None or not has_held_out_curve(run, view):
         return None
@@ -77,7 +77,7 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
 
 
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
-    """What is to be read at the playhead."""
+    """The text at the playhead."""
     place = f"merge {merges:,}" if merges else "no merges"
     if view is COUNT:
         return f"{place}   {int(run.log.count[merges - 1]):,} times" if merges else place
@@ -101,7 +101,7 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
 
 
 def remark(run: StudioRun, merges: int, view: View) -> str:
-    """What is to be said below the plot: whether the last merges paid, and why no held-out text is drawn; or ""."""
+    """The text below the plot: whether the last merges paid off, and why there is no held-out curve; or ""."""
     missing = _why_no_held_out(run) if view is not COUNT else ""
     if view is not SAVED:
         return missing
@@ -126,7 +126,7 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
 
 
 def saved_by_each(tokens: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """Tokens that each merge saves in a megabyte of text, as the mean over the tenth of the merges that ends with it.
+    """The tokens that each merge saves per megabyte of text, averaged over the last tenth of the merges so far.
 
     Args:
         tokens: int64 [n + 1], tokens of the text after 0, 1, ... n merges.
@@ -155,12 +155,12 @@ def _tokens(run: StudioRun) -> NDArray[np.int64]:
 
 
 def _saved_by(before: int, after: int, merges: int, size: int) -> float:
-    """What `saved_by_each` has for one merge, of the tokens around it."""
+    """The value of `saved_by_each` for one merge, from the tokens around it."""
     return (before - after) * (_MEGABYTE / max(size, 1)) / mean_over(merges)
 
 
 def mean_over(merges: int) -> int:
-    """Of how many merges, the one with this number the last, the mean is shown."""
+    """The number of merges that the mean covers, up to a merge."""
     return max(merges // _MEAN_OVER, 1)
 
 
@@ -175,17 +175,17 @@ def _why_no_held_out(run: StudioRun) -> str:
 
 
 def id_bytes(run: StudioRun, merges: int) -> int:
-    """Bytes that an id takes in a file of ids, by the size of the vocabulary after so many merges."""
+    """The bytes of an id in a file of ids, after a number of merges."""
     return 2 if merges <= _last_short(run) else 4
 
 
 def _last_short(run: StudioRun) -> int:
-    """The last merge after which ids take two bytes; below 0 where they never do."""
+    """The last merge after which ids have two bytes; below 0 if they never do."""
     return _SHORT_IDS - (run.vocabulary_size - len(run))
 
 
 def _cost_of_long_ids(run: StudioRun, merges: int) -> str:
-    """What all ids of a megabyte take where they have become longer, beside what they took before; or ""."""
+    """The size of all ids of a megabyte after they became longer, compared with before; or ""."""
     last = _last_short(run)
     if not 0 <= last < merges:
         return ""
@@ -208,7 +208,7 @@ def _share_saved(before: int, after: int) -> str:
 
 
 def _few(value: float) -> str:
-    """About three figures."""
+    """Formats about three digits."""
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

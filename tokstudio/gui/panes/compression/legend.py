@@ -1,4 +1,4 @@
-"""The names of curves in one line; what does not fit is in a menu."""
+"""The names of curves on one line; names that do not fit are in a menu."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class Entry:
-    """One curve: what `chosen` calls it, its name, its colour, whether it is the active run's, and of held-out text."""
+    """One curve: its key for `chosen`, its name, its colour, whether it is of the active run, and of held-out text."""
 
     key: Hashable
     name: str
@@ -34,14 +34,14 @@ class Entry:
 
     @property
     def tip(self) -> str:
-        """What it is, or what a click does."""
+        """Its description, or the effect of a click."""
         if self.active:
             return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
         return f"Show {self.name}"
 
 
 class Legend(QWidget):
-    """Names of curves to click; `chosen` carries the key of one that is not active."""
+    """Names of curves to click; `chosen` has the key of one that is not active."""
 
     chosen = Signal(object)
 
@@ -69,7 +69,7 @@ class Legend(QWidget):
         self._rebuild()
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
-        """Shows these names, the first ones first where there is little room."""
+        """Shows these names, in this order of priority."""
         if tuple(entries) != self._entries:
             self._entries = tuple(entries)
             self._rebuild()
@@ -80,7 +80,7 @@ class Legend(QWidget):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the menu."""
+        """Makes room for the menu."""
         return QSize(self._more.sizeHint().width() if len(self._entries) > 1 else 0, self._more.sizeHint().height())
 
     def _rebuild(self) -> None:
@@ -89,7 +89,7 @@ class Legend(QWidget):
             button.hide()
             button.deleteLater()
         self._menu.clear()
-        # One curve alone needs no name.
+        # A single curve needs no name.
         shown = self._entries if len(self._entries) > 1 else ()
         self._buttons = [self._button(entry) for entry in shown]
         for place, button in enumerate(self._buttons):
@@ -116,7 +116,7 @@ class Legend(QWidget):
         return button
 
     def _fit(self) -> None:
-        # Showing and hiding may bring another width at once: that is not to be dealt with halfway through this one.
+        # Showing and hiding may resize the widget, which must not be handled in the middle of this.
         self._outdated = True
         if self._fitting:
             return

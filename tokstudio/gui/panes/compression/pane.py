@@ -1,6 +1,6 @@
-"""The Compression pane: how few tokens the corpus needs, merge after merge, and the playhead that runs along.
+"""The Compression pane: the tokens of the corpus after each merge, with the playhead.
 
-Before there is anything to draw it is the place where people are welcomed.
+Before the first training, it shows a welcome.
 """
 
 # SPDX-License-Identifier: MIT
@@ -36,12 +36,12 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.resources import SAMPLES
 
-_MANY = 100_000  # merges from which on the growing curve is drawn less often
+_MANY = 100_000  # merges from which the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
 _LONGEST_NAME = 360  # pixels
-_LOW = 17  # lines of text that a low pane has not
+_LOW = 17  # a pane with fewer lines of text is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
-_HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
+_HELD_OUT = "held-out"  # part of the name of a curve, also for the plot
 
 PLAYHEAD = StepWords(
     "Playhead",
@@ -59,11 +59,11 @@ _OPENED = "No curve: the file of this tokenizer does not store pair counts."
 
 
 class CompressionPane(Pane):
-    """The plot with its playhead; earlier runs stay as thin curves, and a double click makes one the active run.
+    """The plot with its playhead; earlier runs are thin curves, and a double click activates one.
 
     Args:
-        session: The studio's state.
-        theme: Its looks.
+        session: The state of the studio.
+        theme: Fonts and colours.
         actions: The window's actions by id: `open_corpus`, `train` and those that train on a sample.
     """
 
@@ -109,7 +109,7 @@ class CompressionPane(Pane):
     # ---- pictures
 
     def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
-        """The plot as a picture of `width` by `height`, times `scale`, pixels."""
+        """The plot as a picture of `width` by `height` pixels, times `scale`."""
         self.catch_up()
         return self.plot.to_image(width, height, scale)
 
@@ -119,19 +119,19 @@ class CompressionPane(Pane):
         return self.plot.to_svg(width, height)
 
     def show_title(self, shown: bool) -> None:
-        """Lets the button say what the curve shows where the title does not."""
+        """Shows the title; without it, the button names the curve."""
         super().show_title(shown)
         self._name_view()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Gives the plot what room there is."""
+        """Fits the plot."""
         super().resizeEvent(event)
         self._fit_remark()
 
-    # ---- building
+    # ---- construction
 
     def _make_header(self) -> None:
-        # The legend takes the room that the title leaves.
+        # The legend takes the room beside the title.
         self.header.setStretch(1, 0)
         self.header.addWidget(self.legend, 1)
         self.menu = QMenu(self)
@@ -200,10 +200,10 @@ class CompressionPane(Pane):
         self.body.addWidget(self.remark_line)
         self.body.addWidget(self.bar)
 
-    # ---- which runs have curves
+    # ---- curves
 
     def fill_curves(self, menu: QMenu) -> None:
-        """Lists the runs that have curves, to be drawn or left out."""
+        """Lists the runs with curves, to show or hide them."""
         menu.clear()
         runs, session = self._with_curves, self._session
         for run in runs:
@@ -213,7 +213,7 @@ class CompressionPane(Pane):
             action.setChecked(run is session.runs.active or not run.curve_hidden)
             action.setEnabled(run is not session.runs.active)
             action.setStatusTip("Show or hide the curves of this run.")
-            # By its key: a menu keeps no run that is deleted.
+            # By key, as a menu must not keep a deleted run alive.
             action.toggled.connect(partial(self._show_curves, {run.key}))
         others = {run.key: run.curve_hidden for run in runs if run is not session.runs.active}
         menu.addSeparator()
@@ -234,10 +234,10 @@ class CompressionPane(Pane):
     def _with_curves(self) -> list[StudioRun]:
         return [run for run in self._session.runs.all if run.has_counts]
 
-    # ---- keeping up
+    # ---- updates
 
     def catch_up(self) -> None:
-        """Shows the session as it is now."""
+        """Shows the current state of the session."""
         self._choose_page()
         self._draw()
         self._show_playhead()
@@ -250,7 +250,7 @@ class CompressionPane(Pane):
 
     def _changed(self) -> None:
         if self._shown_active not in self._session.runs.all:
-            # A run that is gone is let go of at once, seen or not.
+            # Deleted runs are released at once, even in a hidden pane.
             self._shown_active = None
         if self._seen:
             self.catch_up()
@@ -277,7 +277,7 @@ class CompressionPane(Pane):
             page = self.opened
         else:
             self.waiting.label.setText(run.why_no_merges or _WAITING)
-            # Earlier curves are not taken away while the text is read for another.
+            # Earlier curves stay while the text is read for another one.
             page = self.plot if any(len(one) and one.has_counts for one in session.runs.all) else self.waiting
         reason = run.no_playhead if run is not None else None
         self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
@@ -293,10 +293,10 @@ class CompressionPane(Pane):
         self.title.setText(self._view.title if page is self.plot else "Compression")
 
     def _draw(self) -> None:
-        """Draws the curves that are not as they were drawn last."""
+        """Draws the curves that have changed."""
         active = self._session.runs.active
         if active is not self._shown_active:
-            # What was looked at closely may not even be there in another run.
+            # A zoomed part of one run may not exist in another.
             self._shown_active = active
             self.plot.reset_zoom()
         runs = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
@@ -356,7 +356,7 @@ class CompressionPane(Pane):
         self._fit_remark()
 
     def _fit_remark(self) -> None:
-        """Leaves the room to the plot where there is little: the remark has one line then, and its tip has the rest."""
+        """Limits the remark to one line in a low pane; its tip has the rest."""
         low = self.height() < _LOW * self.fontMetrics().height()
         self.body.setSpacing(_LOW_GAP if low else _GAP)
         margins = self.body.contentsMargins()
@@ -365,7 +365,7 @@ class CompressionPane(Pane):
         self.remark.setVisible(bool(self.remark.text()) and not low)
         self.remark_line.setVisible(bool(self.remark.text()) and low)
 
-    # ---- what a person does
+    # ---- user actions
 
     def _activate(self, key: object) -> None:
         for run in self._session.runs.all:

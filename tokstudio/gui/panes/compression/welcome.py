@@ -1,4 +1,4 @@
-"""What the centre of the window shows before there is a curve: a welcome with samples, or that Train comes next."""
+"""The content of the pane before the first curve: a welcome with samples, or a hint at Train."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,9 +23,9 @@ class SampleCard(QPushButton):
     """A button with a title and a sentence.
 
     Args:
-        action: What it does.
-        title: What it offers.
-        description: What there is to see in it.
+        action: Its action.
+        title: Its title.
+        description: A sentence about the sample.
     """
 
     def __init__(self, action: QAction, title: str, description: str) -> None:
@@ -52,20 +52,20 @@ class SampleCard(QPushButton):
         self._follow()
 
     def set_brief(self, brief: bool) -> None:
-        """Leaves the description to the tip where there is little room."""
+        """Shows the description only in the tip."""
         self._description.setVisible(not brief)
 
     def height_at(self, width: int) -> int:
-        """Pixels that the words need at a width."""
+        """The height of the text at a width, in pixels."""
         layout = self.layout()
         return layout.totalHeightForWidth(width) if layout is not None else 0
 
     def sizeHint(self) -> QSize:
-        """As wide as a card is."""
+        """Returns the width of a card."""
         return QSize(_CARD_WIDTH, self.height_at(_CARD_WIDTH))
 
     def minimumSizeHint(self) -> QSize:
-        """Wide enough for a few words."""
+        """Returns the width of a few words."""
         return QSize(120, 24)
 
     def _follow(self) -> None:
@@ -75,15 +75,15 @@ class SampleCard(QPushButton):
 class Welcome(QScrollArea):
     """A picture, a headline, a sentence, one button, and samples below it.
 
-    What there is no room for goes: first the picture, then the descriptions of samples, then the sentence; beyond that
-    it scrolls.
+    Without enough room, it hides the picture, then the descriptions of samples, then the sentence; after that, it
+    scrolls.
 
     Args:
-        theme: Its looks.
+        theme: Fonts and colours.
         headline: A few words.
-        sentence: What to do, or what it is for.
-        button: What to press first.
-        aside: What else can be done, said below the button.
+        sentence: What to do, or its purpose.
+        button: The main button.
+        aside: An alternative, below the button.
         cards: The samples.
     """
 
@@ -133,12 +133,12 @@ class Welcome(QScrollArea):
         self._arrange()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Takes up what has changed while nobody saw it."""
+        """Applies changes that were made while it was hidden."""
         super().showEvent(event)
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits what is shown to the room."""
+        """Hides parts that do not fit."""
         super().resizeEvent(event)
         self._arrange()
 
@@ -154,7 +154,7 @@ class Welcome(QScrollArea):
                 break
 
     def _place(self, width: int, across: int, detail: int, side: int) -> int:
-        """Lays everything out in one way and gives the height that it takes."""
+        """Arranges everything in one way and returns its height."""
         ratio = self.devicePixelRatioF()
         shade = (side, self._theme.palette.accent, ratio)
         if side and shade != self._shade:

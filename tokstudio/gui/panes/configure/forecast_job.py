@@ -1,4 +1,4 @@
-"""Asks in the background what a training will likely take, whenever corpus or settings have changed."""
+"""Forecasts time and memory of the next training in the background, after changes of corpus or settings."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,10 +18,10 @@ _PATIENCE = 400  # milliseconds without a change
 
 
 class Forecaster(QObject):
-    """Keeps the session's forecast up to date; while a training is under way it leaves the processor to it.
+    """Keeps the session's forecast up to date; it pauses during a training.
 
     Args:
-        session: Whose next training it is.
+        session: The session with the settings.
         parent: The owner.
     """
 
@@ -39,7 +39,7 @@ class Forecaster(QObject):
         session.training.state_changed.connect(self._follow_training)
 
     def renew(self) -> None:
-        """Asks anew: what was said does not hold any longer."""
+        """Discards the forecast and starts another."""
         self._latest.cancel()
         if self._wanted:
             self._later.start()
@@ -71,7 +71,7 @@ def _prepared_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """Gives time and memory in a few words: "Estimate: 3 s, 1.2 GB of memory."."""
+    """Formats time and memory: "Estimate: 3 s, 1.2 GB of memory."."""
     return f"Estimate: {_time(forecast.seconds)}, {_memory(forecast.memory)} of memory."
 
 

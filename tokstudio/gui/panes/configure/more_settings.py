@@ -1,6 +1,6 @@
-"""What the Configure pane shows under More: everything but the limits and the pattern.
+"""The settings under More in the Configure pane: all except the limits and the pattern.
 
-Whether a value can work is the core's to say; the pane hands its words to the fields.
+The core validates them; the pane passes its messages to the fields.
 """
 
 # SPDX-License-Identifier: MIT
@@ -56,7 +56,7 @@ _LIST_HELP = r"One per line: a character or a longer special token. Escapes: \n,
 _SPECIALS_HELP = r"One per line, such as <|endoftext|>. Never merged. Escapes: \n, \t and \\."
 _LONGEST_HELP = "No token is longer than this."
 _HELD_OUT_HELP = "Share that is measured, not trained on."
-# What the fields do, in their order.
+# The descriptions of the fields, in their order.
 _ABOUT = (
     "Merging begins with bytes or with whole characters.",
     "Merging begins with all characters of the corpus, or with those of a list.",
@@ -73,23 +73,23 @@ _ABOUT = (
     ),
 )
 _NO_LINES = "Word counts have no lines to hold out."
-_NAMED = 20  # special tokens that are read back
+_NAMED = 20  # special tokens that are listed below the field
 _LONGEST = 40  # bytes of each
 
 
 class MoreSettings(QWidget):
-    """The rest of the fields, and the button that puts all of them back.
+    """The other fields, and the button that resets all of them.
 
     Signals:
-        changed: The person changed one.
-        reset_asked: They want all of them as they were at first.
+        changed: The user changed one.
+        reset_asked: The user wants to reset all of them.
 
     Args:
-        theme: Its looks.
-        actions: The window's actions by id, those that fill the list of base tokens.
+        theme: Fonts and colours.
+        actions: The window's actions by id; those that fill the list of base tokens are used.
 
     Attributes:
-        corpus_problem: What is wrong with what is set, the corpus being what it is; "" for nothing.
+        corpus_problem: Why the settings do not work with this corpus; "" if they do.
     """
 
     changed = Signal()
@@ -130,13 +130,13 @@ class MoreSettings(QWidget):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """All fields, in the order in which they stand there."""
+        """All fields, in their order."""
         tokens = (self.base, self.vocabulary, self.entries, self.unknown, self.specials, self.placement)
         return (*tokens, self.ties, self.longest, self.documents, self.held_out)
 
     @property
     def controls(self) -> list[QWidget]:
-        """What takes the keyboard, in the same order."""
+        """The controls, in the same order."""
         base = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.load, self.start, self.unknown.combo]
         specials = [self.specials.edit, self.placement.combo]
         rest = [self.ties.combo, self.longest.check, self.longest.number, self.documents.combo, self.held_out.number]
@@ -144,7 +144,7 @@ class MoreSettings(QWidget):
 
     @property
     def named_fields(self) -> Mapping[str, Field]:
-        """The fields that can say what is wrong with them, by what people call them."""
+        """The fields that can show an error, by name."""
         return {
             "base tokens": self.entries,
             "unknown token": self.unknown,
@@ -154,7 +154,7 @@ class MoreSettings(QWidget):
         }
 
     def taken_over(self, settings: Settings) -> Settings:
-        """Gives the settings with what these fields say."""
+        """Returns the settings with the values of these fields."""
         own, is_shown = self.vocabulary.value == _OWN_LIST, self.held_out.number.shows
         return replace(
             settings,
@@ -170,7 +170,7 @@ class MoreSettings(QWidget):
         )
 
     def show_settings(self, settings: Settings) -> None:
-        """Shows settings without telling anyone."""
+        """Shows settings without emitting signals."""
         own, in_characters = settings.base_vocabulary is not None, settings.base == "characters"
         self.base.set_value(settings.base)
         self.vocabulary.set_value(_OWN_LIST if own else _FROM_CORPUS)
@@ -191,7 +191,7 @@ class MoreSettings(QWidget):
         self.reset.setEnabled(settings != Settings())
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
-        """Says what is wrong beside the fields, by the settings' names."""
+        """Shows errors at the fields, by the settings' names."""
         fields = {
             "base_vocabulary": self.entries,
             "special_tokens": self.specials,
@@ -203,12 +203,12 @@ class MoreSettings(QWidget):
         self._list_is_wrong = "base_vocabulary" in faults
 
     def show_missing(self, problem: str | None) -> None:
-        """Says at the base tokens which character is not among them, where that is what is wrong."""
+        """Names a character that is missing in the base tokens, if that is the error."""
         if not self._list_is_wrong:
             self.entries.set_error(problem)
 
     def show_sources(self, settings: Settings, sources: Sequence[Source]) -> None:
-        """Says what cannot be set because of what the corpus is; what is set all the same can be taken back."""
+        """Disables settings that the corpus does not allow; those that are set can still be removed."""
         self.corpus_problem, reason = "", None
         try:
             refuse_counts(sources)
@@ -230,13 +230,13 @@ class MoreSettings(QWidget):
 
 
 def _show_list(field: ListField, entries: tuple[str, ...] | None) -> None:
-    # A line that is just begun is no entry yet, and stays.
+    # An unfinished line is not an entry yet, and stays.
     if entries is not None and from_lines(field.text()) != entries:
         field.set_text(to_lines(entries))
 
 
 def _read_back(specials: tuple[str, ...]) -> str:
-    """Names special tokens with marks for their white space: nobody sees a blank in a list."""
+    """Lists special tokens with marks for their white space, which is invisible in the field."""
     number = len(specials)
     if not number:
         return ""
@@ -263,12 +263,12 @@ _WRITTEN = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
 def to_lines(entries: Iterable[str]) -> str:
-    """Writes entries, one a line."""
+    """Writes one entry per line."""
     return "\n".join(entry.translate(_WRITTEN) for entry in entries)
 
 
 def from_lines(text: str) -> tuple[str, ...]:
-    r"""Reads what was written: empty lines are none, and a backslash before anything else is a backslash."""
+    r"""Reads entries: empty lines are ignored, and unknown escapes keep their backslash."""
     lines = [line for line in text.split("\n") if line]
     if "\\" not in text:
         return tuple(lines)

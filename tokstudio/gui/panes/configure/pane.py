@@ -1,6 +1,6 @@
-"""The Configure pane: what the next training is to be like, what it will likely take, and the button that begins it.
+"""The Configure pane: the settings of the next training, its forecast, and the button that starts it.
 
-Whether settings can work is the core's to say; the pane shows its words beside the field.
+The core validates the settings; the pane shows its messages at the fields.
 """
 
 # SPDX-License-Identifier: MIT
@@ -38,8 +38,8 @@ _SIZE_ABOUT = (
     "It must exceed the number of base tokens and special tokens: more than 256 for bytes."
 )
 _FREQUENCY_ABOUT = "Training stops when no pair of tokens occurs this often in the corpus.\nThe number is at least 2."
-_ROOM_FOR_HELP = 200  # pixels of height; with less, what helps is left to the tool tips
-_FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
+_ROOM_FOR_HELP = 200  # pixels of height; with less, help is only in the tool tips
+_FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # the initial values of the numbers
 
 _BETWEEN_BUTTONS = 6
 _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
@@ -49,8 +49,8 @@ class ConfigurePane(Pane):
     """Every setting of the training, the forecast, and Train.
 
     Args:
-        session: Whose settings are edited.
-        theme: Its colours and fonts.
+        session: The session with the settings.
+        theme: Fonts and colours.
         actions: The window's actions by id: those of the training, and `more_settings`.
     """
 
@@ -94,12 +94,12 @@ class ConfigurePane(Pane):
         self._refresh()
 
     def event(self, event: QEvent) -> bool:
-        """Asks anew whether there is memory enough when the person comes back from another program."""
+        """Checks the memory again when the user comes back from another program."""
         if event.type() == QEvent.Type.WindowActivate and self._training.sample_size is not None:
             self._forecaster.renew()
         return super().event(event)
 
-    # ---- building
+    # ---- construction
 
     def _lay_out(self) -> None:
         fields = QWidget()
@@ -118,7 +118,7 @@ class ConfigurePane(Pane):
         self._fields = TallBody(fields)
         self._fields.room_changed.connect(self._fit)
         self.body.addWidget(self._fields, 1)
-        # What matters for Train is always in sight, however little room there is for the fields.
+        # The part above Train stays visible, however little room there is for the fields.
         said = QVBoxLayout()
         said.setSpacing(2)
         for label in (self.summary, self.unusual, self.outdated, self.forecast, self.reason):
@@ -137,7 +137,7 @@ class ConfigurePane(Pane):
             QWidget.setTabOrder(one, other)
 
     def _keep_room_for_buttons(self) -> None:
-        """Makes the column wide enough for any state of the training from the start, that a pause change nothing."""
+        """Reserves the width for the buttons of every state, so that a pause moves nothing."""
         widths = [
             sum(self.buttons[name].minimumSizeHint().width() + _BETWEEN_BUTTONS for name in names) - _BETWEEN_BUTTONS
             for names in _BUTTONS.values()
@@ -209,7 +209,7 @@ class ConfigurePane(Pane):
         self._explain()
 
     def _come_to_more(self, shown: bool) -> None:
-        # At the start it is opened as it was left, and nobody has asked to see it.
+        # At the start it opens as it was closed; the user has not asked to see it.
         asked = shown and self.isVisible()
         self._fields.bring_to_top(self.more_button if asked else self.size_field)
 
@@ -236,7 +236,7 @@ class ConfigurePane(Pane):
         self._explain()
 
     def _explain(self) -> None:
-        """Says above Train what is to be mended, or else what the settings come to."""
+        """Shows above Train the error of the settings, or else a summary of them."""
         settings, forecast = self._training.settings, self._training.forecast
         missing = forecast is not None and isinstance(forecast.cause, MissingCharacterError)
         self.more.show_missing(forecast.problem if forecast is not None and missing else None)
@@ -259,8 +259,8 @@ class ConfigurePane(Pane):
 
     @property
     def _problem(self) -> str:
-        """What is wrong with the settings, or with them and this corpus; "" if nothing is."""
-        # What a training of the whole corpus would lack is beside the point while another goes on.
+        """The error of the settings, or of the settings with this corpus; "" if there is none."""
+        # Missing memory for the whole corpus is irrelevant while another training runs.
         foreseen = (
             self._training.forecast.problem
             if self._training.forecast is not None and self._training.current is None
@@ -270,7 +270,7 @@ class ConfigurePane(Pane):
 
     @property
     def _what_to_mend(self) -> str:
-        """Names the field that says what is wrong; "" where none that is shown does."""
+        """Names the field with the error; "" if no visible field has one."""
         fields: dict[str, Field] = {
             "vocabulary size": self.size_field,
             "minimum frequency": self.frequency_field,
@@ -295,7 +295,7 @@ class ConfigurePane(Pane):
         tip = obstacle if obstacle is not None else "Train a tokenizer on the corpus"
         train.setToolTip(plain(tip))
         train.setAccessibleDescription(tip)
-        # What is to be mended is said already.
+        # The error is shown already.
         _tell(self.reason, "" if obstacle in (None, self._problem) or state != "idle" else str(obstacle), "muted")
         self._explain()
         if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
@@ -313,7 +313,7 @@ class ConfigurePane(Pane):
 
 
 class _ElidedButton(QPushButton):
-    """A quiet button whose text may be longer than there is room for."""
+    """A quiet button that shortens its text to its width."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -323,7 +323,7 @@ class _ElidedButton(QPushButton):
         self.hide()
 
     def set_full_text(self, text: str) -> None:
-        """Sets the text; all of it is in the tool tip."""
+        """Sets the text; the tool tip has all of it."""
         self._full = text
         self.setToolTip(plain(text))
         self.setAccessibleName(text)

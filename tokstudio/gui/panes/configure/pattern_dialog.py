@@ -1,4 +1,4 @@
-"""The dialog that asks how a tokenizer splits text, where its files do not say it."""
+"""A dialog that asks how a tokenizer splits text if its files do not say so."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tokstudio.gui.widgets.fields import line
 from tokstudio.gui.widgets.labels import plain
 
 _WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
-_SIZE = QSize(480, 400)  # room for the preview, whose lines are not there yet
-_SHOWN = 2000  # characters of the text that is split
+_SIZE = QSize(480, 400)  # room for the preview, which is empty at first
+_SHOWN = 2000  # characters of the sample text
 
 
 class PatternDialog(QDialog):
-    """Asks for a name or an expression, and shows how it splits the text that is looked at.
+    """Asks for a named pattern or an expression, and shows how it splits the current text.
 
     Signals:
-        answered: The pattern (str), or None where the person would rather not say; exactly once.
+        answered: The pattern (str), or None if cancelled; emitted exactly once.
 
     Args:
-        question: What is asked.
-        session: Whose text is shown in pieces.
-        theme: Its looks.
+        question: The question.
+        session: Its text is the sample.
+        theme: Fonts and colours.
         parent: The window.
     """
 
@@ -77,7 +77,7 @@ class PatternDialog(QDialog):
         self._check()
 
     def _check(self) -> None:
-        """Says what is wrong with the pattern itself, and asks the field how it splits the text."""
+        """Shows the error of the pattern, and lets the field split the text."""
         self._fault = ""
         try:
             check_pattern(self.field.value)
@@ -88,7 +88,7 @@ class PatternDialog(QDialog):
         self._allow()
 
     def _allow(self) -> None:
-        """Takes only what can work."""
+        """Enables the button for valid patterns only."""
         problem = self._fault or self.field.problem
         self.accept_button.setEnabled(not problem)
         self.accept_button.setToolTip(plain(problem))

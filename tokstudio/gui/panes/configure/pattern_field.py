@@ -1,6 +1,6 @@
-"""A pattern to be chosen: a name or an expression of one's own, and how it splits the first lines of some text.
+"""A field for a pattern: a name or a custom expression, with a preview of the pieces.
 
-Splitting is the core's, done in the background.
+The core splits the text, in the background.
 """
 
 # SPDX-License-Identifier: MIT
@@ -49,19 +49,19 @@ _FADED = 0.35
 
 
 class PatternField(QWidget):
-    """A name or an expression, and a preview.
+    """A named pattern or an expression, and a preview.
 
     Signals:
-        changed: The person changed it.
+        changed: The user changed it.
         problem_changed: `problem`.
 
     Args:
-        session: Whose corpus is shown in pieces.
-        theme: Its looks.
-        text: What is shown in pieces instead of the corpus; "" for an example.
+        session: Its corpus is split for the preview.
+        theme: Fonts and colours.
+        text: A text for the preview instead of the corpus; "" for an example.
 
     Attributes:
-        problem: Why the first lines cannot be split, where they cannot.
+        problem: Why the first lines cannot be split; "" if they can.
     """
 
     changed = Signal()
@@ -71,7 +71,7 @@ class PatternField(QWidget):
         super().__init__()
         self._corpus = session.corpus
         self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
-        self._before = ""  # what was chosen until now
+        self._before = ""  # the earlier choice
         self._fault: str | None = None
         self.problem = ""
         self._shown: object = None
@@ -82,7 +82,7 @@ class PatternField(QWidget):
         self.caption = line("muted")
         self.preview = _SplitView(theme, _ROWS)
         self.preview.setAccessibleName("Preview of the split")
-        # Before the first text is split they would be empty room.
+        # Hidden until the first text is split, as it would be empty.
         self.preview.hide()
         self.caption.hide()
         column = QVBoxLayout(self)
@@ -105,11 +105,11 @@ class PatternField(QWidget):
 
     @property
     def value(self) -> str:
-        """The name or the expression."""
+        """The name of a pattern or the expression."""
         return self.own.edit.text() if self.choice.value == _OWN else self.choice.value
 
     def set_value(self, pattern: str) -> None:
-        """Shows a pattern without telling anyone."""
+        """Sets the pattern without emitting `changed`."""
         if pattern != self.value:
             self.choice.set_value(pattern if pattern in NAMES else _OWN)
             if pattern not in NAMES:
@@ -119,7 +119,7 @@ class PatternField(QWidget):
         self.renew()
 
     def set_error(self, error: str | None) -> None:
-        """Says what is wrong with the pattern, whatever the text."""
+        """Shows an error of the pattern that does not depend on the text."""
         self._fault = error
         self.own.set_error(error)
         if error is not None:
@@ -143,7 +143,7 @@ class PatternField(QWidget):
         return self._corpus.sources if self._text is None else self._text
 
     def _chosen(self) -> None:
-        # What the person has written stays; else they begin with what was chosen until now.
+        # An earlier custom expression stays; without one, the field starts with the earlier choice.
         if self.choice.value == _OWN and self.own.edit.text() in ("", *REGEX.values()):
             self.own.set_text(REGEX.get(self._before, REGEX["whitespace"]))
         self._before = self.value
@@ -151,7 +151,7 @@ class PatternField(QWidget):
         self.changed.emit()
 
     def _picked(self) -> None:
-        # The arrow keys only pass by, and must lead on from here.
+        # The arrow keys only browse, and must be able to continue from here.
         if self.choice.value == _OWN:
             self.own.edit.setFocus()
 
@@ -177,7 +177,7 @@ class PatternField(QWidget):
         self._set_problem(split.problem)
 
     def _hold(self) -> None:
-        """Keeps the pieces in their place while the expression cannot work, so that nothing jumps as one types."""
+        """Keeps the pieces while the expression is invalid, so that nothing moves while typing."""
         self.preview.set_faded(True)
         self._set_caption("" if self.preview.isHidden() else _BEFORE)
 
@@ -212,7 +212,7 @@ class PatternField(QWidget):
 
 
 class _SplitView(TokenView):
-    """The first rows of pieces. It does not scroll by itself: the wheel is the pane's."""
+    """The first rows of pieces. The wheel scrolls the pane."""
 
     def __init__(self, theme: Theme, rows: int) -> None:
         super().__init__(theme)
@@ -229,7 +229,7 @@ class _SplitView(TokenView):
         self._fit()
 
     def set_faded(self, faded: bool) -> None:
-        """Makes the pieces pale: they are not those of what is written above."""
+        """Makes the pieces pale while they belong to an earlier pattern."""
         self._fading.setEnabled(faded)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -244,7 +244,7 @@ class _SplitView(TokenView):
 
 
 class _Expression(Field):
-    """A regular expression of the person's own."""
+    """A field for a custom regular expression."""
 
     def __init__(self, theme: Theme) -> None:
         self.edit = QLineEdit()
@@ -258,7 +258,7 @@ class _Expression(Field):
         self._apply_theme()
 
     def set_text(self, text: str) -> None:
-        """Shows an expression without telling anyone."""
+        """Sets the expression without emitting signals."""
         with QSignalBlocker(self.edit):
             self.edit.setText(text)
             self.edit.setCursorPosition(0)

@@ -11,9 +11,9 @@ class PatternQuestion:
     """Asks how a tokenizer splits text.
 
     Attributes:
-        name: What it is asked about.
-        pattern: What is offered at first.
-        verb: What the button says that takes the answer.
+        name: The name of the tokenizer.
+        pattern: The initial pattern.
+        verb: The text of the button that confirms.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How a pattern splits the beginning of a corpus, and whether others could split text by it; work for a job."""
+"""Splits the beginning of a corpus by a pattern, and checks whether other libraries could; work for a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tokstudio.core.libraries.client import check_split_work
 from tokstudio.core.pretokenization.patterns import OWN, splitter
 from tokstudio.core.warm_up import prepare_work
 
-_MOST = 1200  # bytes that are shown
+_MOST = 1200  # bytes in the preview
 _EXPORT = "Export to Hugging Face"
 _EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
 
@@ -28,8 +28,8 @@ class Split:
 
     Attributes:
         data: The text.
-        ends: int64, where each piece ends.
-        problem: Why it cannot be split, in the core's words; "" where it can.
+        ends: int64, the end of each piece.
+        problem: Why it cannot be split, in the core's words; "" if it can.
     """
 
     data: bytes
@@ -38,12 +38,12 @@ class Split:
 
 
 def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
-    """The beginning of the first source that holds text, and where its documents end; without one, an example."""
+    """The beginning of the first source with text, and the ends of its documents; without one, an example."""
     for source in sources:
         if source.counts is None and len(source.data):
             size = min(_MOST, len(source.data))
             if size < len(source.data):
-                # Whole lines where there are some: what follows a piece may decide where it ends.
+                # Whole lines if possible, as the end of a piece can depend on the text after it.
                 feeds = np.flatnonzero(source.data[:size] == ord("\n"))
                 size = int(feeds[-1]) + 1 if len(feeds) else size
             while size < len(source.data) and size > 1 and source.data[size] & 0xC0 == 0x80:
@@ -55,7 +55,7 @@ def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
 
 
 def dialect_work(pattern: str, sources: Sequence[Source]) -> Work[str]:
-    """Says why Hugging Face's library, whose expressions are Oniguruma's, cannot split text by this one, or ""."""
+    """Says why Hugging Face's library, which uses Oniguruma, cannot split text by this expression, or ""."""
     if splitter(pattern).kind != OWN:
         return ""
     raw, _ = first_lines(sources)
@@ -71,7 +71,7 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
     raw, documents = first_lines(sources)
     data = np.frombuffer(raw, np.uint8)
     found: list[NDArray[np.int64]] = []
-    # The scanners of the named patterns are compiled.
+    # The scanners of the named patterns are compiled first.
     yield from prepare_work()
     start = 0
     try:

@@ -1,4 +1,4 @@
-"""Settings in a few words: when merging will end, and what else is not as usual."""
+"""A summary of settings: the end of merging, and unusual settings."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,11 +14,11 @@ _TIES = {"lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face"
 
 
 def limit_words(settings: Settings, distinct: int | None) -> str:
-    """Says when merging will end; in characters the limit is known only about, until they are counted.
+    """Says when merging ends; with characters as base, the limit is approximate until they are counted.
 
     Args:
-        settings: What can work.
-        distinct: How many different characters the corpus holds; None until that is known.
+        settings: Valid settings.
+        distinct: The number of different characters of the corpus; None until it is known.
     """
     size, frequency = settings.vocabulary_size, settings.min_frequency
     if size is None:
@@ -39,7 +39,7 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
 
 
 def unusual_words(settings: Settings) -> str:
-    """Names every setting beside limits and pattern that is not as at first; "" where all are."""
+    """Names the settings besides limits and pattern that differ from the defaults; "" if none does."""
     usual = Settings()
     told: list[str] = []
     if settings.base != usual.base:
@@ -63,7 +63,7 @@ def unusual_words(settings: Settings) -> str:
 
 
 def outdated_words(outdated: Mapping[Source, str]) -> str:
-    """Says that files are not what was read any more, and what a training takes; "" where all are.
+    """Says which files have changed, and what a training uses; "" if none has.
 
     Args:
         outdated: The sources, each with `CHANGED` or `GONE`.

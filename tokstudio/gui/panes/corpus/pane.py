@@ -1,6 +1,6 @@
-"""The Corpus pane: the sources a tokenizer learns from, what they hold, and how the selected one begins.
+"""The Corpus pane: the sources, their statistics, and a preview of the selected one.
 
-Reading and counting are the core's, done in the background by the session.
+The session reads and counts them in the background.
 """
 
 # SPDX-License-Identifier: MIT
@@ -31,15 +31,15 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 
 _EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or choose a sample."
 _SAMPLES = ("sample_article", "sample_scripts", "sample_python")
-_CHECK = 5000  # milliseconds between two looks at the files
+_CHECK = 5000  # milliseconds between two checks of the files
 
 
 class CorpusPane(Pane):
     """The list of sources, the statistics of all, and a preview of one.
 
     Args:
-        session: Whose corpus is shown.
-        theme: Its colours and fonts.
+        session: The session with the corpus.
+        theme: Fonts and colours.
         actions: The window's actions by id: those that open, paste, take a sample and clear.
     """
 
@@ -49,7 +49,7 @@ class CorpusPane(Pane):
         self._theme = theme
         self._actions = actions
         self._checking: Job | None = None
-        self._chosen: dict[Path, str] = {}  # encodings that the person chose, for reading again
+        self._chosen: dict[Path, str] = {}  # encodings that the user chose for reading again
         self._previewed: Source | None = None
         self._make_header()
         self.problems = ProblemList(theme)
@@ -72,23 +72,23 @@ class CorpusPane(Pane):
         self._show_statistics()
 
     def event(self, event: QEvent) -> bool:
-        """Looks at the files when the person comes back to the window."""
+        """Checks the files when the user comes back to the window."""
         if event.type() == QEvent.Type.WindowActivate:
             self._check_files()
         return super().event(event)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begins to look at the files."""
+        """Starts to check the files."""
         super().showEvent(event)
         self._clock.start()
         self._show_preview()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stops looking at the files."""
+        """Stops checking the files."""
         super().hideEvent(event)
         self._clock.stop()
 
-    # ---- building
+    # ---- construction
 
     def _make_header(self) -> None:
         self.add_button = QToolButton()
@@ -147,7 +147,7 @@ class CorpusPane(Pane):
         self._corpus.statistics_changed.connect(self._show_statistics)
         self._corpus.problem.connect(self._show_problem)
 
-    # ---- showing
+    # ---- updates
 
     def _show_sources(self) -> None:
         model, sources = self.source_list.sources_model, self._corpus.sources
@@ -167,12 +167,12 @@ class CorpusPane(Pane):
         self._show_preview()
 
     def _mend_problems(self, known: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
-        """What was read anew or taken away is wrong no longer; nor is anything about a corpus that was replaced."""
+        """Removes problems that are solved: files that were read again or removed, and all of a replaced corpus."""
         if known and not {_origin(source) for source in known} & {_origin(source) for source in sources}:
             self.problems.clear()
         changed = set(known) ^ set(sources)
         if changed:
-            # What had no file was about the clipboard, say: whoever has got text in since has no use for it.
+            # Problems without a file, as with the clipboard, are irrelevant after text was added.
             self.problems.mend({None, *(source.path for source in changed)})
 
     def _show_statistics(self) -> None:
@@ -181,7 +181,7 @@ class CorpusPane(Pane):
     def _show_preview(self) -> None:
         source = self._current()
         if not self.isVisible():
-            # One that was removed is let go of, seen or not.
+            # A removed source is released at once, even in a hidden pane.
             source = self._previewed if self._previewed in self._corpus.sources else None
         if source is self._previewed:
             return
@@ -212,10 +212,10 @@ class CorpusPane(Pane):
         row = self.source_list.currentIndex().row()
         return self._corpus.sources[row] if 0 <= row < len(self._corpus.sources) else None
 
-    # ---- what the person asks for
+    # ---- user actions
 
     def remove_selected(self) -> None:
-        """Takes the chosen sources out of the corpus."""
+        """Removes the selected sources from the corpus."""
         rows = self.source_list.selected_rows()
         if rows:
             self._corpus.remove_sources(rows)
@@ -231,7 +231,7 @@ class CorpusPane(Pane):
                 self._corpus.reread(row, self._chosen.get(path))
 
     def reload_selected(self) -> None:
-        """Reads the chosen files again, each in the encoding it was read in."""
+        """Reads the selected files again, each in its encoding."""
         self._reload(self.source_list.selected_rows())
 
     def _encoding_picked(self, action: QAction) -> None:
@@ -251,7 +251,7 @@ class CorpusPane(Pane):
             menu.popup(self.source_list.viewport().mapToGlobal(point))
 
     def make_menu(self) -> QMenu | None:
-        """Gives what can be done with the selected sources; None where none is selected."""
+        """Returns the menu of the selected sources; None without a selection."""
         rows = self.source_list.selected_rows()
         if not rows:
             return None
@@ -268,7 +268,7 @@ class CorpusPane(Pane):
         return menu
 
     def add_encodings(self, menu: QMenu) -> None:
-        """Fills a menu with the encodings that the chosen files may be read in; with none chosen it stays empty."""
+        """Fills a menu with the encodings for the selected files; without a selection it stays empty."""
         rows = self.source_list.selected_rows()
         files = [source for row in rows if _has_encoding(source := self._corpus.sources[row])]
         if not files:
@@ -297,7 +297,7 @@ class CorpusPane(Pane):
     def _check_files(self) -> None:
         sources = [source for source in self._corpus.sources if source.path is not None]
         if self._checking is None and sources:
-            # A disk in a network may take its time to answer, so it is asked in the background.
+            # In the background, as a network disk may be slow.
             self._checking = self._jobs.start(lambda: _outdated_work(sources), self._files_checked, quiet=True)
             self._checking.ended.connect(self._check_ended)
 
@@ -312,7 +312,7 @@ class CorpusPane(Pane):
 
 
 def _has_encoding(source: Source) -> bool:
-    """Whether a source can be read in another encoding: a file of text."""
+    """Whether a source can be read in another encoding, as text files can."""
     return source.path is not None and source.counts is None
 
 

@@ -1,4 +1,4 @@
-"""Sentences about what went wrong, one below the other, that stay until they are dismissed or mended."""
+"""A list of error messages that stay until they are dismissed or solved."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SHOWN = 3
 
 
 class ProblemList(QWidget):
-    """Shows the newest three problems and how many more there are; without any it is hidden. Escape dismisses all.
+    """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all.
 
     Signals:
-        bytesAsked: A binary file shall be read as bytes (its path).
+        bytesAsked: The user wants to read a binary file as bytes (its path).
     """
 
     bytesAsked = Signal(object)
@@ -52,7 +52,7 @@ class ProblemList(QWidget):
             layout.addWidget(row)
         layout.addWidget(self._last)
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
-        # Another message of the window may have the same key: whichever is there, it goes.
+        # Another message of the window may use the same key: whichever is visible is closed.
         for signal in (self._escape.activated, self._escape.activatedAmbiguously):
             signal.connect(self.clear)
         self.setAccessibleName("Problems")
@@ -60,17 +60,17 @@ class ProblemList(QWidget):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What has not been dismissed, the newest first."""
+        """The problems that are not dismissed, the newest first."""
         return tuple(problem.text for problem in self._problems)
 
     def add(self, problem: Problem) -> None:
-        """Shows a problem above the others; neither the same words nor the same file are there twice."""
+        """Adds a problem at the top; it replaces one with the same text or the same file."""
         others = [one for one in self._problems if one.text != problem.text]
         self._problems = [problem, *(one for one in others if one.path is None or one.path != problem.path)]
         self._show()
 
     def mend(self, paths: Collection[Path | None]) -> None:
-        """Takes away what was wrong with these files; None is what had no file."""
+        """Removes the problems of these files; None stands for problems without a file."""
         left = [problem for problem in self._problems if problem.path not in paths]
         if left != self._problems:
             self._problems = left
@@ -128,7 +128,7 @@ class _Row(QWidget):
         layout.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
 
     def show_problem(self, problem: Problem | None) -> None:
-        """Shows what is wrong, or nothing."""
+        """Shows a problem; None hides the row."""
         text = problem.text if problem is not None else ""
         set_role(self._label, "muted" if problem is not None and problem.remark else "error")
         self._label.setText(in_a_sentence(text))

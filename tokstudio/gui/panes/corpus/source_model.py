@@ -1,6 +1,6 @@
-"""The sources of a corpus as a table: name, size, and a mark on those that have changed on disk.
+"""The sources of a corpus as a table: name, size, and a mark on changed files.
 
-It looks at no file itself: who shows it says which have changed or are gone.
+It reads no files; the caller says which have changed or are missing.
 """
 
 # SPDX-License-Identifier: MIT
@@ -27,10 +27,10 @@ MISSING = "missing"
 
 
 class SourcesModel(QAbstractTableModel):
-    """One row a source, in the order of the corpus.
+    """One row per source, in the order of the corpus.
 
     Args:
-        theme: Whose colours and fonts the cells have.
+        theme: Fonts and colours.
         parent: The owner.
     """
 
@@ -43,26 +43,26 @@ class SourcesModel(QAbstractTableModel):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """What the rows show."""
+        """The sources in the rows."""
         return self._sources
 
     @property
     def widest_size(self) -> str:
-        """The longest text that stands in the column of sizes, or may."""
+        """The longest text in the column of sizes."""
         counted = (_words(source) for source in self._sources if source.counts is not None)
         return max(("999.9 MB", CHANGED if self._changed else "", *counted), key=len)
 
     @property
     def any_changed(self) -> bool:
-        """Whether some file has changed, or is gone, since it was read."""
+        """Whether any file has changed or disappeared since it was read."""
         return bool(self._changed)
 
     def is_changed(self, row: int) -> bool:
-        """Whether the file of a row has changed, or is gone, since it was read."""
+        """Whether the file of a row has changed or disappeared since it was read."""
         return 0 <= row < len(self._sources) and self._sources[row] in self._changed
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
-        """Shows other sources; rows that only come to the end keep selections and places."""
+        """Shows other sources; rows added at the end keep selection and scroll position."""
         known = len(self._sources)
         self._changed = _of(sources, self._changed)
         if sources[:known] == self._sources:
@@ -76,28 +76,28 @@ class SourcesModel(QAbstractTableModel):
         self.endResetModel()
 
     def set_changed(self, changed: Mapping[Source, str]) -> None:
-        """Marks the sources whose files are not what was read any more, each with `CHANGED` or `GONE`."""
+        """Marks sources whose files have changed, each with `CHANGED` or `GONE`."""
         marked = _of(self._sources, changed)
         if marked != self._changed:
             self._changed = marked
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._sources) - 1, RELOAD))
 
     def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Gives the number of sources."""
+        """Returns the number of sources."""
         return 0 if parent.isValid() else len(self._sources)
 
     def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Gives the number of columns."""
+        """Returns the number of columns."""
         return 0 if parent.isValid() else 3
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Names the columns for a screen reader; the list shows no header."""
+        """Names the columns for a screen reader; the list has no visible header."""
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole and 0 <= section < 3:
             return ("Source", "Size", "Reload")[section]
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Gives what a cell shows."""
+        """Returns the content of a cell."""
         if not index.isValid() or not index.row() < len(self._sources):
             return None
         source, column = self._sources[index.row()], index.column()
@@ -121,12 +121,12 @@ class SourcesModel(QAbstractTableModel):
 
 
 def counted_text(source: Source) -> str:
-    """Says how many words there are whose counts are given: "12,345 words, counted"."""
+    """Says how many words have given counts: "12,345 words, counted"."""
     return f"{_words(source)}, counted"
 
 
 def encoding_text(encoding: str) -> str:
-    """Gives an encoding as people write it: `encoding_text("utf-16-le")` is "UTF-16 LE"."""
+    """Formats the name of an encoding: `encoding_text("utf-16-le")` is "UTF-16 LE"."""
     if encoding == "bytes":
         return "Bytes, not decoded"
     first, _, order = encoding.removeprefix("utf-").partition("-")
@@ -152,7 +152,7 @@ def _words(source: Source) -> str:
 
 
 def outdated_text(changed: str) -> str:
-    """Says of a file that has `CHANGED`, or is `GONE`, since when: "changed on disk since it was read"."""
+    """Describes a file that has `CHANGED` or is `GONE`: "changed on disk since it was read"."""
     return f"{changed} {'from' if changed == GONE else 'on'} disk since it was read"
 
 

@@ -1,7 +1,4 @@
-"""What the Corpus pane is made of: the list of sources, the figures of a corpus, and how a source begins.
-
-They show what they are given; counting and reading is the core's.
-"""
+"""The parts of the Corpus pane: the list of sources, the statistics, and the preview of a source."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -36,14 +33,14 @@ from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
 
-# How far inside a list its texts stand: what is above and below them stands as far in.
+# The indent of texts in a list, also used above and below them.
 TEXT_INSET = 10
 _MOST_ROWS = 4
 _COUNTING = "…"
-# A line so long is worth knowing about; most texts have none.
+# Longer lines are reported; most texts have none.
 _LONG_LINE = 10_000
 _MOST_SCRIPTS = 3
-# A line is laid out in one go, which must not hold the window.
+# A line is laid out in one step, which must not block the window.
 _LINE_CHARACTERS = 4000
 _REST = " …"
 _PREVIEW_CHARACTERS = 16_000
@@ -81,14 +78,14 @@ class SourceList(QTableView):
         self.fit()
 
     def selected_rows(self) -> list[int]:
-        """Gives the selected rows, ascending."""
-        # By ranges: thousands of rows are mostly one range.
+        """Returns the selected rows, ascending."""
+        # By ranges: thousands of rows are usually one range.
         selection = self.selectionModel().selection()
         parts = (selection.at(number) for number in range(selection.count()))
         return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
 
     def select_rows(self, rows: list[int]) -> None:
-        """Selects just these rows; the first of them is the current one."""
+        """Selects exactly these rows; the first one is current."""
         model = self.sources_model
         selection = QItemSelection()
         for row in rows:
@@ -99,7 +96,7 @@ class SourceList(QTableView):
             self.selectionModel().setCurrentIndex(model.index(rows[0], NAME), flags.NoUpdate)
 
     def fit(self) -> None:
-        """Makes rows and columns as large as the text needs."""
+        """Fits rows and columns to their text."""
         changed = self.sources_model.any_changed
         height = self._theme.scaled(26)
         self.setIconSize(QSize(self._theme.scaled(14), self._theme.scaled(14)))
@@ -111,18 +108,18 @@ class SourceList(QTableView):
         self.setFixedHeight(min(max(self.sources_model.rowCount(), 1), _MOST_ROWS) * height + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives room for some letters of a name and its size."""
+        """Makes room for some letters of a name and its size."""
         return QSize(self._theme.scaled(140), self.height())
 
     def event(self, event: QEvent) -> bool:
-        """Keeps Delete for itself while it has the focus."""
+        """Handles Delete itself while it has the focus."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_delete(event):
             event.accept()
             return True
         return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolls the pane where that scrolls, else the list."""
+        """Scrolls the pane if it can scroll, else the list."""
         if scrolls_body(self):
             event.ignore()
         else:
@@ -137,7 +134,7 @@ class SourceList(QTableView):
 
 
 class StatisticsTable(QWidget):
-    """What a corpus holds, as rows of a name and a figure."""
+    """The statistics of a corpus, as rows with a name and a figure."""
 
     _ROWS = (
         "Bytes",
@@ -169,11 +166,11 @@ class StatisticsTable(QWidget):
         self._apply_theme()
 
     def shown(self) -> dict[str, str]:
-        """Gives the rows that are shown: name and figure."""
+        """Returns the visible rows: name and figure."""
         return {name: label.text() for name, label in self._values.items() if not label.isHidden()}
 
     def show_corpus(self, corpus: Corpus, statistics: Statistics | None) -> None:
-        """Shows a corpus; without statistics, what is known before they are counted."""
+        """Shows a corpus; without statistics, the part that is known before they are counted."""
         self._fonts.stop()
         texts = [source for source in corpus.sources if source.counts is None]
         documents = sum(source.documents for source in texts)
@@ -189,7 +186,7 @@ class StatisticsTable(QWidget):
         lines = _figure(statistics and statistics.lines)
         self._set("Lines", lines if texts or not corpus.sources else None)
         if statistics is None:
-            # Rows that may be shown or not stay as they are, so that nothing jumps for a moment.
+            # Optional rows stay while counting, so that nothing moves for a moment.
             self._set("Scripts", _COUNTING)
             for name in ("Longest line", "No font for", "Not UTF-8"):
                 self._set(name, self._values[name].text() or None)
@@ -201,7 +198,7 @@ class StatisticsTable(QWidget):
         self._fonts.start(self._name_missing_fonts([name for name, _ in statistics.scripts]))
 
     def _name_missing_fonts(self, scripts: list[str]) -> Iterator[None]:
-        # Step by step: the first look into the fonts of all scripts takes 30 ms.
+        # In steps: the first check of the fonts of all scripts takes 30 ms.
         missing = []
         for script in scripts:
             yield
@@ -215,12 +212,12 @@ class StatisticsTable(QWidget):
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         value.setTextFormat(Qt.TextFormat.PlainText)
-        # Only lists break; a number in two lines would be two numbers.
+        # Only lists wrap; a number on two lines would look like two numbers.
         value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
         value.setMinimumWidth(40)
         name.setBuddy(value)
         if value.wordWrap():
-            # A list may have the room that the longest name leaves beside a short one.
+            # A list beside a short name can use the room of the longest name.
             whole = QHBoxLayout()
             whole.setSpacing(self._grid.horizontalSpacing())
             whole.addWidget(name)
@@ -246,7 +243,7 @@ class StatisticsTable(QWidget):
 
 
 class Preview(QPlainTextEdit):
-    """The first lines of a source, to be read and copied."""
+    """The first lines of a source, to read and copy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -259,38 +256,38 @@ class Preview(QPlainTextEdit):
         )
 
     def show_source(self, source: Source | None) -> None:
-        """Shows how a source begins; "…" stands for the rest."""
+        """Shows the beginning of a source, with "…" for the rest."""
         self.setPlainText(beginning(source) if source is not None else "")
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolls the pane where that scrolls, else the text."""
+        """Scrolls the pane if it can scroll, else the text."""
         if scrolls_body(self):
             event.ignore()
         else:
             super().wheelEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Gives a few lines; more where there is room."""
+        """Returns the height of a few lines; it grows if there is room."""
         return QSize(120, 3 * self.fontMetrics().lineSpacing() + 18)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives two lines."""
+        """Returns the height of two lines."""
         return QSize(120, 2 * self.fontMetrics().lineSpacing() + 18)
 
 
 def beginning(source: Source) -> str:
-    """Gives how a source begins, "…" for the rest, and control characters as signs that can be seen."""
+    """Returns the beginning of a source, with "…" for the rest and visible signs for control characters."""
     if source.counts is not None:
         return _first_words(source, source.counts)
     lines = preview(source, _PREVIEW_LINES + 1).split("\n")
     text = "\n".join(map(_shortened, lines[:_PREVIEW_LINES]))
-    # Every text that `preview` cuts short has more characters, more lines or a longer line than this.
+    # Every text that `preview` shortens has more characters, more lines or a longer line than this.
     cut = len(text) > _PREVIEW_CHARACTERS or any(lines[_PREVIEW_LINES:])
     return text[:_PREVIEW_CHARACTERS].translate(_CONTROLS) + (_REST if cut else "")
 
 
 def _first_words(source: Source, counts: NDArray[np.int64]) -> str:
-    """The first words, each behind its count, with marks for white space."""
+    """The first words after their counts, with marks for white space."""
     lines: list[str] = []
     start = 0
     for end, count in zip(source.ends[:_PREVIEW_LINES].tolist(), counts[:_PREVIEW_LINES].tolist(), strict=True):
@@ -305,7 +302,7 @@ def _shortened(line: str) -> str:
 
 
 def scripts_text(scripts: tuple[tuple[str, float], ...]) -> tuple[str, str]:
-    """Gives the largest scripts with their shares, and all of them."""
+    """Returns the largest scripts with their shares, and a list of all."""
     parts = [f"{name}\u00a0{_share(share)}" for name, share in scripts]
     if not parts:
         return "none", "There are no letters."
@@ -330,7 +327,7 @@ def _is_delete(event: QKeyEvent) -> bool:
 
 TIP = "No installed font has their characters, so they are drawn as boxes. Install one, such as Noto Sans."
 
-# A letter that every font of the script has. Of scripts that are not named here nothing is said.
+# A letter that every font of the script has. Other scripts are not checked.
 _LETTERS = {
     "Latin": "a", "Cyrillic": "ж", "Han": "中", "Hiragana": "あ", "Katakana": "ア", "Hangul": "가", "Arabic": "م",
     "Devanagari": "न", "Greek": "λ", "Hebrew": "ש", "Thai": "ส", "Bengali": "ক", "Tamil": "க", "Telugu": "క",
@@ -340,5 +337,5 @@ _LETTERS = {
 
 
 def lacks_font(script: str) -> bool:
-    """Whether no font has a script, the system's substitutes included. The first look for one may take some ms."""
+    """Whether no font has a script, including substitutes. The first check may take some milliseconds."""
     return script in _LETTERS and not QFontMetrics(QFont()).inFontUcs4(ord(_LETTERS[script]))

@@ -1,4 +1,4 @@
-"""The Distribution pane: how long the tokens of the vocabulary are, and how unevenly they are used, at the playhead."""
+"""The Distribution pane: the lengths of tokens, and their uses by rank, at the playhead."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 View = Literal["lengths", "ranks"]
 
-_LATER = 100  # milliseconds: while the playhead moves, it is drawn at most ten times a second
+_LATER = 100  # milliseconds: during moves of the playhead, it is drawn at most ten times a second
 _MANY = 200_000
-_SELDOM = 400  # milliseconds, for more tokens than that
-# Few tokens are much longer than all others: they share the last bar, else no bar would have a width to be seen.
-_TAIL = 0.01  # of the tokens
+_SELDOM = 400  # milliseconds, with more tokens than that
+# Few tokens are much longer than all others: they share the last bar, or all bars would be too narrow to see.
+_TAIL = 0.01  # share of the tokens
 _FEWEST_BARS, _MOST_BARS = 16, 64
 _MOST_POINTS = 3_000
 _TABS = {
@@ -44,12 +44,12 @@ class DistributionPane(Pane):
     """Bars of token lengths, and uses by rank on log scales.
 
     Args:
-        session: The studio's state.
-        theme: Its looks.
+        session: The state of the studio.
+        theme: Fonts and colours.
         actions: The window's actions by id: `count_uses`.
     """
 
-    #: Tokens of so many bytes are to be listed: the fewest and the most, 0 for any.
+    #: List the tokens with these lengths in bytes: the least and the most, 0 for any.
     lengthsChosen = Signal(int, int)
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -61,7 +61,7 @@ class DistributionPane(Pane):
         self.lengths = ReadingPlot(theme, self._length_words)
         self.lengths.setAccessibleName("Tokens by their length in bytes")
         self._caption = ""
-        self._last_bar = 0  # the length from which on all tokens are in one bar; 0 where none are
+        self._last_bar = 0  # the length from which all tokens share one bar; 0 if none do
         self.lengths.chosen.connect(self._choose_length)
         self.ranks = ReadingPlot(theme, self._rank_words)
         self.ranks.setAccessibleName("Uses by rank")
@@ -92,11 +92,11 @@ class DistributionPane(Pane):
 
     @property
     def view(self) -> View:
-        """Which of the two is asked for."""
+        """The chosen view."""
         return "ranks" if self.tabs.currentIndex() else "lengths"
 
     def catch_up(self) -> None:
-        """Draws what there is at the playhead."""
+        """Draws the state at the playhead."""
         if not self._seen:
             return
         run = self._session.runs.active
@@ -143,14 +143,14 @@ class DistributionPane(Pane):
             self._say(_NOT_USED)
             return
         self._ranked = np.sort(used)[::-1]
-        # Of many ranks those that a log scale can tell apart.
+        # Of many ranks, only those that differ on a log scale.
         places = np.unique(np.geomspace(1, len(used), _MOST_POINTS).round().astype(np.int64))
         self.ranks.set_line(places.astype(np.float64), self._ranked[places - 1].astype(np.float64))
         self.stack.setCurrentWidget(self.ranks)
 
     def _changed(self) -> None:
         if self._tokens is not None and self._tokens.run not in self._session.runs.all:
-            # A run that is gone is let go of at once, seen or not.
+            # A deleted run is released at once, even in a hidden pane.
             self._tokens = None
         if not self._seen:
             return
@@ -182,7 +182,7 @@ class DistributionPane(Pane):
         self.lengthsChosen.emit(int(length), 0 if last else int(length))
 
     def _choose_rank(self, rank: float) -> None:
-        """Shows the token of that rank; those that are used equally often come in the order of making."""
+        """Shows the token of a rank; ties are in the order of making."""
         run, tokens = self._session.runs.active, self._tokens
         if run is None or tokens is None or not 1 <= rank <= len(self._ranked):
             return

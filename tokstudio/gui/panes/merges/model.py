@@ -1,4 +1,4 @@
-"""The merges of a run as rows, the newest first; grows while it trains. A job finds the rows that pass the filter."""
+"""The merges of a run as rows, the newest first; it grows during training. A job finds the rows of a filter."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,15 +18,17 @@ from tokstudio.gui.token_text.spelling import copied, figure, marked
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO = range(7)
 _COPIED_BYTES = 4096
-_LATER = 250  # milliseconds: merges that come are searched at most this often
+_LATER = 250  # milliseconds: new merges are searched at most this often
 _NO_INDEX = QModelIndex()
 
 
 class MergesModel(TokenTable):
-    """Row 0 is the newest merge. Merges are numbered from 1; those after the playhead are dimmed, its own is marked.
+    """Row 0 is the newest merge. Merges are numbered from 1.
+
+    Merges after the playhead are dimmed, and the one at the playhead is marked.
 
     Signals:
-        failed: A filter could not be worked out, or the person cancelled it (Exception).
+        failed: A filter failed or was cancelled (Exception).
 
     Args:
         indexing: Makes the index of the tokens.
@@ -49,8 +51,8 @@ class MergesModel(TokenTable):
         super().__init__(parent)
         self.playhead = 0
         self._size = 0
-        self._found: NDArray[np.int64] | None = None  # ranks of the merges that are shown, ascending; None for all
-        self._searched = 0  # merges that the filter has been asked about
+        self._found: NDArray[np.int64] | None = None  # ranks of the visible merges, ascending; None for all
+        self._searched = 0  # merges that the filter has searched
         self._matches = Matches(Query(""))
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
@@ -58,7 +60,7 @@ class MergesModel(TokenTable):
         self._later = QTimer(self, singleShot=True, interval=_LATER)
         self._later.timeout.connect(self._search)
 
-    # ---- what is shown
+    # ---- content
 
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the merges of a run."""
@@ -74,13 +76,13 @@ class MergesModel(TokenTable):
         self._search()
 
     def set_query(self, query: Query) -> None:
-        """Shows the rows that pass once they are found; an empty query shows all."""
+        """Shows the rows of a query when they are known; an empty query shows all."""
         self._job.cancel()
         self._matches = Matches(query)
         self._search()
 
     def grow(self) -> None:
-        """Shows the merges that the run has got since."""
+        """Adds the new merges of the run."""
         if self.run is None or len(self.run) <= self._size:
             return
         if self._found is not None:
@@ -94,7 +96,7 @@ class MergesModel(TokenTable):
             self._search_later()
 
     def set_playhead(self, merges: int) -> None:
-        """Moves the border between what is made and what is dimmed."""
+        """Moves the border between normal and dimmed rows."""
         before, self.playhead = self.playhead, merges
         rows = self.rowCount()
         if before == merges or not rows:
@@ -106,7 +108,7 @@ class MergesModel(TokenTable):
 
     @property
     def searching(self) -> bool:
-        """Whether a filter still goes through the merges."""
+        """Whether a filter is still searching."""
         return self._job.busy
 
     def number_at(self, row: int) -> int:
@@ -114,12 +116,12 @@ class MergesModel(TokenTable):
         return int(self._found[-1 - row]) + 1 if self._found is not None else self._size - row
 
     def row_of_number(self, number: int) -> int:
-        """The row of a merge; -1 where it is not shown."""
+        """The row of a merge; -1 if it is not shown."""
         row = self._first_row_up_to(number)
         return row if number > 0 and row < self.rowCount() and self.number_at(row) == number else -1
 
     def slot_at(self, row: int) -> int:
-        """The slot of the token that was made."""
+        """The slot of the token that a merge makes."""
         return self._first + self.number_at(row) - 1
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
@@ -133,11 +135,11 @@ class MergesModel(TokenTable):
         return self.row_of_number(slot - self._first + 1)
 
     def may_list(self, slot: int) -> bool:
-        """Whether a merge has made the token."""
+        """Whether a merge makes the token."""
         return self._first <= slot < self._first + self._size
 
     def cell(self, row: int, column: int) -> Cell:
-        """What is drawn there."""
+        """The content of a cell."""
         number = self.number_at(row)
         text, tokens = "", ()
         if column in (_TOKEN, _LEFT, _RIGHT):
@@ -150,7 +152,7 @@ class MergesModel(TokenTable):
         return Cell(text, tokens, number > self.playhead, number == self.playhead)
 
     def copied_slot(self, slot: int) -> str:
-        """The row of a token for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
         assert self.run is not None
         assert self.tokens is not None
         number = slot - self._first + 1
@@ -163,7 +165,7 @@ class MergesModel(TokenTable):
         return "\t".join([str(number), *texts, *figures])
 
     def widest(self, column: int) -> str:
-        """The longest number of a column, or one as long."""
+        """A number as wide as the widest of a column."""
         run = self.run
         if run is None or not len(run):
             return "0,000"
@@ -173,13 +175,13 @@ class MergesModel(TokenTable):
             return "–"
         if column == _RATIO:
             return f"{run.bytes_per_token(len(run)):,.3f}"
-        # Counts and tokens only fall, so the first is the longest.
+        # Counts and tokens only decrease, so the first is the longest.
         return figure(run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0]))
 
     # ---- Qt's own
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """How many merges are shown; below a row none."""
+        """The number of visible merges; 0 below a row."""
         if parent.isValid():
             return 0
         return len(self._found) if self._found is not None else self._size
@@ -209,13 +211,13 @@ class MergesModel(TokenTable):
         return f"{run.log.tokens_at(number):,}" if column == _AFTER else f"{run.bytes_per_token(number):,.3f}"
 
     def _first_row_up_to(self, number: int) -> int:
-        """The first row whose merge has at most this number."""
+        """The first row with a merge up to this number."""
         if self._found is not None:
             return len(self._found) - int(np.searchsorted(self._found, number))
         return min(max(self._size - number, 0), self._size)
 
     def _search(self) -> None:
-        """Has it worked out which rows pass the filter."""
+        """Starts to find the rows of the filter."""
         self._later.stop()
         tokens, matches = self.tokens, self._matches
         if tokens is None:
@@ -238,7 +240,7 @@ class MergesModel(TokenTable):
             self._later.start()
 
     def _take(self, passes: NDArray[np.bool_]) -> None:
-        # Of an expression that took too long the pane says so, and what was shown stays.
+        # The pane reports an expression that took too long; the rows stay.
         if not self._matches.query.error:
             self._show(np.flatnonzero(passes[self._first :]))
             if self._searched < self._size:
@@ -250,7 +252,7 @@ class MergesModel(TokenTable):
         self.failed.emit(error)
 
     def _show(self, found: NDArray[np.int64] | None) -> None:
-        """Puts other rows in place of these; while a filter goes on with a growing run, rows come on top alone."""
+        """Replaces the rows; while the run grows, rows are only added at the top."""
         before = self._found
         if before is None and found is None:
             return

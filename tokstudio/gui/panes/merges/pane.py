@@ -1,4 +1,4 @@
-"""The Merges pane: the live log of what was joined, newest first. Its rows are `models/merges.py`'s."""
+"""The Merges pane: the live log of merges, the newest first. See also `model`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,11 +20,11 @@ _DERIVED = "Merges derived from the file's {}."
 
 
 class MergesPane(TablePane):
-    """Every merge of the active run; Enter or a double click takes the playhead there.
+    """All merges of the active run; Enter or a double click moves the playhead there.
 
     Args:
-        session: The studio's state.
-        theme: Its looks.
+        session: The state of the studio.
+        theme: Fonts and colours.
         actions: The window's actions by id: `byte_level_characters`, and `why_merge` and `copy` for the rows' menu.
     """
 
@@ -49,7 +49,7 @@ class MergesPane(TablePane):
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Shows the active run as it is now."""
+        """Shows the current state of the active run."""
         session = self._session
         if session.runs.active is not self._merges.run:
             self._merges.set_run(session.runs.active, session.view.playhead)
@@ -68,17 +68,17 @@ class MergesPane(TablePane):
         self._show_token(scroll=False)
 
     def total(self) -> int:
-        """How many merges there are."""
+        """The number of merges."""
         return len(self._session.runs.active) if self._session.runs.active is not None else 0
 
     def apply_filter(self, query: Query) -> None:
-        """Hands the filter to the model."""
+        """Passes the filter to the model."""
         self._merges.set_query(query)
 
     # ---- the session
 
     def _runs_changed(self) -> None:
-        # A run that is gone is let go of at once, seen or not.
+        # A deleted run is released at once, even in a hidden pane.
         if self.seen or self._merges.run not in (None, *self._session.runs.all):
             self.catch_up()
 
@@ -92,7 +92,7 @@ class MergesPane(TablePane):
         if not self.seen or session.runs.active is not self._merges.run:
             return
         self._merges.set_playhead(session.view.playhead)
-        # At the end of a run that grows the playhead moves by itself: then the rows stay still.
+        # At the end of a growing run, the playhead moves by itself: then the rows stay still.
         if session.training.state == "idle" or session.view.playhead < self.total():
             row = self._merges.row_of_number(session.view.playhead)
             if row >= 0:

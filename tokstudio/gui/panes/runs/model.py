@@ -1,4 +1,4 @@
-"""The runs of the studio as a table. It changes none of them: a new name is only passed on."""
+"""The runs of the session as a table. It only passes on new names."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _NOTHING = "–"
 _NAMED = 5  # special tokens
 
-#: Role: whether the run of a row is the active one.
+#: Role: whether the run of a row is active.
 ACTIVE = Qt.ItemDataRole.UserRole + 1
-#: Role: the number of its curve's colour; None where no curve is drawn.
+#: Role: the number of its curve's colour; None without a curve.
 HUE = Qt.ItemDataRole.UserRole + 2
 
 (
@@ -56,12 +56,12 @@ class Column:
 
     Attributes:
         title: Its heading.
-        tip: What a tool tip says of it.
-        text: The text of a run in it.
-        widest: The widest text that it is made for, beside its heading; "" for a width of its own.
-        yields: Columns with the highest number go first where there is no room.
-        alignment: Of the text; numbers stand right.
-        muted: Whether it is second to the others: settings, and not what came of them.
+        tip: Its tool tip.
+        text: Returns the text of a run.
+        widest: The widest text besides the heading; "" if the width is computed otherwise.
+        yields: Columns with the highest number are hidden first if there is no room.
+        alignment: Of the text; numbers are aligned right.
+        muted: Whether it is drawn in the muted colour, as settings are.
     """
 
     title: str
@@ -74,13 +74,13 @@ class Column:
 
 
 class RunsModel(QAbstractTableModel):
-    """One row a run, in the order they were made.
+    """One row per run, in the order of their making.
 
     Signals:
-        renamed: The person gave a run another name: StudioRun, str.
+        renamed: The user renamed a run: StudioRun, str.
 
     Args:
-        theme: Whose colours and fonts the cells have.
+        theme: Fonts and colours.
         parent: The owner.
     """
 
@@ -94,12 +94,12 @@ class RunsModel(QAbstractTableModel):
         self._state = ""
 
     def set_runs(self, runs: Sequence[StudioRun], active: StudioRun | None, state: str) -> None:
-        """Shows the runs; rows that stay keep selections and places.
+        """Shows the runs; remaining rows keep selection and position.
 
         Args:
             runs: All of them.
-            active: The one that all panes show.
-            state: What to say of a run that has not ended: "training" or "paused".
+            active: The active run.
+            state: The state of a run that has not ended: "training" or "paused".
         """
         self._active, self._state = active, state
         for row in reversed(range(len(self._runs))):
@@ -120,34 +120,34 @@ class RunsModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._runs) - 1, SECONDS))
 
     def refresh(self, run: StudioRun) -> None:
-        """Shows how far a run has come."""
+        """Updates the progress of a run."""
         row = self.row_of(run)
         if row >= 0:
             self.dataChanged.emit(self.index(row, MERGES), self.index(row, SECONDS))
 
     def run(self, row: int) -> StudioRun | None:
-        """Gives the run of a row."""
+        """Returns the run of a row."""
         return self._runs[row] if 0 <= row < len(self._runs) else None
 
     def row_of(self, run: StudioRun | None) -> int:
-        """Gives the row of a run, or -1."""
+        """Returns the row of a run, or -1."""
         return next((row for row, one in enumerate(self._runs) if one is run), -1)
 
     def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Gives the number of runs."""
+        """Returns the number of runs."""
         return 0 if parent.isValid() else len(self._runs)
 
     def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Gives the number of columns."""
+        """Returns the number of columns."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Says that names can be edited."""
+        """Makes names editable."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Gives the headings, aligned as what is below them."""
+        """Returns the headings, aligned like their columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
         column = COLUMNS[section]
@@ -161,7 +161,7 @@ class RunsModel(QAbstractTableModel):
         return next((value for known, value in shown.items() if known == role), None)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Gives what a cell shows."""
+        """Returns the content of a cell."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or not 0 <= index.column() < len(COLUMNS):
             return None
@@ -185,7 +185,7 @@ class RunsModel(QAbstractTableModel):
         return None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Passes a new name on."""
+        """Emits `renamed`."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or index.column() != NAME or role != Qt.ItemDataRole.EditRole or not str(value).strip():
             return False
@@ -193,7 +193,7 @@ class RunsModel(QAbstractTableModel):
         return True
 
     def _tip(self, run: StudioRun, number: int) -> str:
-        """Everything about a run: a narrow table shows a part of it."""
+        """All data of a run, as a narrow table shows only a part."""
         if number == MARK:
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
         rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in (MARK, NAME))
@@ -210,7 +210,7 @@ class RunsModel(QAbstractTableModel):
         return f"{text} {letter}" if number == RATIO else f"{letter}: {text}"
 
     def _letter(self, run: StudioRun) -> str:
-        """Stands for the text that a run is measured on, where not all are measured on the same; else ""."""
+        """The letter of the text that a run is measured on, if the texts differ; else ""."""
         texts = list(dict.fromkeys(filter(None, map(_measured_text, self._runs))))
         text = _measured_text(run)
         return _letter_of(texts.index(text)) if text is not None and len(texts) > 1 else ""
@@ -231,7 +231,7 @@ class RunsModel(QAbstractTableModel):
 
 
 def settings_lines(run: StudioRun) -> list[str]:
-    """What else a run was asked for and came upon, a line each; what is as usual is left out."""
+    """Other settings and events of a run, one per line; defaults are omitted."""
     config = run.config
     if config is None:
         return []
@@ -248,7 +248,7 @@ def settings_lines(run: StudioRun) -> list[str]:
 
 
 def _origin_lines(run: StudioRun) -> list[str]:
-    """Where an opened tokenizer came from, and who encodes for it."""
+    """The origin of an opened tokenizer, and the library that encodes for it."""
     if run.origin is None:
         return []
     files = [f"File: {file}" for file in run.origin.files]
@@ -289,19 +289,19 @@ def _ended(run: StudioRun) -> str:
 
 
 def _counted(run: StudioRun) -> CountedUses | None:
-    """The uses of an opened tokenizer, where all its merges were counted."""
+    """The counts of an opened tokenizer, if they are for all its merges."""
     return run.counted if run.counted is not None and run.counted.merges == len(run) else None
 
 
 def _measured_text(run: StudioRun) -> tuple[object, ...] | None:
-    """What tells the text that bytes per token are measured on from others; None where nothing is measured."""
+    """The key of the text for bytes per token; None if nothing is measured."""
     counted = _counted(run)
     if counted is not None:
         return counted.text.bytes, *(id(source.data) for source in counted.text.sources)
     if not run.log.tokens_before:
         return None
     sources = run.corpus.sources if run.corpus is not None else ()
-    # The bytes differ where a share was held out, or special tokens were cut out.
+    # The bytes differ if a share was held out, or special tokens were cut out.
     return run.corpus_bytes, *(id(source.data) for source in sources)
 
 

@@ -1,6 +1,6 @@
-"""The Runs pane: every training and every opened tokenizer, to be compared, made active, renamed, exported or deleted.
+"""The Runs pane: all trainings and opened tokenizers, to compare, activate, rename, export or delete.
 
-How they compare as curves is the Compression pane's.
+The Compression pane shows their curves.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,7 +20,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
-_LIVE = 200  # milliseconds between two looks at the run that trains
+_LIVE = 200  # milliseconds between two updates of the run in training
 _EMPTY = "Every run is kept here. You can compare, rename or delete it."
 
 
@@ -28,11 +28,11 @@ class RunsPane(Pane):
     """The table of runs.
 
     Signals:
-        deleteAsked: A person wants to be rid of a run (StudioRun).
+        deleteAsked: The user wants to delete a run (StudioRun).
 
     Args:
-        session: Whose runs are shown.
-        theme: Its colours and fonts.
+        session: The session with the runs.
+        theme: Fonts and colours.
         actions: The window's actions by id; "export_tokenizer" and "continue_run" are used.
     """
 
@@ -50,12 +50,12 @@ class RunsPane(Pane):
         self._stack.addWidget(self.table)
         self.body.addWidget(self._stack)
 
-        # The training may be of another run than the one that is looked at, so its growth is not listened to.
+        # The training may be of another run than the active one, so its growth signals are not used.
         self._live = QTimer(self)
         self._live.setInterval(_LIVE)
         self._live.timeout.connect(self._refresh_live)
         self._model.renamed.connect(session.history.rename_run)
-        # What is highlighted is what is shown and exported.
+        # The selected row is the active run.
         self.table.clicked.connect(self._activate_index)
         self.table.doubleClicked.connect(self._activate_index)
         self.table.activateAsked.connect(self._activate_current)
@@ -67,20 +67,20 @@ class RunsPane(Pane):
         self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catches up with what happened while it was hidden."""
+        """Shows changes that were made while it was hidden."""
         super().showEvent(event)
         self._refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stops looking at the training."""
+        """Stops following the training."""
         super().hideEvent(event)
         self._live.stop()
 
-    # ---- keeping up
+    # ---- updates
 
     def _refresh(self) -> None:
         listed = (self._shown_active, *map(self._model.run, range(self._model.rowCount())))
-        # A run that is gone is let go of at once, seen or not.
+        # A deleted run is released at once, even in a hidden pane.
         if not self.isVisible() and all(run is None or run in self._runs.all for run in listed):
             return
         self._model.set_runs(
@@ -103,7 +103,7 @@ class RunsPane(Pane):
         if self._training.current is not None:
             self._model.refresh(self._training.current.run)
 
-    # ---- what a person does
+    # ---- user actions
 
     def _current(self) -> StudioRun | None:
         return self._model.run(self.table.currentIndex().row())
@@ -127,7 +127,7 @@ class RunsPane(Pane):
             self.deleteAsked.emit(run)
 
     def _trigger(self, name: str) -> None:
-        """Does to the current run what an action does to the active one."""
+        """Applies an action of the active run to the current one."""
         self._activate_current()
         if self._current() is self._runs.active:
             self._actions[name].trigger()
@@ -138,7 +138,7 @@ class RunsPane(Pane):
             return
         trained, held = self._training.current, self._training.current is not None and run is not self._runs.active
         menu = QMenu(self.table)
-        # The keys stand there to be learnt: they are the table's, not the menu's.
+        # The keys are shown for information: the table handles them, not the menu.
         _add(menu, "Make Active\tEnter", self._activate_current, run is not self._runs.active and not held)
         menu.addSeparator()
         _add(menu, "Continue", partial(self._trigger, "continue_run"), self._training.can_continue(run))

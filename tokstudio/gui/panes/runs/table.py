@@ -1,4 +1,4 @@
-"""The table of runs as a widget: which columns have room, and what its keys mean. What is done, its pane knows."""
+"""The table of runs: chooses the columns that fit, and emits signals for its keys."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
 
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
-_YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # all is in the tool tip of a row
+_YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them
 
 
 class RunTable(QTableView):
-    """Names take the room that the numbers leave; columns that nobody has chosen come and go with the width.
+    """Names take the remaining width; columns that the user has not chosen are shown if there is room.
 
     Signals:
         activateAsked: Enter, for the current row.
         renameAsked: F2.
         deleteAsked: Delete.
-        menuAsked: The menu of the current row, at a place on the screen.
-        columnsChosen: A person has shown or hidden columns: `choices_text`.
+        menuAsked: The menu of the current row, at a point of the screen.
+        columnsChosen: The user has shown or hidden columns: `choices_text`.
     """
 
     activateAsked = Signal()
@@ -61,37 +61,37 @@ class RunTable(QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
-        # Headings stand where the texts of the cells do.
+        # Headings are aligned with the texts of the cells.
         header.setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
         self.setItemDelegateForColumn(MARK, _Mark(theme, self))
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_columns_menu)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     # ---- columns
 
     @property
     def choices_text(self) -> str:
-        """Which columns a person has shown or hidden, as one text to be remembered."""
+        """The columns that the user has shown or hidden, as a text for the preferences."""
         return ",".join(f"{'+' if shown else '-'}{COLUMNS[column].title}" for column, shown in self._choices.items())
 
     def set_choices(self, text: str) -> None:
-        """Takes over what `choices_text` gave; a column that is no longer there is left out."""
+        """Restores `choices_text`; unknown columns are ignored."""
         known = {COLUMNS[column].title: column for column in _CHOOSABLE}
         entries = [entry for entry in text.split(",") if entry[1:] in known]
         self._choices = {known[entry[1:]]: entry[0] == "+" for entry in entries}
         self.spread()
 
     def show_held_out(self, shown: bool) -> None:
-        """Has a column for text that was held out, or not: few runs hold any out."""
+        """Shows or hides the column for held-out text, which few runs have."""
         if shown != self._shows_held_out:
             self._shows_held_out = shown
             self.spread()
 
     def spread(self) -> None:
-        """Hides the columns there is no room for, and gives the room that is left to the names."""
+        """Hides the columns that do not fit, and gives the remaining width to the names."""
         header = self.horizontalHeader()
         least = self.fontMetrics().horizontalAdvance("Run 12") + 20
         self.setColumnWidth(NAME, least)
@@ -107,7 +107,7 @@ class RunTable(QTableView):
                 action.setChecked(not self.isColumnHidden(action.data()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Spreads the columns over the new width."""
+        """Fits the columns to the new width."""
         super().resizeEvent(event)
         self.spread()
 
@@ -140,7 +140,7 @@ class RunTable(QTableView):
     def _show_columns_menu(self, place: QPoint) -> None:
         self.columns_menu.popup(self.horizontalHeader().mapToGlobal(place))
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
         header, metrics = self.horizontalHeader(), self.fontMetrics()
         header.resizeSection(MARK, self._theme.scaled(28))
@@ -152,14 +152,14 @@ class RunTable(QTableView):
     # ---- keys
 
     def event(self, event: QEvent) -> bool:
-        """Keeps its keys from the window's actions of the same keys while it has the focus."""
+        """Handles its own keys before the window's actions while it has the focus."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._meant_by(event):
             event.accept()
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Asks for what a key means; others move along the rows."""
+        """Emits the signal of a key; others move between rows."""
         asked = self._meant_by(event)
         if asked is not None:
             asked.emit()
@@ -167,7 +167,7 @@ class RunTable(QTableView):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Asks for the menu of the row under the pointer, or by the keyboard of the current one."""
+        """Asks for the menu of the row under the pointer, or of the current row if opened by a key."""
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
         index = self.currentIndex() if by_key else self.indexAt(event.pos())
         if index.isValid():
@@ -175,7 +175,7 @@ class RunTable(QTableView):
             self.menuAsked.emit(self.viewport().mapToGlobal(place))
 
     def _meant_by(self, event: QKeyEvent) -> SignalInstance | None:
-        # While a name is edited, the keys that its field does not want come here as well.
+        # While a name is edited, unused keys of its field arrive here too.
         if not self.hasFocus() or not self.currentIndex().isValid():
             return None
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:

@@ -1,4 +1,4 @@
-"""How many tokens other tokenizers make of a text: the simple ones, and those of other runs; work for a job."""
+"""Counts the tokens of a text with other tokenizers: the simple ones, and those of other runs; work for a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,9 +12,9 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.warm_up import prepare_work
 
-#: Characters of a text that is compared; a longer one would take too long while somebody types.
+#: The most characters for a comparison; more would take too long while the user types.
 LONGEST = 2_000_000
-#: Tokenizers beside the simple ones.
+#: The most tokenizers besides the simple ones.
 MOST = 6
 
 Count = tuple[str, int | None]
@@ -23,11 +23,11 @@ Count = tuple[str, int | None]
 def compare_work(
     text: str, others: Sequence[tuple[str, Tokenizer]], allowed_special: AllowedSpecial = ()
 ) -> Work[tuple[Count, ...]]:
-    """Counts the tokens of a text; those of characters and bytes need no counting.
+    """Counts the tokens of a text; characters and bytes need no tokenizer.
 
     Args:
         text: The text.
-        others: Tokenizers and what they are called.
+        others: Tokenizers with their names.
         allowed_special: Which of their special tokens become their id; see `Tokenizer.encode`.
 
     Returns:

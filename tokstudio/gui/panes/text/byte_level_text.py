@@ -1,4 +1,4 @@
-"""A text in tokens as GPT-2's files write it: each byte as a character of the byte-level alphabet; work for a job."""
+"""Writes a tokenized text in the byte-level alphabet of GPT-2's files, one character per byte; work for a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.text.byte_level import CHARACTER_OF
 
-#: A text, and the byte of it after each token.
+#: A text, and the end of each token in its bytes.
 Written = tuple[bytes, NDArray[np.int64]]
 
 _TOKENS = 1 << 15
 
-# The characters in UTF-8, by byte: one or two bytes each.
+# The UTF-8 of the characters, by byte: one or two bytes each.
 _SPELLED = [CHARACTER_OF[byte].encode() for byte in range(256)]
 _FIRST = np.array([spelled[0] for spelled in _SPELLED], np.uint8)
 _LAST = np.array([spelled[-1] for spelled in _SPELLED], np.uint8)
@@ -22,7 +22,7 @@ _SIZE = np.array([len(spelled) for spelled in _SPELLED], np.int64)
 
 
 def byte_level_work(data: bytes, ends: NDArray[np.int64], special: NDArray[np.bool_]) -> Work[Written]:
-    """Writes a text in the byte-level alphabet; special tokens stay as they are.
+    """Writes a text in the byte-level alphabet; special tokens are unchanged.
 
     Args:
         data: The text, or any bytes.

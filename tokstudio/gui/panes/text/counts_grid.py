@@ -1,7 +1,4 @@
-"""Names with counts in columns of one width, in two rows at most; what has no room there is told by a tip.
-
-What is counted its owner says.
-"""
+"""Names with counts in columns of equal width, in up to two rows; a tool tip has those that do not fit."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +14,7 @@ from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.painting import guarded_painter
 
 _FONT = 12
-_NARROWEST = 112  # a column
+_NARROWEST = 112  # of a column
 _GAP = 20  # between columns
 _MOST_ROWS = 2
 
@@ -25,10 +22,10 @@ Count = tuple[str, int | None]
 
 
 class CountsGrid(QWidget):
-    """What several tokenizers make of the same text: each with its number of tokens.
+    """The number of tokens of the same text with several tokenizers.
 
     Args:
-        theme: Its colours and font; followed while it changes.
+        theme: Colours and font; the widget follows its changes.
         parent: The owner.
     """
 
@@ -43,55 +40,55 @@ class CountsGrid(QWidget):
         self._follow_theme()
 
     def set_counts(self, counts: Sequence[Count]) -> None:
-        """Shows names and counts, of which None is a count that there is not."""
+        """Shows names and counts; None is an unknown count."""
         self._counts = tuple(counts)
         self.setAccessibleDescription(", ".join(f"{name} {figure(count)}" for name, count in counts))
         self._arrange()
 
     def counts(self) -> tuple[Count, ...]:
-        """Gives what was set, shown or not."""
+        """Returns all counts, visible or not."""
         return self._counts
 
     def shown(self) -> tuple[str, ...]:
-        """Gives what stands in each cell: "Words 51", and of what has no room "3 more"."""
+        """Returns the text of each cell: "Words 51", and "3 more" for those that do not fit."""
         return tuple(f"{name} {count}".strip() for name, count in self._cells())
 
     def place_of(self, index: int) -> QRect:
-        """Gives where a cell is."""
+        """Returns the rectangle of a cell."""
         row, column = divmod(index, self._columns)
         width = (self.width() + _GAP) // self._columns
         return QRect(column * width, row * self._height, width - _GAP, self._height)
 
     def sizeHint(self) -> QSize:
-        """Gives the room of its rows."""
+        """Makes room for its rows."""
         return QSize(240, self.minimumHeight())
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a width that no count changes."""
+        """Returns a width that does not depend on the counts."""
         return QSize(80, self._height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Puts the counts into as many columns as fit."""
+        """Arranges the counts in as many columns as fit."""
         self._arrange()
 
     def event(self, event: QEvent) -> bool:
-        """Tells by a tip what a cell says, in full."""
+        """Shows the full text of a cell as a tip."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos()), self)
             return True
         return super().event(event)
 
     def tip_at(self, place: QPoint) -> str:
-        """Gives the words for the cell at a place; "" beside the cells."""
+        """Returns the tip at a point; "" beside the cells."""
         cells = self._cells()
         index = next((i for i in range(len(cells)) if self.place_of(i).contains(place)), -1)
         if index < 0:
             return ""
         hidden = self._counts[index:] if len(cells) < len(self._counts) and index == len(cells) - 1 else ()
-        return "\n".join(_told(count) for count in hidden or (self._counts[index],))
+        return "\n".join(_tip_of(count) for count in hidden or (self._counts[index],))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the cells; an error goes to the hook, never into Qt."""
+        """Draws the cells."""
         with guarded_painter(self) as painter:
             painter.setFont(self._font)
             for index, (name, count) in enumerate(self._cells()):
@@ -125,11 +122,11 @@ class CountsGrid(QWidget):
         self._arrange()
 
 
-# What is meant by names that mean something else in everyday language.
+# Explanations of names with another meaning in everyday language.
 _EXPLAINED = {"Words": ": runs of letters, digits and _; every other character, white space included, by itself"}
 
 
-def _told(count: Count) -> str:
+def _tip_of(count: Count) -> str:
     name, tokens = count
     told = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
     return f"{told}{_EXPLAINED.get(name, '')}"

@@ -1,4 +1,4 @@
-"""The page Decode of the Text pane: ids in, their text out; ids that do not exist are named."""
+"""The page Decode of the Text pane: decodes ids, and names those that do not exist."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OUTPUT_HEIGHT = 64
 
 
 class DecodePage(TextPage):
-    """Ids in, text out: as pieces, and as plain text to select and copy."""
+    """Decodes ids to pieces and to plain text that can be selected and copied."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._decoded: DecodedIds | None = None
@@ -60,12 +60,12 @@ class DecodePage(TextPage):
         self.display_nothing("")
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[DecodedIds, EncodedText]]:
-        """Decodes what was written."""
+        """Decodes the entered ids."""
         made = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
         return made, EncodedText(*made.drawn, made.ids, made.special)
 
     def display(self, result: object, table: EncodedText) -> None:
-        """Shows the text of the ids that exist, and names those that do not."""
+        """Shows the text of the existing ids, and names the others."""
         assert isinstance(result, DecodedIds)
         self._decoded = result
         self.view.show_table(table)
@@ -88,12 +88,12 @@ class DecodePage(TextPage):
         self.figures.set_values(("0", "0", "0", "–"))
 
     def token_at(self, index: int) -> int:
-        """Gives the id of the token with this number."""
+        """Returns the id of the token with this number."""
         assert self._decoded is not None
         return int(self._decoded.ids[index])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keeps the words of a problem whole."""
+        """Keeps the message about a problem readable."""
         super().resizeEvent(event)
         self._fit_problem()
 
@@ -103,7 +103,7 @@ class DecodePage(TextPage):
             self.view.copy_ids()
 
     def copy(self) -> None:
-        """Copies the selected tokens' text, or where none is selected the whole text."""
+        """Copies the text of the selected tokens, or all of it without a selection."""
         if self.view.selection() is not None:
             self.view.copy()
         elif self._decoded is not None:
@@ -113,7 +113,7 @@ class DecodePage(TextPage):
         self.output.setMaximumHeight(self._theme.scaled(_OUTPUT_HEIGHT))
 
     def _set_output(self, text: str) -> None:
-        # The pieces below show all of it; a field that holds megabytes would stall.
+        # The pieces below show all of it; a field with megabytes would block the window.
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         if shown != self.output.toPlainText():
             self.output.setPlainText(shown)
@@ -124,5 +124,5 @@ class DecodePage(TextPage):
         self._fit_problem()
 
     def _fit_problem(self) -> None:
-        # A splitter does not ask how high a text of two lines is.
+        # A splitter ignores the height of a wrapped text.
         self.problem.setMinimumHeight(max(self.problem.heightForWidth(self.width()), 0))

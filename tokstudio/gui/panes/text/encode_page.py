@@ -1,4 +1,4 @@
-"""The page Encode of the Text pane: a text, its tokens in colour, figures, ids, and the proof that nothing was lost."""
+"""The page Encode of the Text pane: a text, its coloured tokens, figures, ids, and the check by decoding."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -37,18 +37,18 @@ _FIGURES = (
     Figure("bytes/token", "Bytes per token: a higher value means fewer tokens"),
 )
 _COUNTED_AT_ONCE = 1_000_000  # characters
-_LONG = 20_000  # characters from which on what others make of them takes so long that the old counts are dimmed
-# Pixels of height below which a line is left out, the tokens being dearer.
+_LONG = 20_000  # characters from which other tokenizers take so long that their old counts are dimmed
+# Heights in pixels below which a line is hidden in favour of the tokens.
 _ROOM_FOR_OTHERS = 310
-_ROOM_FOR_IDS = 270  # beside the figures; with less, the ids beneath the pieces have to do
-_ROOM_OF_IDS = 55  # what their list takes: before it, the counts of others become one line
-_ROOM_FOR_LINE = 190  # beside the figures; with less, others are told by a tool tip
+_ROOM_FOR_IDS = 270  # beside the figures; with less, only the ids below the pieces are shown
+_ROOM_OF_IDS = 55  # the height of the list; for it, the counts of others become one line
+_ROOM_FOR_LINE = 190  # beside the figures; with less, the counts of others are only in a tool tip
 _COMPARED_AFTER = 250  # milliseconds without a change
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
 
 class EncodePage(TextPage):
-    """Text in, tokens out. `show_ids` writes the ids beneath the pieces and, as a list to copy, below the figures."""
+    """Encodes a text. `show_ids` shows the ids below the pieces and, as a list to copy, below the figures."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._encoded: Encoded | None = None
@@ -81,26 +81,26 @@ class EncodePage(TextPage):
         self._follow_text()
 
     def text(self) -> str:
-        """Gives the session's text."""
+        """Returns the text of the view."""
         return self.session.view.text
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, EncodedText]]:
-        """Puts the text into tokens."""
+        """Encodes the text."""
         recognised = "all" if self._recognised else ()
         made = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
         return made, EncodedText(*made.drawn, made.ids, made.special)
 
     def variant(self) -> int:
-        """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
+        """Returns whether special tokens are recognised; ids after the merges change while a run grows."""
         run = self.session.runs.active
         return 1 + len(run) if self._recognised and run is not None else 0
 
     def display(self, result: object, table: EncodedText) -> None:
-        """Shows the tokens; a piece that was selected and is in sight stays selected."""
+        """Shows the tokens; a visible selection stays."""
         assert isinstance(result, Encoded)
         place, before = self._selected_bytes(), self._encoded
         if place is not None and before is not None and before.data[: place[1]] != result.data[: place[1]]:
-            place = None  # what was selected is gone, or stands elsewhere
+            place = None  # the selected text is gone or has moved
         self._show_empty(False)
         self._restoring, self._encoded = True, result
         self.view.show_table(table)
@@ -118,7 +118,7 @@ class EncodePage(TextPage):
             self.set_state("bad", f"differs at byte {result.differs:,}")
 
     def display_nothing(self, text: str) -> None:
-        """Shows how long the text is, and no tokens."""
+        """Shows the length of the text, and no tokens."""
         self._encoded = None
         self.session.view.select(None)
         self._show_empty(not text)
@@ -129,7 +129,7 @@ class EncodePage(TextPage):
         self.figures.set_values((f"{len(text):,}", size, "–" if text else "0", "–"))
 
     def token_at(self, index: int) -> int:
-        """Gives the id of the token with this number."""
+        """Returns the id of the token with this number."""
         assert self._encoded is not None
         return int(self._encoded.ids[index])
 
@@ -139,19 +139,19 @@ class EncodePage(TextPage):
             self.view.copy_ids()
 
     def copy(self) -> None:
-        """Copies the selected tokens' text, or where none is selected the whole text."""
+        """Copies the text of the selected tokens, or all of it without a selection."""
         if self.view.selection() is not None:
             self.view.copy()
         else:
             QGuiApplication.clipboard().setText(self.session.view.text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves out what there is no room for."""
+        """Hides the parts that do not fit."""
         super().resizeEvent(event)
         self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catches up with what changed meanwhile."""
+        """Shows changes that were made while it was hidden."""
         super().showEvent(event)
         self._compare_later()
 
@@ -160,7 +160,7 @@ class EncodePage(TextPage):
         self.caption.setProperty("role", "muted")
         self.caption.setToolTip("Tokens of the same text with other tokenizers")
         self.others = CountsGrid(self._theme)
-        self.brief = ElidedLabel()  # stands for them where there is little room
+        self.brief = ElidedLabel()  # replaces the counts where there is little room
         self.brief.setProperty("role", "muted")
         self.specials = QCheckBox("Special tokens")
         self.specials.setAccessibleName("Recognise special tokens")
@@ -189,12 +189,12 @@ class EncodePage(TextPage):
             self._compare_soon.start()
 
     def _compare(self) -> None:
-        """Counts the tokens of others, unless that is what is shown."""
+        """Counts the tokens of other tokenizers, unless the counts are shown already."""
         session, text = self.session, self.session.view.text
         runs = [
             run for run in session.runs.all if run is not session.runs.active and run.ended is not None and run.ready
         ]
-        # Opened tokenizers come first: where there is little room, what comes last is only told by a tip.
+        # Opened tokenizers come first, as the last ones may only be in a tip.
         opened = [run for run in runs if not run.has_counts][-MOST:]
         trained = [run for run in runs if run.has_counts]
         runs = opened + trained[max(len(opened) + len(trained) - MOST, 0) :]
@@ -214,7 +214,7 @@ class EncodePage(TextPage):
 
     def _follow_specials(self) -> None:
         runs = self.session.runs.all
-        # Those that are compared follow the switch as well.
+        # The other tokenizers use the same setting.
         some = any(run.special_tokens for run in runs)
         tip = "Encode special tokens in the text as their ids, not as plain text"
         self.specials.setEnabled(some)
@@ -265,7 +265,7 @@ class EncodePage(TextPage):
         self.refresh()
 
     def _fit(self) -> None:
-        """Shows what was asked for and has room; a switch that would do something is always there."""
+        """Shows the requested parts that fit; a switch that has an effect is always shown."""
         ids = self._show is not None and self._show.isChecked()
         self.view.set_show_ids(ids)
         beside = self.height() - self.figures.sizeHint().height()
@@ -309,7 +309,7 @@ class EncodePage(TextPage):
             return
         first = int(np.searchsorted(ends, begin, side="right"))
         last = int(np.searchsorted(ends, end, side="left"))
-        # Selecting brings into view, and the playhead must not move the text.
+        # Selecting scrolls, and the playhead must not scroll the text.
         sight = self.view.viewport().rect()
         if all(sight.contains(self.view.token_rectangle(token).toAlignedRect()) for token in (first, last)):
             self._restoring = True

@@ -1,6 +1,6 @@
-"""A text in tokens, and ids as a text, as the Text pane shows them: made in bounded pieces, in any thread.
+"""Encodes a text, and decodes ids, for the Text pane: in bounded pieces, in any thread.
 
-Encoding itself is the core's; here its result is measured, put side by side with the text and proved by decoding.
+The result is compared with the text and checked by decoding.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,7 +20,7 @@ from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.byte_level_text import Written, byte_level_work
 
-#: Bytes of text that are put into tokens, or made of ids, at most: memory stays within some 2 GB.
+#: The most bytes of text to encode or decode: memory stays within about 2 GB.
 LONGEST = 50_000_000
 
 _CHARACTERS = 1 << 18
@@ -31,7 +31,7 @@ _ITEM = regex.compile(r"[^\s,;\[\]]+")
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A text in tokens.
+    """An encoded text.
 
     Attributes:
         text: The text.
@@ -39,8 +39,8 @@ class Encoded:
         ids: uint32 [tokens].
         ends: int64 [tokens], the byte after each token's last one.
         special: bool [tokens], which are special tokens.
-        differs: The first byte at which decoding the ids does not give the text back; None where it does.
-        written: What is drawn instead of the text, and the byte of that after each token; None for the text itself.
+        differs: The first byte where the decoded ids differ from the text; None if they are equal.
+        written: The text to draw instead, with the end of each token in its bytes; None for the text itself.
     """
 
     text: str
@@ -53,29 +53,29 @@ class Encoded:
 
     @property
     def drawn(self) -> Written:
-        """What is drawn, and the byte of that after each token; nothing where there are no tokens."""
+        """The text to draw, and the end of each token in its bytes; empty without tokens."""
         if not len(self.ids):
             return b"", self.ends
         return (self.data, self.ends) if self.written is None else self.written
 
     @property
     def bytes_per_token(self) -> float:
-        """UTF-8 bytes a token; 0 where there are none."""
+        """UTF-8 bytes per token; 0 without tokens."""
         return len(self.data) / len(self.ids) if len(self.ids) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class DecodedIds:
-    """Ids as a text.
+    """Decoded ids.
 
     Attributes:
-        ids: uint32 [tokens], those that are in the vocabulary.
+        ids: uint32 [tokens], the ids that are in the vocabulary.
         data: Their bytes.
         ends: int64 [tokens], the byte after each token's last one.
         special: bool [tokens], which are special tokens.
-        text: The bytes as text; what is not UTF-8 is U+FFFD.
-        problem: What could not be decoded, in one or two sentences; or "".
-        written: What is drawn instead of the bytes, and the byte of that after each token; None for the bytes.
+        text: The bytes as text; invalid UTF-8 is U+FFFD.
+        problem: The ids that could not be decoded, in one or two sentences; or "".
+        written: The text to draw instead, with the end of each token in its bytes; None for the bytes.
     """
 
     ids: NDArray[np.uint32]
@@ -88,19 +88,19 @@ class DecodedIds:
 
     @property
     def drawn(self) -> Written:
-        """What is drawn, and the byte of that after each token."""
+        """The text to draw, and the end of each token in its bytes."""
         return (self.data, self.ends) if self.written is None else self.written
 
 
 def encode_work(
     tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial = (), *, byte_level: bool = False
 ) -> Work[Encoded]:
-    """Puts a text into tokens and decodes them again.
+    """Encodes a text and decodes it again.
 
     Args:
-        tokenizer: What encodes it.
+        tokenizer: The tokenizer.
         text: The text.
-        allowed_special: Which special tokens become their id; see `Tokenizer.encode`.
+        allowed_special: The special tokens that become their id; see `Tokenizer.encode`.
         byte_level: Whether it is drawn in the byte-level alphabet.
 
     Raises:
@@ -111,7 +111,7 @@ def encode_work(
     _refuse_longer(len(data))
     ids, ends = yield from tokenizer.encode_with_ends_work(data, allowed_special)
     if len(ends):
-        # What a library drops at the end of a text belongs to no token of its own.
+        # Bytes that a library drops at the end of a text belong to no token.
         ends[-1] = len(data)
     back = yield from tokenizer.decode_bytes_work(ids)
     special = _special(tokenizer, ids)
@@ -126,12 +126,12 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     """Reads ids (a JSON list, or numbers between white space or commas) and decodes those that exist.
 
     Args:
-        tokenizer: What decodes them.
+        tokenizer: The tokenizer.
         written: The ids.
         byte_level: Whether tokens are drawn in the byte-level alphabet.
 
     Raises:
-        ConfigError: They make a text longer than `LONGEST`.
+        ConfigError: Their text is longer than `LONGEST`.
     """
     known: list[int] = []
     unknown: dict[str, None] = {}
@@ -150,7 +150,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
             yield Progress("reading ids", match.end(), len(written))
     ids = np.array(known, np.uint32)
     data, ends = yield from _spell_work(tokenizer, ids)
-    # A library may make another text of ids than their tokens next to each other.
+    # A library may decode ids to another text than their tokens joined.
     decoded = data if tokenizer.library is None else (yield from tokenizer.decode_bytes_work(ids))
     problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
     special = _special(tokenizer, ids)
@@ -159,7 +159,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:
-    """Decodes UTF-8; what is none becomes U+FFFD, and the second value says whether there was any such byte."""
+    """Decodes UTF-8; invalid bytes become U+FFFD, and the second value says whether there were any."""
     raw, texts, lossless, begin = data.tobytes(), list[str](), True, 0
     while begin < len(raw):
         end = min(begin + 4 * _CHARACTERS, len(raw))
@@ -190,7 +190,7 @@ def utf8_work(text: str) -> Work[bytes]:
     while begin < len(text):
         end = begin + _CHARACTERS
         if end < len(text) and 0xD800 <= ord(text[end - 1]) < 0xDC00:
-            end += 1  # half of a pair of surrogates, whose other half belongs to it
+            end += 1  # half of a surrogate pair, which needs its other half
         parts.append(to_utf8(text[begin:end]))
         begin = end
         yield Progress("encoding", begin, len(text))
@@ -204,7 +204,7 @@ def _special(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> NDArray[np.bool_]
 
 
 def _spell_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[tuple[bytes, NDArray[np.int64]]]:
-    """The bytes of ids that are in use, and where each token ends in them."""
+    """The bytes of the existing ids, and the end of each token in them."""
     if not len(ids):
         return b"", np.zeros(0, np.int64)
     tokens = tokenizer.tokens
@@ -212,7 +212,7 @@ def _spell_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[tuple[byt
     lengths = np.zeros(distinct[-1] + 1, np.int64)
     lengths[distinct] = [tokens.length(token) for token in distinct]
     ends = np.cumsum(lengths[ids])
-    # Before any byte is made: a token can be as long as the corpus, and a person can ask for it many times.
+    # Checked before any bytes are made: a token can be as long as the corpus, and be repeated many times.
     _refuse_longer(int(ends[-1]))
     spelled: dict[int, bytes] = {}
     for number, token in enumerate(distinct):
@@ -236,7 +236,7 @@ def _first_difference(one: bytes, other: bytes) -> int | None:
 
 def _whole_number(item: str) -> int | None:
     digits = item.removeprefix("-")
-    # Python refuses to read thousands of digits, and no id has more than ten.
+    # Python refuses to parse thousands of digits, and no id has more than ten.
     return int(item) if digits.isascii() and digits.isdigit() and len(digits) <= 20 else None
 
 

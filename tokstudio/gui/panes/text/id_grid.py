@@ -1,4 +1,4 @@
-"""Ids in aligned columns, as many as there are: only what is visible is drawn. Select one and its owner is told."""
+"""A list of any number of ids in aligned columns, which draws the visible ones and has a selection."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -33,11 +33,11 @@ class IdGrid(QAbstractScrollArea):
     """The ids of a text, counted from 0.
 
     Args:
-        theme: Its colours and font; followed while it changes.
+        theme: Colours and font; the widget follows its changes.
         parent: The owner.
     """
 
-    #: The first and the last id that the person selected; -1 and -1 for none.
+    #: The first and the last id that the user selected; -1 and -1 for none.
     selectionChanged = Signal(int, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -56,7 +56,7 @@ class IdGrid(QAbstractScrollArea):
         self._describe()
 
     def set_ids(self, ids: NDArray[np.uint32], special: NDArray[np.bool_]) -> None:
-        """Shows ids, and which are special tokens, and selects none; the scroll bar stays as far as it can."""
+        """Shows ids, with which are special tokens, without a selection; the scroll position stays if possible."""
         self._ids = ids
         self._special = special
         self._first = self._last = self._anchor = -1
@@ -64,7 +64,7 @@ class IdGrid(QAbstractScrollArea):
         self._describe()
 
     def select(self, first: int, last: int) -> None:
-        """Lights up ids and brings the first of them into view, without telling anybody; -1 and -1 for none."""
+        """Highlights ids and scrolls to the first of them, without emitting a signal; -1 and -1 for none."""
         if not 0 <= first <= last < len(self._ids):
             first = last = -1
         if (first, last) == (self._first, self._last):
@@ -73,64 +73,64 @@ class IdGrid(QAbstractScrollArea):
         self._show(first)
 
     def selection(self) -> tuple[int, int] | None:
-        """Gives the first and the last id that is lit up."""
+        """Returns the first and the last highlighted id."""
         return (self._first, self._last) if self._first >= 0 else None
 
     def copy(self) -> None:
-        """Copies the ids that are lit up, or all, with spaces between them."""
+        """Copies the highlighted ids, or all, separated by spaces."""
         first, last = self.selection() or (0, len(self._ids) - 1)
         QGuiApplication.clipboard().setText(" ".join(map(str, self._ids[first : last + 1].tolist())))
 
     def place_of(self, index: int) -> QRect:
-        """Gives where an id stands in the viewport."""
+        """Returns the rectangle of an id in the viewport."""
         row, column = divmod(index, self._columns)
         return QRect(column * self._cell, row * self._height - self._scrolled(), self._cell, self._height)
 
     def sizeHint(self) -> QSize:
-        """Gives room for a few rows, or for as many as there are."""
+        """Makes room for a few rows, or for all if there are fewer."""
         rows = min(max(-(-len(self._ids) // self._columns), 1), _ROWS)
         return QSize(240, rows * self._height + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives room for one row."""
+        """Makes room for one row."""
         return QSize(80, self._height + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Puts the ids into as many columns as fit."""
+        """Arranges the ids in as many columns as fit."""
         self._measure()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Brings what was selected before it was shown into view."""
+        """Scrolls to a selection that was made while it was hidden."""
         super().showEvent(event)
         self._show(self._first)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the visible ids; an error goes to the hook, never into Qt."""
+        """Draws the visible ids."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             painter.setFont(self._font)
             self._draw(painter, event.rect())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Selects the id below the mouse; with Shift as far as there."""
+        """Selects the id below the mouse; with Shift, extends the selection."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._choose(self._at(event.position().toPoint()), event.modifiers())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Selects as far as there."""
+        """Extends the selection."""
         index = self._at(event.position().toPoint())
         if event.buttons() & Qt.MouseButton.LeftButton and index >= 0 and self._anchor >= 0:
             self._choose(index, Qt.KeyboardModifier.ShiftModifier)
 
     def event(self, event: QEvent) -> bool:
-        """Keeps Copy for itself while it has the focus."""
+        """Handles Copy itself while it has the focus."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _copies(event):
             event.accept()
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves from id to id, extends with Shift, copies."""
+        """Moves between ids, extends the selection with Shift, copies."""
         if _copies(event):
             self.copy()
             return
@@ -199,7 +199,7 @@ class IdGrid(QAbstractScrollArea):
         self._height = metrics.height() + 1
         self._digits = metrics.horizontalAdvance("0") * digits
         self._cell = self._digits + metrics.horizontalAdvance("0")
-        # The room of the scroll bar stays free without one, so that its coming moves nothing.
+        # The room of the scroll bar is always reserved, so that showing it moves nothing.
         room = self.width() - self.verticalScrollBar().sizeHint().width()
         self._columns = max(1, room // self._cell)
         rows = -(-len(self._ids) // self._columns)

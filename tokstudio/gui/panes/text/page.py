@@ -1,7 +1,7 @@
-"""What both pages of the Text pane share: a field, the tokens below it, and when they are made anew.
+"""The base of the pages Encode and Decode: an input field, the tokens below it, and their updates.
 
-A short text is done at once, at every move of the playhead, where the tokenizer has encoded before; a long one in the
-background, a few times a second.
+A short text is processed at once, at every move of the playhead, if the tokenizer has encoded before; a long one in
+the background, a few times a second.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,32 +28,32 @@ from tokstudio.gui.token_text.token_view import TokenView
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import Figure, Figures
 
-_DIRECT = 20_000  # characters that are done at once
-_PAUSE = 250  # milliseconds between two runs in the background over the same text
-_PATIENCE = 150  # milliseconds of background work before it is spoken of
-_HOVER = 150  # milliseconds the pointer rests on a piece before its token is looked at
+_DIRECT = 20_000  # characters that are processed at once
+_PAUSE = 250  # milliseconds between two background runs on the same text
+_PATIENCE = 150  # milliseconds of background work before a message is shown
+_HOVER = 150  # milliseconds that the pointer rests on a piece before its token is shown
 _NO_TOKENIZER = "Train or open a tokenizer to see this text in tokens."
 _NOT_READY = "The tokens appear here once the corpus is read."
-_SHARE = 0.2  # of the height, that the field gets: some lines of it
+_SHARE = 0.2  # of the height, for the field: some lines of it
 _MOST_LINES = 4
-_SMALLEST = (220, 190)  # pixels, whatever is shown
+_SMALLEST = (220, 190)  # pixels, for any content
 
-#: The tokenizer, by run and playhead, the text, and how it is done and drawn: what a result was made from.
+#: The inputs of a result: the tokenizer, by run and playhead, the text, and the options.
 _Key = tuple[int, int, str, int, bool]
 
 
 class TextPage(QWidget):
-    """One page: `input` above, `view` and `figures` below. A subclass says what is made of the text, and shows it.
+    """One page: `input` above, `view` and `figures` below. Subclasses process the text and show the result.
 
     Args:
         session: The state of the studio.
         theme: Colours and fonts.
         actions: The window's actions, by id.
-        figures: What is counted.
-        placeholder: What the field is for.
+        figures: The counted figures.
+        placeholder: The placeholder of the field.
     """
 
-    #: How the text stands: "" (nothing to say), "busy", "good" or "bad", and the words for it.
+    #: The state of the text, "" (no message), "busy", "good" or "bad", with its message.
     state_changed = Signal(str, str)
 
     def __init__(
@@ -67,7 +67,7 @@ class TextPage(QWidget):
         super().__init__()
         self.session = session
         self.state = ("", "")
-        self.byte_level = False  # whether what is made is drawn in the byte-level alphabet
+        self.byte_level = False  # whether results are drawn in the byte-level alphabet
         self._asked: _Key | None = None
         self._shown: _Key | None = None
         self._stale = True
@@ -95,58 +95,58 @@ class TextPage(QWidget):
         session.training.merges_added.connect(self.refresh)
         session.view.target_changed.connect(self._follow_target)
         session.view.occurrence_asked.connect(self._go_to_occurrence)
-        self.view.placesChanged.connect(self._tell_occurrences)
+        self.view.occurrencesChanged.connect(self._tell_occurrences)
 
-    # What a subclass says
+    # For subclasses
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[object, EncodedText]]:
-        """Makes what is to be shown, and its tokens as they are drawn; in any thread."""
+        """Computes the result, with its tokens as they are drawn; in any thread."""
         raise NotImplementedError
 
     def display(self, result: object, table: EncodedText) -> None:
-        """Shows what was made, and says how the text stands."""
+        """Shows the result, and sets the state of the text."""
         raise NotImplementedError
 
     def display_nothing(self, text: str) -> None:
-        """Shows that there is nothing: no text, or no tokenizer for it."""
+        """Shows an empty page: there is no text, or no tokenizer for it."""
         raise NotImplementedError
 
     def text(self) -> str:
-        """Gives the text that is to be worked on."""
+        """Returns the text to process."""
         return self.input.text()
 
     def variant(self) -> int:
-        """Gives a number for what else a result depends on."""
+        """Returns a number for the other inputs of a result."""
         return 0
 
     def token_at(self, index: int) -> int:
-        """Gives the id of the token with this number."""
+        """Returns the id of the token with this number."""
         raise NotImplementedError
 
     def _in_characters(self) -> bool:
-        """Tells whether the text is to be drawn in the byte-level alphabet."""
+        """Returns whether the text is drawn in the byte-level alphabet."""
         run, switch = self.session.runs.active, self._characters
         return switch is not None and switch.isChecked() and run is not None and run.byte_level
 
-    # What is the same for both
+    # Shared by both pages
 
     def take_text(self, text: str) -> None:
-        """Puts a text into the field, as if the person had pasted it."""
+        """Sets the text of the field, as if the user had pasted it."""
         self.input.take(text)
 
     def tell(self, text: str, role: str = "muted") -> None:
-        """Says something in the line below the field; "" for nothing."""
+        """Shows a message below the field; "" for none."""
         self._note.setText(text)
         set_role(self._note, role)
         self._clear.setVisible(self.input.shortened)
         self._note_row.setVisible(bool(text))
 
     def note(self) -> str:
-        """Gives what is said below the field."""
+        """Returns the message below the field."""
         return self._note.text() if not self._note_row.isHidden() else ""
 
     def refresh(self) -> None:
-        """Brings the tokens up to date; while nobody sees them, notes that they are not."""
+        """Updates the tokens, or notes that they are outdated while the page is hidden."""
         if not self.isVisible():
             self._stale = True
             return
@@ -164,23 +164,23 @@ class TextPage(QWidget):
             return
         self._begin(key)
 
-    def set_state(self, kind: str, words: str) -> None:
-        """Says how the text stands; figures of a text that is gone are dimmed until there are new ones."""
+    def set_state(self, kind: str, text: str) -> None:
+        """Sets the state of the text; figures of an earlier text are dimmed until there are new ones."""
         self._patience.stop()
         self.figures.setEnabled(kind != "busy")
-        if (kind, words) != self.state:
-            self.state = (kind, words)
-            self.state_changed.emit(kind, words)
+        if (kind, text) != self.state:
+            self.state = (kind, text)
+            self.state_changed.emit(kind, text)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catches up with what changed meanwhile."""
+        """Shows changes that were made while it was hidden."""
         super().showEvent(event)
         if self._stale:
             self.refresh()
         self._tell_occurrences()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shares the height between the field and what is below it, until the person has done so."""
+        """Shares the height between the field and the part below it, until the user changes that."""
         super().resizeEvent(event)
         if not self._shared_by_hand:
             spacing, edges = self.input.fontMetrics().lineSpacing(), 20
@@ -189,12 +189,12 @@ class TextPage(QWidget):
             self.splitter.setSizes([field, max(self.height() - field - self.splitter.handleWidth(), 1)])
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a size that nothing that is shown changes: what has no room is left out."""
+        """Returns a size that does not depend on the content: parts that do not fit are hidden."""
         width, height = _SMALLEST
         return QSize(self._theme.scaled(width), self._theme.scaled(height))
 
     def look_at_selected(self, first: int, last: int) -> None:
-        """Looks at the token that was selected; of several, at none of them in particular."""
+        """Shows the selected token in the Token pane; of several, none."""
         self._hover.stop()
         if first == last and first >= 0:
             self._look_at(first)
@@ -220,11 +220,11 @@ class TextPage(QWidget):
         self.latest.run(lambda: _prepared_work(self, tokenizer, text, prepared))
 
     def _may_wait(self, key: _Key, tokenizer: Tokenizer) -> bool:
-        """Whether what is under way is worth seeing, and this comes after it."""
+        """Whether the current work is worth finishing before this request."""
         asked = self._asked
         if asked is None or key[0] != asked[0] or not (self.latest.busy or self._pause.isActive()):
             return False
-        # The same text at another playhead; or whatever is typed meanwhile, where a library would begin anew.
+        # It is for the same text at another playhead; or any text, if a library would have to start again.
         return key[2] == asked[2] or (tokenizer.library is not None and self.latest.busy)
 
     def _finished(self, made: tuple[object, EncodedText]) -> None:
@@ -248,7 +248,7 @@ class TextPage(QWidget):
             self.refresh()
 
     def tell_shortened(self) -> None:
-        """Says that the field shows the beginning only, where it does."""
+        """Says whether the field shows only the beginning of the text."""
         shown, whole = self.input.shown, len(self.input.text())
         self.tell(f"The first {shown:,} of {whole:,} characters; all are used." if self.input.shortened else "")
 
@@ -302,16 +302,16 @@ class TextPage(QWidget):
 
     def _follow_target(self) -> None:
         target = self.session.view.target
-        self.view.set_found(-1 if target is None else target)
+        self.view.set_target(-1 if target is None else target)
         self._tell_occurrences()
 
     def _go_to_occurrence(self, step: int) -> None:
         if self.isVisible():
-            self.view.go_to_place(step)
+            self.view.go_to_occurrence(step)
 
     def _tell_occurrences(self) -> None:
         if self.isVisible() and self.session.view.target is not None:
-            self.session.view.set_occurrences(*self.view.place())
+            self.session.view.set_occurrences(*self.view.occurrence())
 
     def _clear_text(self) -> None:
         self.take_text("")
@@ -329,7 +329,7 @@ class TextPage(QWidget):
             self._look_at(self._hovered, hover=True)
 
     def _look_at(self, index: int, *, hover: bool = False) -> None:
-        # Until the active run's tokens are there, those of the run before are shown: their ids mean nothing in it.
+        # Until the active run's tokens are ready, those of the earlier run are shown: their ids mean nothing in it.
         if (
             self._shown is not None
             and self.session.runs.active is not None
@@ -338,7 +338,7 @@ class TextPage(QWidget):
             self.session.view.look_at(self.token_at(index), hover=hover)
 
     def _forget_other_run(self) -> None:
-        """Selects nothing of a run that is no longer the active one, and makes its tokens anew when it is again."""
+        """Clears the selection in a run that is not active any more; later activation computes its tokens again."""
         active = self.session.runs.active
         if self._shown is not None and (active is None or self._shown[0] != active.key):
             self._hover.stop()
@@ -356,7 +356,7 @@ class TextPage(QWidget):
 
 
 def _reason(text: str, run: StudioRun | None) -> str:
-    """Says why a text cannot be seen in tokens."""
+    """Says why a text cannot be shown as tokens."""
     if not text or (run is not None and run.ready):
         return ""
     return _NO_TOKENIZER if run is None else _NOT_READY
@@ -367,7 +367,7 @@ def _same(one: _Key, other: _Key | None) -> bool:
 
 
 def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, EncodedText]]:
-    # A tokenizer that was opened from a file may be the first to need the compiled loops.
+    # An opened tokenizer may be the first to need the compiled loops.
     if not prepared:
         yield from prepare_work()
     return (yield from page.make(tokenizer, text))

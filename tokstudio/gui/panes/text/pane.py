@@ -1,6 +1,6 @@
-"""The Text pane: a text in tokens and ids in text, at the playhead, with the switch between the two.
+"""The Text pane: encodes a text, decodes ids, and shows the steps of an encoding, at the playhead.
 
-What each page shows is `encode_page.py` and `decode_page.py`.
+See also `encode_page.py`, `decode_page.py` and `steps_page.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -33,7 +33,7 @@ from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 from tokstudio.resources import DEMO_SENTENCES
 
 _ICON = 16
-_MENU = ("why_not_one_token", "copy", "copy_ids")  # of the pieces
+_MENU = ("why_not_one_token", "copy", "copy_ids")  # for the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
 _TABS = {
@@ -49,7 +49,7 @@ class TextPane(Pane):
     Args:
         session: The state of the studio.
         theme: Colours and fonts.
-        actions: The window's actions, by id; those of the View menu are followed, `why_not_one_token` is offered.
+        actions: The window's actions by id: those of the View menu and `why_not_one_token`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -82,7 +82,7 @@ class TextPane(Pane):
 
     @property
     def page(self) -> EncodePage | DecodePage | StepsPage:
-        """The page that is shown."""
+        """The current page."""
         return (self.encode, self.decode, self.steps)[max(self.pages.currentIndex(), 0)]
 
     def copy(self) -> None:
@@ -94,22 +94,22 @@ class TextPane(Pane):
         self.page.copy_ids()
 
     def sizeHint(self) -> QSize:
-        """Gives room for a few rows of tokens."""
+        """Makes room for a few rows of tokens."""
         return QSize(380, 460)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves out of the header what has no room."""
+        """Hides the parts of the header that do not fit."""
         super().resizeEvent(event)
         self._fit_header()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Takes one file: its text."""
+        """Accepts one file, for its text."""
         if _file_in(event.mimeData()) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Takes it anywhere."""
+        """Accepts it anywhere."""
         if _file_in(event.mimeData()) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
@@ -123,12 +123,12 @@ class TextPane(Pane):
             self.open_file(path)
 
     def show_title(self, shown: bool) -> None:
-        """Shows the title, where there is room for it."""
+        """Shows or hides the title."""
         self._titled = shown
         self._fit_header()
 
     def open_file(self, path: Path) -> None:
-        """Reads a file in the background; its text becomes that of the page that is shown now, or that is encoded."""
+        """Reads a file in the background; its text goes to the current page, or to Encode."""
         page = self.page
         if isinstance(page, StepsPage):
             page = self.encode
@@ -163,7 +163,7 @@ class TextPane(Pane):
             button.setIconSize(QSize(_ICON, _ICON))
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for widget in (self.state_label, *self._toggles):
-            widget.setMinimumWidth(1)  # else what is shown now would keep the pane from becoming narrower
+            widget.setMinimumWidth(1)  # otherwise the current content would keep the pane from becoming narrower
         self.header.setSpacing(4)
         order: list[QWidget] = [self.tabs, *self._toggles, self.samples]
         order += [self.encode.input, self.encode.view, self.encode.ids]
@@ -173,7 +173,7 @@ class TextPane(Pane):
             QWidget.setTabOrder(one, other)
 
     def _step_key(self, name: str, sequence: str) -> QShortcut:
-        """Goes to another step from anywhere in the pane, while the page Steps is shown."""
+        """Goes to another step from anywhere in the pane while the page Steps is shown."""
         keys = QShortcut(QKeySequence(sequence), self)
         keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         keys.setEnabled(False)
@@ -189,9 +189,9 @@ class TextPane(Pane):
         return button
 
     def ask_why_not(self) -> None:
-        """Says, on the page Steps, why what is selected is not one token; of one piece or none, the word around it.
+        """Explains on the page Steps why the selection is not one token; of one piece or none, the word around it.
 
-        Who is at the text itself means what is selected there, or the word at the cursor.
+        If the text field has the focus, its selection counts, or the word at the cursor.
         """
         written = self.encode.input
         selection = None if written.hasFocus() else self._view.selection
@@ -201,7 +201,7 @@ class TextPane(Pane):
         self.steps.ask_why_not(start, stop, of_word=chosen is None or (selection is not None and selection.tokens == 1))
 
     def step_through(self) -> None:
-        """Shows the page Steps, the keyboard on its slider."""
+        """Shows the page Steps, with the focus on its slider."""
         self.tabs.setCurrentIndex(2)
         self.steps.take_keyboard()
 
@@ -212,7 +212,7 @@ class TextPane(Pane):
         self._show_state()
 
     def _tab_clicked(self, index: int) -> None:
-        # The tabs take no keyboard by a click, and the keys of the steps work only where it is in the pane.
+        # A click on a tab does not move the focus, and the keys of the steps work only with the focus in the pane.
         if index == 2:
             self.step_through()
 
@@ -221,38 +221,38 @@ class TextPane(Pane):
         self.encode.take_text(str(entry.data()))
 
     def _show_state(self) -> None:
-        kind, words = self.page.state
-        self.state_label.setText(words)
+        kind, text = self.page.state
+        self.state_label.setText(text)
         role = _ROLES[kind]
         set_role(self.state_label, role)
         drawn = _ICONS.get(kind)
         side = self._theme.scaled(13)
         if drawn is not None:
             self.state_icon.setPixmap(icon(drawn, self._theme, role).pixmap(QSize(side, side), self.devicePixelRatio()))
-            said = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {words}."
-            self.state_icon.setToolTip(plain(said))
-            self.state_label.setToolTip(plain(said))
-            self.state_icon.setAccessibleName(said)
+            tip = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {text}."
+            self.state_icon.setToolTip(plain(tip))
+            self.state_label.setToolTip(plain(tip))
+            self.state_icon.setAccessibleName(tip)
         self.state_icon.setVisible(drawn is not None)
         self._fit_header()
 
     def _fit_header(self) -> None:
-        """Shows the switches and the words of the mark where there is room; both are elsewhere as well."""
+        """Shows the switches and the text of the mark if there is room; both are available elsewhere."""
         toggles = sum(button.sizeHint().width() + 4 for button in self._toggles)
-        words = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0
+        label = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0
         mark = self._theme.scaled(13) + 4
-        # The tabs are never cut; in a narrow pane they say enough without the title.
+        # Tabs are never cut; in a narrow pane they are enough without the title.
         tabs = self.tabs.sizeHint().width()
         self.tabs.setMinimumWidth(tabs)
         free = self.width() - 24 - 16 - mark - tabs - self.samples.sizeHint().width() - 12
         self.title.setVisible(self._titled and free >= self.title.sizeHint().width())
         fixed = (*([self.title] if not self.title.isHidden() else []), self.tabs, self.samples)
         room = self.width() - 24 - 16 - mark - sum(widget.sizeHint().width() + 4 for widget in fixed)
-        # The mark itself says that all is well, but not what goes on or is wrong.
+        # The mark alone shows success, but not busy or failed states.
         kind = self.page.state[0]
-        shown = toggles + (0 if kind in ("", "good") else words) <= room
+        shown = toggles + (0 if kind in ("", "good") else label) <= room
         left = room - toggles if shown else room
-        self.state_label.setVisible(bool(words) and (words <= left or kind == "busy"))
+        self.state_label.setVisible(bool(label) and (label <= left or kind == "busy"))
         for button in self._toggles:
             button.setVisible(shown)
 
@@ -268,17 +268,17 @@ class TextPane(Pane):
 
 
 def _file_in(data: QMimeData) -> Path | None:
-    """The file that is dragged, if it is one on this machine."""
+    """The dragged file, if it is a single local one."""
     urls = data.urls() if data.hasUrls() else []
     return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
 
 
 def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
-    """Reads a text; CorpusError where that cannot be."""
+    """Reads a text; raises CorpusError if that fails."""
     try:
         size = path.stat().st_size
     except OSError:
-        size = 0  # what is wrong with it, reading says best
+        size = 0  # reading reports the error better
     if size > LONGEST:
         raise CorpusError(
             f"{file_name(path)}: too long to show as tokens: {size / 1e6:,.0f} MB; the limit is "

@@ -14,13 +14,13 @@ _LABEL = 24  # characters of a token
 
 
 def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool = False) -> str:
-    """What led to a state.
+    """Describes the step to a state.
 
     Args:
         rounds: The steps.
         number: The state, from 0.
-        pieces: How many pieces it has.
-        in_characters: Whether tokens are written in the byte-level alphabet.
+        pieces: The number of pieces of the state.
+        in_characters: Whether to write tokens in the byte-level alphabet.
     """
     step = rounds.round(number)
     if step.kind == "pre-tokens":
@@ -39,7 +39,7 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
 
 
 def _mixed(rounds: Rounds) -> bool:
-    """Whether some of the base tokens are special tokens or whole words."""
+    """Whether some base tokens are special tokens or whole words."""
     tokenizer = rounds.steps.tokenizer
     odd = {*tokenizer.special_tokens.values(), *tokenizer.whole_words}
     return not odd.isdisjoint(rounds.state(1).ids.tolist())

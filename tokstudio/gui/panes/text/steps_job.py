@@ -1,7 +1,4 @@
-"""What is stepped through in the Text pane: the text, or the pre-tokens around what is selected of it.
-
-The steps themselves are the core's.
-"""
+"""Encodes the text, or the pre-tokens around its selection, step by step, for the page Steps; work for a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,18 +15,18 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Specia
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.encoding_job import utf8_work
 
-#: Bytes that are stepped through at most.
+#: The most bytes for the steps.
 LONGEST = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Stepping:
-    """The steps of a text with all merges, or of a part of it.
+    """The steps of a text, or of a part of it, with all merges.
 
     Attributes:
         steps: The steps.
-        begin: The byte of the text that they begin at.
-        note: What part of the text it is, and what to know about that.
+        begin: The byte of the text where they begin.
+        note: The part of the text, and remarks on it.
     """
 
     steps: Steps
@@ -40,12 +37,12 @@ class Stepping:
 def stepping_work(
     tokenizer: Tokenizer, text: str, selected: tuple[int, int] | None, allowed_special: AllowedSpecial
 ) -> Work[Stepping]:
-    """Encodes, step by step, what is selected, widened to whole pre-tokens; or the text, or as much as is sensible.
+    """Encodes the selection, widened to whole pre-tokens, step by step; without one the text, up to a limit.
 
     Args:
         tokenizer: The tokenizer, with all its merges.
         text: The text.
-        selected: The first byte of it that is selected, and the one behind the last; None: nothing is.
+        selected: The first selected byte and the one after the last; None without a selection.
         allowed_special: As for `Tokenizer.encode`.
 
     Raises:
@@ -71,16 +68,16 @@ def stepping_work(
 
 
 def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str]:
-    """Why some bytes are not one token at the playhead, and with which merges they are.
+    """Explains why some bytes are not one token at the playhead, and which merges would make them one.
 
     Args:
         full: The steps with all merges.
-        here: Those at the playhead.
+        here: The steps with the merges at the playhead.
         start: The first of the bytes.
-        stop: The one behind the last.
+        stop: The byte after the last.
 
     Returns:
-        The answer, and a sentence that is "" where there is nothing to add.
+        The answer, and a further sentence or "".
     """
     why = why_not_one(here, start, stop)
     pieces = full.pieces
@@ -103,17 +100,17 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
 def answer_words(
     made: Stepping, here: Steps, asked: tuple[int, int], playhead: int, *, of_word: bool
 ) -> tuple[str, dict[int, int]]:
-    """Why some bytes of the text are not one token at the playhead, in words.
+    """Explains in sentences why some bytes of the text are not one token at the playhead.
 
     Args:
         made: The steps with all merges.
-        here: Those at the playhead.
-        asked: The first of the bytes in the text, and the one behind the last.
-        playhead: How many merges there are at the playhead.
-        of_word: Whether the whole pre-token is meant that the first of them stands in.
+        here: The steps with the merges at the playhead.
+        asked: The first of the bytes in the text, and the one after the last.
+        playhead: The number of merges at the playhead.
+        of_word: Whether the question is about the whole pre-token with the first byte.
 
     Returns:
-        The sentences; and of the merges that they name, by number, the tokens.
+        The sentences, and the tokens of the merges that they name, by number.
     """
     start, stop = (at - made.begin for at in asked)
     if of_word:
@@ -127,14 +124,14 @@ def answer_words(
 
 
 def word_around(steps: Steps, at: int) -> tuple[int, int]:
-    """The pre-token in which a byte stands: its first byte, and the one behind its last."""
+    """The pre-token with a byte: its first byte, and the one after its last."""
     cut = steps.pre_tokens
     word = int(np.searchsorted(cut.stops, at, side="right"))
     return int(cut.starts[word]), int(cut.stops[word])
 
 
 def _head(data: bytes) -> bytes:
-    """As much as is stepped through, with no character cut."""
+    """The beginning that is encoded step by step, without a cut character."""
     end = min(len(data), LONGEST)
     while end < len(data) and end > LONGEST - 4 and data[end] & 0xC0 == 0x80:
         end -= 1
@@ -144,7 +141,7 @@ def _head(data: bytes) -> bytes:
 def _widened_work(
     tokenizer: Tokenizer, data: bytes, selected: tuple[int, int], allowed_special: AllowedSpecial
 ) -> Work[tuple[int, int]]:
-    """Where the first pre-token begins that the selection touches, and where the last one ends."""
+    """The start of the first pre-token in the selection, and the end of the last."""
     raw, (first, last) = np.frombuffer(data, np.uint8), selected
     finder = SpecialFinders(tokenizer.special_tokens).of(allowed_special)
     parts = yield from finder.cut_work(raw, np.array([len(data)], np.int64))

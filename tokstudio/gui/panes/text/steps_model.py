@@ -1,4 +1,4 @@
-"""The states of an encoding as rows: pre-tokens, base tokens, and then a row for each merge at all its places."""
+"""The states of an encoding as rows: pre-tokens, base tokens, and a row for each merge with all its occurrences."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TIP_BYTES = 400
 
 
 class RoundsModel(TokenTable):
-    """Row k is state k, which is marked while it is shown. What others call a slot is a row's number here."""
+    """Row k is state k; the current one is marked. The slot of a row is its number."""
 
     columns = (
         Column("Step", "number", "Number of the step, from 1"),
@@ -36,7 +36,7 @@ class RoundsModel(TokenTable):
         self._pieces = (0, 0)
 
     def set_rounds(self, run: StudioRun | None, rounds: Rounds | None) -> None:
-        """Shows the states of an encoding; None: nothing."""
+        """Shows the states of an encoding; None shows nothing."""
         with self.changes():
             self.beginResetModel()
             if run is not self.run:
@@ -47,14 +47,14 @@ class RoundsModel(TokenTable):
             self.endResetModel()
 
     def set_current(self, row: int) -> None:
-        """Marks the state that is shown."""
+        """Marks the current state."""
         before, self._current = self._current, row
         for one in (before, row):
             if 0 <= one < self.rowCount():
                 self.dataChanged.emit(self.index(one, 0), self.index(one, _PLACES))
 
     def round(self, row: int) -> Round:
-        """What led to the state in a row."""
+        """The step to the state in a row."""
         known = self._known.get(row)
         if known is None:
             assert self._rounds is not None
@@ -62,7 +62,7 @@ class RoundsModel(TokenTable):
         return known
 
     def token_at(self, row: int) -> int | None:
-        """The id of the token that came to be in a row; None for the first two."""
+        """The id of the token that a row's merge makes; None for the first two rows."""
         return self.round(row).token if 2 <= row < self.rowCount() else None
 
     def slot_at(self, row: int) -> int:
@@ -78,7 +78,7 @@ class RoundsModel(TokenTable):
         return slot if 0 <= slot < self.rowCount() else -1
 
     def cell(self, row: int, column: int) -> Cell:
-        """What is drawn there."""
+        """The content of a cell."""
         here, shown = self.round(row), row == self._current
         if column == _STEP:
             return Cell(f"{row + 1:,}", marked=shown)
@@ -95,7 +95,7 @@ class RoundsModel(TokenTable):
         return Cell(" + ".join(map(marked, tokens)), tokens, marked=shown)
 
     def copied_slot(self, slot: int) -> str:
-        """A row for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        """A row for the clipboard: numbers without separators, tokens as in `copied`."""
         here = self.round(slot)
         if here.kind != "merge":
             return "\t".join([str(slot + 1), "", here.kind, "", "", str(self._places(slot))])
@@ -105,7 +105,7 @@ class RoundsModel(TokenTable):
         return "\t".join([str(slot + 1), str(here.merge), *texts, str(self._places(slot))])
 
     def widest(self, column: int) -> str:
-        """The longest number of a column, or one as long."""
+        """A number as wide as the widest of a column."""
         rows = self.rowCount()
         if column == _STEP or not rows:
             return f"{rows:,}"
@@ -114,11 +114,11 @@ class RoundsModel(TokenTable):
         return f"{max(self._pieces):,}"
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """How many states there are; below a row none."""
+        """The number of states; 0 below a row."""
         return 0 if parent.isValid() or self._rounds is None else len(self._rounds)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell; tokens in full as the tip."""
+        """The text of a cell, with tokens in full as the tip."""
         if role != Qt.ItemDataRole.ToolTipRole:
             return super().data(index, role)
         if not index.isValid() or self.tokens is None or index.column() not in (PARTS, _TOKEN) or index.row() < 2:

@@ -1,6 +1,6 @@
-"""The page Steps of the Text pane: an encoding from pre-tokens to tokens, forwards and backwards, merge by merge.
+"""The page Steps of the Text pane: an encoding from pre-tokens to tokens, merge by merge in both directions.
 
-It also answers why some text is not one token. The steps, and the answer, are the core's.
+It also explains why some text is not one token.
 """
 
 # SPDX-License-Identifier: MIT
@@ -46,7 +46,7 @@ _NO_TEXT = "Enter a text under Encode to step through its encoding."
 _NO_TOKENIZER = "Train or open a tokenizer to step through this text."
 _NOT_READY = "The steps appear here once the corpus is read."
 _TOO_LONG = f"At most {LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
-#: Keys that go one step on or back from elsewhere: by the button that they press.
+#: Keys for a step forwards or back from elsewhere in the pane, with the buttons that they press.
 STEP_KEYS = {"previous": "Alt+Left", "next": "Alt+Right"}
 _WORDS = StepWords(
     "Step",
@@ -54,15 +54,15 @@ _WORDS = StepWords(
     {name: (f"{name.capitalize()} step", STEP_KEYS.get(name, "")) for name in ("first", "previous", "next", "last")},
 )
 _LEAST_ROWS = 2  # of the table
-_PAUSE = 250  # milliseconds between two looks at a run that grows
-_SMALLEST = (220, 190)  # pixels, as of the other pages
+_PAUSE = 250  # milliseconds between two updates of a growing run
+_SMALLEST = (220, 190)  # pixels, as on the other pages
 
-#: Run, its merges, text, what is selected of it, and whether special tokens are recognised.
+#: Run, its merges, text, selection, and whether special tokens are recognised.
 _Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool]
 
 
 class StepsPage(QWidget):
-    """Steps through what is selected under Encode, in whole pre-tokens, or through the text.
+    """Steps through the selection of the page Encode, in whole pre-tokens, or through the text.
 
     Args:
         session: The state of the studio.
@@ -70,7 +70,7 @@ class StepsPage(QWidget):
         actions: The window's actions, by id.
     """
 
-    #: As of the other pages.
+    #: As on the other pages.
     state_changed = Signal(str, str)
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -80,18 +80,18 @@ class StepsPage(QWidget):
         self._theme = theme
         self._actions = actions
         self._own = False  # whether this page itself is selecting
-        self._selected: tuple[int, int] | None = None  # bytes that are stepped through; None: all
-        self._chosen: tuple[int, int] | None = None  # bytes that are selected here
+        self._selected: tuple[int, int] | None = None  # the encoded bytes; None: all
+        self._chosen: tuple[int, int] | None = None  # the bytes selected on this page
         self._question: tuple[int, int] | None = None
-        self._of_run: StudioRun | None = None  # that it was asked of
-        self._of_word = False  # whether it is the whole pre-token that is asked about
+        self._of_run: StudioRun | None = None  # the run of the question
+        self._of_word = False  # whether the question is about a whole pre-token
         self._asked: _Key | None = None
         self._shown: _Key | None = None
         self._stepping: Stepping | None = None
         self._rounds: Rounds | None = None
         self._here: State | None = None
         self._playhead = -1
-        self._keyboard_wanted = False  # whether the slider is to have it
+        self._keyboard_wanted = False  # whether to move the focus to the slider
         self.latest = LatestJob(session.jobs, self, quiet=True)
         self.latest.done.connect(self._take)
         self.latest.failed.connect(self._fail)
@@ -120,7 +120,7 @@ class StepsPage(QWidget):
         ):
             signal.connect(self.refresh)
 
-    # ---- what the pane asks of its pages
+    # ---- the interface of the pages
 
     def copy(self) -> None:
         """Copies the text of the selected pieces, or all of it."""
@@ -134,15 +134,15 @@ class StepsPage(QWidget):
         if self._here is not None and self.number > 0:
             self.view.copy_ids()
 
-    # ---- what is asked
+    # ---- requests
 
     @property
     def number(self) -> int:
-        """The state that is shown, from 0."""
+        """The number of the current state, from 0."""
         return self.bar.slider.value()
 
     def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
-        """Says why some bytes of the text, or the whole pre-token that the first stands in, are not one token."""
+        """Explains why some bytes of the text, or the whole pre-token with the first of them, are not one token."""
         self._question, self._of_word, self._of_run = (start, stop), of_word, self._runs.active
         if not self._holds(*self._question):
             self._selected = self._question
@@ -150,19 +150,19 @@ class StepsPage(QWidget):
         self._answer()
 
     def take_keyboard(self) -> None:
-        """Puts the keyboard on the slider, as soon as there is a step to go to."""
+        """Moves the focus to the slider, as soon as there is a step."""
         self._keyboard_wanted = True
         self._give_keyboard()
 
     def order(self) -> list[QWidget]:
-        """What takes the keyboard, in the order of reading."""
+        """The widgets that take the focus, in the order of reading."""
         bar, answer = self.bar, self.why_not
         buttons = bar.buttons
         row = [buttons["first"], buttons["previous"], bar.slider, buttons["next"], buttons["last"]]
         return [self._whole, *row, answer.close_button, *answer.links, self.view, self.table]
 
     def refresh(self) -> None:
-        """Brings the steps up to date; while nobody sees them, only lets go of those of a run that is gone."""
+        """Updates the steps; while hidden, it only releases those of a deleted run."""
         if not self.isVisible():
             if any(key is not None and key[0] not in self._runs.all for key in (self._asked, self._shown)):
                 self._show_nothing("")
@@ -173,35 +173,35 @@ class StepsPage(QWidget):
             self._show_nothing(reason)
             return
         if run is not self._of_run:
-            self._question = None  # it was asked of another run
+            self._question = None  # it was about another run
         specials = self._actions.get("recognise_specials")
         recognised = specials is not None and specials.isChecked()
         key = (run, len(run), self._view.text, self._selected, recognised)
         if key == self._shown:
             self._follow_playhead()
         elif _same_but_length(key, self._asked) and (self.latest.busy or self._pause.isActive()):
-            pass  # it is refreshed after this
+            pass  # refreshed after this
         elif key != self._asked:
             self._asked = key
             tokenizer, text, selected = run.tokenizer, self._view.text, self._selected
             self.latest.run(lambda: stepping_work(tokenizer, text, selected, "all" if recognised else ()))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Takes up what is selected now."""
+        """Follows the current selection."""
         super().showEvent(event)
         self._follow_selection()
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Leaves the keyboard where it is."""
+        """Cancels a pending move of the focus."""
         super().hideEvent(event)
         self._keyboard_wanted = False
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a size that nothing that is shown changes."""
+        """Returns a size that does not depend on the content."""
         return QSize(*map(self._theme.scaled, _SMALLEST))
 
-    # ---- what came of it
+    # ---- results
 
     def _take(self, made: Stepping) -> None:
         asked, before = self._asked, self._shown
@@ -243,7 +243,7 @@ class StepsPage(QWidget):
         self.pages.setCurrentWidget(self.empty)
 
     def _follow_playhead(self, *, begin: bool = False, end: bool = False) -> None:
-        """Shows the steps of as many merges as the playhead says; at the last step it stays at the last."""
+        """Shows the steps with the merges at the playhead; at the last step, it stays there."""
         made, run = self._stepping, self._runs.active
         if made is None or run is None:
             return
@@ -269,7 +269,7 @@ class StepsPage(QWidget):
         state, step, data = rounds.state(number), rounds.round(number), rounds.steps.data
         self._here = state
         specials = np.isin(state.ids, [*rounds.steps.tokenizer.special_tokens.values()])
-        # What is no token yet has the colours of its places.
+        # Pieces that are not tokens yet are coloured by position.
         ids = np.where(state.ids < 0, np.arange(len(state)), state.ids).astype(np.uint32)
         characters = self.model.in_characters
         drawn = finish(byte_level_work(data, state.stops, specials)) if characters else (data, state.stops)
@@ -308,7 +308,7 @@ class StepsPage(QWidget):
         self.why_not.show()
 
     def _holds(self, start: int, stop: int) -> bool:
-        """Whether these bytes of the text are stepped through."""
+        """Whether these bytes of the text are encoded here."""
         made = self._stepping
         return made is not None and made.begin <= start and stop <= made.begin + len(made.steps.data)
 
@@ -319,7 +319,7 @@ class StepsPage(QWidget):
     # ---- selecting
 
     def _follow_selection(self) -> None:
-        """Takes over what is selected elsewhere."""
+        """Follows the selection elsewhere."""
         if self._own or not self.isVisible():
             return
         selection = self._view.selection
@@ -353,7 +353,7 @@ class StepsPage(QWidget):
         if token is not None:
             self._view.look_at(token)
 
-    # ---- building
+    # ---- construction
 
     def _build(self, theme: Theme) -> None:
         self._note = paragraph_label("muted")
@@ -379,7 +379,7 @@ class StepsPage(QWidget):
         self.model = RoundsModel(self)
         self.table = FollowTable(self.model, theme, "Steps")
         for row in range(2):
-            # The words of a row without tokens have the room of both columns of tokens.
+            # The text of a row without tokens spans both columns of tokens.
             self.table.setSpan(row, PARTS, 1, 2)
         rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
         self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
@@ -387,7 +387,7 @@ class StepsPage(QWidget):
         self.table.rowActivated.connect(self._look_at_row)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
-        # No taller than it must be: what is left over it has anyhow.
+        # Not higher than needed: it gets the remaining height anyway.
         self.splitter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self.splitter.addWidget(self.view)
         self.splitter.addWidget(self.table)
@@ -412,5 +412,5 @@ class StepsPage(QWidget):
 
 
 def _same_but_length(one: _Key, other: _Key | None) -> bool:
-    """Whether only the run has grown since: what is under way is worth seeing then."""
+    """Whether only the run has grown since; then the current work is worth finishing."""
     return other is not None and (one[0], *one[2:]) == (other[0], *other[2:])

@@ -1,7 +1,6 @@
-"""A field for a text of any length: one that is too long to be edited without a stall is shown by its beginning.
+"""A field for a text of any length; of a text too long to be edited smoothly, it shows the beginning.
 
-The field keeps the whole text, also the carriage returns, which Qt's own does not. What is done with it is its owner's
-matter.
+The field keeps the whole text, including carriage returns, which Qt's own field drops.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,22 +16,22 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from tokstudio.core.text.utf8 import to_utf8
 
 _LONGEST_EDITED = 1_000_000
-_LONGEST_LINE = 50_000  # a line is laid out anew at every key: some 10 ms
+_LONGEST_LINE = 50_000  # a line is laid out again at every key: some 10 ms
 _SHOWN = 100_000
 _SHOWN_OF_LONG_LINE = 10_000
 _PARAGRAPH = "\u2029"
 
 
 class TextInput(QPlainTextEdit):
-    """A text to type, paste or drop. Files that are dropped on it go to its owner.
+    """A text to type, paste or drop. Dropped files go to the owner.
 
     Args:
         parent: The owner.
     """
 
-    #: The person has changed the text.
+    #: The user has changed the text.
     edited = Signal()
-    #: Whether all of the text is shown has changed.
+    #: `shortened` has changed.
     shortened_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -47,26 +46,26 @@ class TextInput(QPlainTextEdit):
 
     @property
     def shortened(self) -> bool:
-        """Whether only the beginning is shown, and cannot be edited."""
+        """Whether only the beginning is shown, which cannot be edited."""
         return self._shortened
 
     @property
     def shown(self) -> int:
-        """How many characters are shown."""
+        """The number of visible characters."""
         return len(_beginning(self._text)) if self._shortened else len(self._text)
 
     def text(self) -> str:
-        """Gives the whole text, exactly as it was set, pasted and typed."""
+        """Returns the whole text, exactly as it was set, pasted and typed."""
         return self._text
 
     def bytes_at_cursor(self) -> tuple[int, int]:
-        """Gives the bytes of the character that the cursor stands behind, or of the first one: `text[a:b]` in UTF-8."""
+        """Returns the bytes of the character before the cursor, or of the first one: `text[a:b]` in UTF-8."""
         behind = max(1, min(self._place(self.textCursor().position()), len(self._text)))
         end = len(to_utf8(self._text[:behind]))
         return end - len(to_utf8(self._text[behind - 1 : behind])), end
 
     def selected_bytes(self) -> tuple[int, int] | None:
-        """Gives the bytes of what is selected, as `bytes_at_cursor` does; None where nothing is."""
+        """Returns the bytes of the selection, as `bytes_at_cursor` does; None without a selection."""
         cursor = self.textCursor()
         if not cursor.hasSelection():
             return None
@@ -75,7 +74,7 @@ class TextInput(QPlainTextEdit):
         return start, stop
 
     def set_text(self, text: str) -> None:
-        """Replaces the text, as one step that can be undone where it is short."""
+        """Replaces the text; a short one as one step that can be undone."""
         if text == self._text:
             return
         self._text = text
@@ -94,20 +93,20 @@ class TextInput(QPlainTextEdit):
             self.shortened_changed.emit()
 
     def take(self, text: str) -> None:
-        """Replaces the text as if the person had entered it."""
+        """Replaces the text as if the user had entered it."""
         self.set_text(text)
         self.edited.emit()
 
     def sizeHint(self) -> QSize:
-        """Gives room for some four lines."""
+        """Makes room for about four lines."""
         return QSize(240, self.fontMetrics().lineSpacing() * 4 + 20)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives room for one line."""
+        """Makes room for one line."""
         return QSize(80, self.fontMetrics().lineSpacing() + 20)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Inserts plain text; one that is too long is kept beside the field rather than in it."""
+        """Inserts plain text; a text that is too long is kept outside the field."""
         pasted, cursor = source.text(), self.textCursor()
         short = len(pasted) < _LONGEST_LINE and len(self._text) + len(pasted) <= _LONGEST_EDITED
         if short and _as_shown(pasted) == pasted:
@@ -124,25 +123,25 @@ class TextInput(QPlainTextEdit):
         self.edited.emit()
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Takes text alone: files are for the owner."""
+        """Accepts only text: files go to the owner."""
         return source.hasText() and not source.hasUrls()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Leaves files to the owner."""
+        """Passes files to the owner."""
         if event.mimeData().hasUrls():
             event.ignore()
         else:
             super().dragEnterEvent(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Leaves files to the owner."""
+        """Passes files to the owner."""
         if event.mimeData().hasUrls():
             event.ignore()
         else:
             super().dragMoveEvent(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Leaves files to the owner."""
+        """Passes files to the owner."""
         if event.mimeData().hasUrls():
             event.ignore()
         else:
@@ -163,7 +162,7 @@ class TextInput(QPlainTextEdit):
             self.edited.emit()
 
     def _place(self, units: int) -> int:
-        """The character of the text at a place in the document, in which Qt counts by UTF-16 units."""
+        """The character of the text at a position of the document, which counts UTF-16 units."""
         return _place(self._text, _characters(self._raw(), units))
 
     def _raw(self) -> str:
@@ -172,37 +171,37 @@ class TextInput(QPlainTextEdit):
 
 
 def _as_shown(text: str) -> str:
-    """The text as Qt's field has it: every end of a line is a line feed."""
+    """The text as in Qt's field: every line end is a line feed."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace(_PARAGRAPH, "\n")
 
 
 def _place(text: str, shown: int) -> int:
-    """The character of `text` that one of `_as_shown(text)` is."""
+    """The character of `text` at a character of `_as_shown(text)`."""
     places = [found.start() - before for before, found in enumerate(re.finditer("\r\n", text))]
     return shown + bisect_left(places, shown)
 
 
 def _edited(text: str, shown: str, at: int) -> str:
-    """The text after an edit of what is shown of it: ends of lines that the edit did not touch stay as they were.
+    """The text after an edit of its visible form; line ends outside the edit are unchanged.
 
     Args:
-        text: What it was.
-        shown: What is shown now.
-        at: UTF-16 units of that before the edit.
+        text: The text before.
+        shown: The visible text now.
+        at: The start of the edit in UTF-16 units.
     """
     before = _as_shown(text)
     if before == text:
         return shown
-    # Among equal characters, no further than where the edit began.
+    # Among equal characters, not after the start of the edit.
     head = min(_same(before, shown), _characters(shown, at))
     tail = min(_same(before[::-1], shown[::-1]), len(before) - head, len(shown) - head)
     made = text[: _place(text, head)] + shown[head : len(shown) - tail] + text[_place(text, len(before) - tail) :]
-    # A carriage return that a line feed has come behind would be one end of a line with it, and is shown as two.
+    # A carriage return directly before a new line feed would form one line end with it, but is shown as two.
     return made if _as_shown(made) == shown else shown
 
 
 def _same(one: str, other: str) -> int:
-    """How many characters the two begin with are the same."""
+    """The number of equal characters at the beginning of both."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -225,10 +224,10 @@ def _beginning(text: str) -> str:
 
 
 def _units(text: str) -> int:
-    """UTF-16 units of a text."""
+    """The number of UTF-16 units of a text."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _characters(text: str, units: int) -> int:
-    """Gives how many characters of `text` its first `units` UTF-16 units are, in which Qt counts."""
+    """Returns how many characters the first `units` UTF-16 units of `text` are."""
     return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""The answer to "Why not one token?": sentences, and ways to the merges that they name."""
+"""The answer to "Why not one token?": sentences, and links to the merges that they name."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,11 +17,11 @@ class WhyNotLine(QFrame):
     """An answer that can be closed.
 
     Signals:
-        linkClicked: The id of the token whose merge the person wants to see.
-        closed: The answer is not wanted any more.
+        linkClicked: The id of the token of the clicked merge.
+        closed: The user has closed the answer.
 
     Args:
-        theme: Its colours.
+        theme: Colours.
     """
 
     linkClicked = Signal(int)

@@ -1,7 +1,4 @@
-"""The lines of a corpus in which a token stands, with their numbers: found a few hundred at a time, in any thread.
-
-Where a token stands is `core.concordance`'s; here it becomes what a person reads.
-"""
+"""Finds the lines of a corpus with a token, a few hundred at a time, in any thread. See also `core` concordance."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,24 +20,24 @@ from tokstudio.gui.token_text.token_label import token_label
 
 _PIECE = 1 << 18
 _LONGEST_TOKEN = 400  # characters
-_WIDTH = 60  # characters of each side
-_ENDS = ("Cc", "Zl", "Zp")  # what is no part of a line
-_PART = "\ufffd"  # of a character
+_WIDTH = 60  # characters on each side
+_ENDS = ("Cc", "Zl", "Zp")  # characters that end a line
+_PART = "\ufffd"  # part of a character
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One place of a token, in its line.
+    """One occurrence of a token, in its line.
 
     Attributes:
-        left: What stands before it in its line, to the left or not.
-        token: The token, white space marked, or its bytes where it is no text.
-        right: What stands behind it in its line.
+        left: The text before it in its line.
+        token: The token with marks for white space, or its bytes if it is not text.
+        right: The text after it in its line.
         source: The name of the file or text.
-        number: Which line of it, from 1; of word counts, which word.
-        count: How often the word occurs, where word counts are given; else 1.
-        is_word: Whether word counts are given.
-        right_to_left: Whether the line is read from right to left where the token stands.
+        number: The line number, from 1; the word number for word counts.
+        count: The count of the word, for word counts; else 1.
+        is_word: Whether the source has word counts.
+        right_to_left: Whether the line is read from right to left at the token.
     """
 
     left: str
@@ -54,16 +51,16 @@ class Line:
 
 
 class LineSearch:
-    """Finds the lines of one token, as far as somebody wants to look.
+    """Finds the lines of one token, on request.
 
     Args:
-        corpus: Where to look.
+        corpus: The corpus.
         tokenizer: The tokenizer at the playhead.
         token: The token's id.
-        held_out: The share of the corpus that was kept out of the training.
+        held_out: The held-out share of the corpus.
 
     Attributes:
-        done: Whether all have been found.
+        done: Whether all lines have been found.
     """
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
@@ -75,11 +72,11 @@ class LineSearch:
 
     @property
     def limit(self) -> int | None:
-        """How many bytes of the corpus were looked through, where it has more and no more are; else None."""
+        """The searched bytes of the corpus, if the search stops before its end; else None."""
         return self._concordance.limit if self._concordance is not None else None
 
     def more_work(self, most: int) -> Work[list[Line]]:
-        """Finds about so many more.
+        """Finds about a number of further lines.
 
         Raises:
             ConfigError: The token is not in the vocabulary.
@@ -97,7 +94,7 @@ class LineSearch:
         return lines
 
     def _count_lines_work(self, hit: Hit) -> Work[None]:
-        """Goes on to the line of a hit; they come in the order of the corpus."""
+        """Counts lines up to a hit; hits come in the order of the corpus."""
         source = self._made[0].sources[hit.source]
         if hit.source != self._source:
             self._source, self._at, self._number = hit.source, 0, 1
@@ -116,13 +113,13 @@ class LineSearch:
         source = corpus.sources[hit.source]
         left, right = _beginning_cut(hit.left), _end_cut(hit.right)
         if _PART in hit.text and token != tokenizer.alphabet.unknown:
-            # A part of a character: its own bytes, and those of the rest beside it.
+            # A part of a character: its own bytes, and the bytes beside it.
             raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
             end = hit.position + tokenizer.tokens.length(token)
             left = _left_with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left)
             right = _right_with_bytes(source.data[end : end + 3].tobytes(), right)
         else:
-            # Where a library makes several tokens of a character, it gives the text to one of them.
+            # If a library makes several tokens of a character, only one of them has the text.
             raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
         text, is_word = token_label(raw, _LONGEST_TOKEN), source.counts is not None
         way = _is_right_to_left(hit.left, raw, hit.right)
@@ -130,7 +127,7 @@ class LineSearch:
 
 
 def _right_with_bytes(behind: bytes, right: str) -> str:
-    """The bytes of a character that a token ends within, in place of the U+FFFD that stands for them."""
+    """Replaces the U+FFFD of a character that the token cuts at its end by the remaining bytes."""
     rest = 0
     while rest < len(behind) and behind[rest] & 0xC0 == 0x80:
         rest += 1
@@ -138,7 +135,7 @@ def _right_with_bytes(behind: bytes, right: str) -> str:
 
 
 def _left_with_bytes(before: bytes, left: str) -> str:
-    """The bytes of a character that a token begins within, in place of the U+FFFD that stands for them."""
+    """Replaces the U+FFFD of a character that the token cuts at its start by the preceding bytes."""
     start = len(before)
     while start and before[start - 1] & 0xC0 == 0x80:
         start -= 1
@@ -158,7 +155,7 @@ def _end_cut(text: str) -> str:
 
 
 def _is_right_to_left(left: str, token: bytes, right: str) -> bool:
-    """How a line is read where a token stands: as the token is, or where it has no letters, as the nearest that has."""
+    """The direction of a line at a token: that of the token, or of the nearest text with letters."""
     if way := direction(token):
         return way > 0
     for before, behind in zip_longest(reversed(left), right, fillvalue=""):
@@ -168,5 +165,5 @@ def _is_right_to_left(left: str, token: bytes, right: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A text on one line, each control character and each end of a line a sign of its own."""
+    """A text on one line, with a sign for each control character and line end."""
     return "".join(mark_of(c) or _PART if unicodedata.category(c) in _ENDS else c for c in text)

@@ -1,4 +1,4 @@
-"""The lines in which a token stands, as rows: what is before it, the token, what is behind it, and where."""
+"""The lines with a token as rows: the text before it, the token, the text after it, and the line number."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ConcordanceModel(QAbstractTableModel):
         self._lines: list[Line] = []
 
     def clear(self) -> None:
-        """Takes all lines away."""
+        """Removes all lines."""
         self.beginResetModel()
         self._lines = []
         self.endResetModel()
@@ -43,15 +43,15 @@ class ConcordanceModel(QAbstractTableModel):
         return self._lines[row]
 
     def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        """How many lines were found so far; below a row none."""
+        """The number of lines so far; 0 below a row."""
         return 0 if parent.isValid() else len(self._lines)
 
     def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Before, token, behind, line; below a row none."""
+        """Before, token, after, line; 0 below a row."""
         return 0 if parent.isValid() else len(_TITLES)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell, and as its tip where it stands."""
+        """The text of a cell, with its location as the tip."""
         if not index.isValid():
             return None
         line, column = self._lines[index.row()], index.column()
@@ -65,14 +65,14 @@ class ConcordanceModel(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Titles of the columns, for who hears them."""
+        """The titles of the columns, for a screen reader."""
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return _TITLES[section]
         return None
 
 
 def place(line: Line) -> str:
-    """Where a line is in its source: `"line 1,204"`, `"word 7, which occurs 31 times"`."""
+    """Describes a line in its source: `"line 1,204"`, `"word 7, which occurs 31 times"`."""
     if not line.is_word:
         return f"line {line.number:,}"
     often = "once" if line.count == 1 else f"{line.count:,} times"

@@ -1,6 +1,6 @@
-"""The lines of the corpus in which the token that is looked at stands, as the playhead has it.
+"""The lines of the corpus with the current token, as encoded at the playhead.
 
-They are looked for when they can be seen and the token has rested for a moment, and more of them as one scrolls.
+The search starts when the page is visible and the token has not changed for a moment; scrolling finds more.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,7 +24,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.pane import EmptyState
 
-_REST = 250  # milliseconds that a token is looked at before its lines are looked for
+_REST = 250  # milliseconds without another token before the search
 _FIRST, _MORE = 200, 500
 _MOST = 20_000
 _NO_CORPUS = "Lines with the token come from the corpus: open a text."
@@ -40,11 +40,11 @@ _SEARCHING = "Looking for the token…"
 
 
 class LinesPage(QWidget):
-    """The token in its lines.
+    """The lines with the token.
 
     Args:
         session: The state of the studio.
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     def __init__(self, session: Session, theme: Theme) -> None:
@@ -71,11 +71,11 @@ class LinesPage(QWidget):
 
     @property
     def searching(self) -> bool:
-        """Whether lines are being looked for, or soon will be."""
+        """Whether a search is running or about to start."""
         return self._jobs.busy or self._rest.isActive()
 
     def refresh(self) -> None:
-        """Looks for other lines where the token, the playhead or the corpus is another."""
+        """Starts another search if the token, the playhead or the corpus has changed."""
         run, token = self._runs.active, self._view.token
         corpus = _corpus_of(self._corpus, run)
         wanted = None
@@ -92,14 +92,14 @@ class LinesPage(QWidget):
             self._rest.start()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begins what has waited for somebody to see it."""
+        """Starts a search that waited for the page to be visible."""
         super().showEvent(event)
         self.refresh()
         if self._wanted is not None and self._begun != self._wanted:
             self._rest.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Ends what nobody sees; it begins anew when it is looked at."""
+        """Ends the search; it starts again when the page is shown."""
         super().hideEvent(event)
         self._rest.stop()
         if self._jobs.busy:
@@ -132,7 +132,7 @@ class LinesPage(QWidget):
         QWidget.setTabOrder(self.stop, self.table)
 
     def _runs_changed(self) -> None:
-        # A run that is gone is let go of at once, seen or not, and with it its corpus.
+        # A deleted run and its corpus are released at once, even on a hidden page.
         if self._wanted is not None and self._wanted[0] not in self._runs.all:
             self.refresh()
 
@@ -202,7 +202,7 @@ class LinesPage(QWidget):
 
     def _failed(self, error: Exception) -> None:
         self.stop.hide()
-        # What it has found since, nobody has been told: it cannot go on.
+        # Its later results were not delivered, so it cannot continue.
         self._search = None
         if self.model.rowCount():
             self.note.setText(f"{self._count(self.model.rowCount(), False)}. {problem_of(error).text}")
@@ -217,7 +217,7 @@ class LinesPage(QWidget):
             self.note.setText(f"{self._count(rows, False)}. Stopped.")
         else:
             self._say("Stopped before the token was found. Select it again to restart the search.")
-        # What was under way may still be at its last piece: a search that goes on begins anew.
+        # The cancelled job may still be at its last step, so a search to be continued starts again.
         self._search = None
 
     def _forget(self) -> None:
@@ -238,7 +238,7 @@ class LinesPage(QWidget):
 
 
 def _corpus_of(corpus: CorpusState, run: StudioRun | None) -> Corpus | None:
-    """What a run was trained on; for an opened tokenizer the corpus that is open."""
+    """The training text of a run; for an opened tokenizer the open corpus."""
     if run is not None and run.has_counts:
         return run.corpus
     return corpus.current if corpus.sources else None

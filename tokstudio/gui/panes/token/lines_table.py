@@ -1,4 +1,4 @@
-"""A token in its lines, one below the other with the token in the middle; which lines, the caller says."""
+"""A table of lines with a token in the middle column."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,32 +26,33 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.bidi import direction
 from tokstudio.gui.token_text.pieces import CIRCLE, standing
 from tokstudio.gui.token_text.spelling import mark_of
-from tokstudio.gui.widgets.labels import laid_out, utf16_places
+from tokstudio.gui.widgets.labels import laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.shortcuts import keeps_copy
 
 _FONT = 12
-_NEAR = 40  # rows from the end at which more are asked for
-_PLACE_FROM = 340  # pixels of width from which line numbers have room
+_NEAR = 40  # rows before the end at which more are requested
+_PLACE_FROM = 340  # pixels of width from which line numbers are shown
 _LARGEST_SHARE = 0.4  # of the width, for the token
-_LOOKED_AT = 200  # rows by which the token's column is measured
+_LOOKED_AT = 200  # rows that determine the width of the token's column
 _MOST_COPIED = 20_000
-_MARGIN = 6  # at the outer ends of a line; what is around the token touches it
+_MARGIN = 6  # at the outer edges of a line; the texts touch the token
 
 
 class _Cells(QStyledItemDelegate):
-    """Draws lines as they are read: what is before the token on its left, or on its right where that is the beginning.
+    """Draws lines in reading order: the text before the token on its left, or on its right in right-to-left lines.
 
-    What is around the token is cut at the outer ends. The token has the accent's colour; marks and numbers are muted.
+    The texts beside the token are cut at their outer ends. The token has the accent
+    colour; marks and numbers are muted.
     """
 
     def __init__(self, model: ConcordanceModel, theme: Theme, parent: QTableView) -> None:
         super().__init__(parent)
         self._model = model
         self._theme = theme
-        self.dress()
+        self.apply_style()
 
-    def dress(self) -> None:
+    def apply_style(self) -> None:
         self.letters = self._theme.monospace_font(_FONT)
         self.bold = QFont(self.letters)
         self.bold.setWeight(QFont.Weight.DemiBold)
@@ -69,7 +70,7 @@ class _Cells(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paints one cell; an error goes to the hook, never into Qt."""
+        """Paints one cell."""
         super().paint(painter, option, index)
         if index.column() == PLACE:
             return
@@ -89,29 +90,29 @@ class _Cells(QStyledItemDelegate):
         layout.draw(painter, QPointF(left - line.naturalTextRect().left(), base - line.ascent()))
 
     def width_of(self, token: str) -> float:
-        """The room that a token takes, in pixels."""
+        """The width of a token in pixels."""
         metrics = self.bold_metrics
-        # Many a font has the mark beside its circle, where the text has no width any more.
+        # In many fonts, a combining mark extends beyond the measured width.
         beside = metrics.horizontalAdvance(CIRCLE) if token.startswith(CIRCLE) else 0.0
         return metrics.horizontalAdvance(token) + beside
 
     def cut(self, token: str, room: float) -> str:
-        """As much of a token as fits into so many pixels."""
+        """The part of a token that fits into a width in pixels."""
         return self.bold_metrics.elidedText(token, Qt.TextElideMode.ElideMiddle, room)
 
     def laid_out(self, row: int, column: int, room: float) -> QTextLayout:
-        """The text of a cell as it is drawn in so many pixels: what is before the token or behind it, or the token."""
+        """Lays out the text of a cell for a width in pixels: the text before or after the token, or the token."""
         line, palette = self._model.line(row), self._theme.palette
         if column == TOKEN:
             text = self.cut(line.token, room)
             accent = QColor(palette.accent)
-            return laid_out(text, self.bold, [(0, utf16_places(text)[-1], accent)], _token_direction(line))
+            return laid_out(text, self.bold, [(0, utf16_offsets(text)[-1], accent)], _token_direction(line))
         is_before = (column == LEFT) != line.right_to_left
-        # White space is marked where it touches the token; within a text it would only be in the way.
+        # White space is marked only next to the token, as more marks would be distracting.
         whole, edge = (_end_marked if is_before else _beginning_marked)(line)
         cut = Qt.TextElideMode.ElideLeft if is_before else Qt.TextElideMode.ElideRight
         text = self.metrics.elidedText(whole, cut, room - _MARGIN)
-        units = utf16_places(text)
+        units = utf16_offsets(text)
         edge = min(edge, len(text))
         first, end = (units[-1 - edge], units[-1]) if is_before else (0, units[edge])
         colours = [(0, units[-1], QColor(palette.text)), (first, end, QColor(palette.muted))]
@@ -119,29 +120,29 @@ class _Cells(QStyledItemDelegate):
 
 
 def _end_marked(line: Line) -> tuple[str, int]:
-    """What is before a token, the white space at its end marked, and how much that is."""
+    """The text before a token with marks for the white space at its end, and the length of that."""
     letters = line.left.rstrip()
     return letters + "".join(map(mark_of, line.left[len(letters) :])), len(line.left) - len(letters)
 
 
 def _beginning_marked(line: Line) -> tuple[str, int]:
-    """What is behind a token, the white space at its beginning marked, and how much that is."""
+    """The text after a token with marks for the white space at its beginning, and the length of that."""
     letters = standing(line.right.strip())
     edge = len(line.right) - len(line.right.lstrip())
     return "".join(map(mark_of, line.right[:edge])) + letters, edge
 
 
 def _token_direction(line: Line) -> bool:
-    """Whether the token is drawn from right to left: bytes in hexadecimal are not."""
+    """Whether the token is drawn from right to left, which bytes in hexadecimal are not."""
     return line.right_to_left and direction(line.token.encode()) >= 0
 
 
 class ConcordanceTable(QTableView):
-    """Shows a `ConcordanceModel`; asks for more lines when one comes near the end of those that are there.
+    """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones.
 
     Signals:
-        moreWanted: The last lines are in sight.
-        copied: How many lines are now on the clipboard.
+        moreWanted: The last lines are visible.
+        copied: The number of lines on the clipboard.
     """
 
     moreWanted = Signal()
@@ -170,20 +171,20 @@ class ConcordanceTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
         model.rowsInserted.connect(self.fit)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def fit(self) -> None:
-        """Shares out the width: the token in the middle, as wide as it is, and the same room on both sides."""
+        """Fits the columns: the token in the middle with its width, and equal room on both sides."""
         rows = self._model.rowCount()
         figures = QFontMetricsF(self._cells.figures)
         texts = {self._model.line(row).token for row in range(min(rows, _LOOKED_AT))}
         room = self.viewport().width()
-        # The ones that are too long as they are cut, so that what is around them touches them too.
+        # Long tokens in their cut form, so that the texts touch them too.
         shown = (self._cells.cut(text, _LARGEST_SHARE * room) for text in texts)
         token = math.ceil(max(map(self._cells.width_of, shown), default=0.0)) + 2
         number = figures.horizontalAdvance(f"{max((self._model.line(rows - 1).number if rows else 0), 9_999):,}")
-        padding = 24  # of the cell, and of the frame that Qt leaves room for
+        padding = 24  # of the cell, and of the frame that Qt reserves
         place = round(number) + padding if room >= _PLACE_FROM else 0
         self.setColumnHidden(PLACE, not place)
         side = max((room - token - place) // 2, 10)
@@ -192,7 +193,7 @@ class ConcordanceTable(QTableView):
                 self.setColumnWidth(column, width)
 
     def copy(self) -> None:
-        """Puts the selected lines on the clipboard: before, token, behind, source and line, separated by tabs."""
+        """Copies the selected lines: before, token, after, source and line, separated by tabs."""
         ranges = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
         rows = sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})[:_MOST_COPIED]
         lines = [self._model.line(row) for row in rows]
@@ -202,12 +203,12 @@ class ConcordanceTable(QTableView):
             self.copied.emit(len(lines))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shares out the new width."""
+        """Fits the columns to the new width."""
         super().resizeEvent(event)
         self.fit()
 
     def event(self, event: QEvent) -> bool:
-        """Keeps Copy and Select All for itself while it has the focus."""
+        """Handles Copy and Select All itself while it has the focus."""
         return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -225,8 +226,8 @@ class ConcordanceTable(QTableView):
         if bar.maximum() - bar.value() <= _NEAR * self.verticalHeader().defaultSectionSize():
             self.moreWanted.emit()
 
-    def _dress(self) -> None:
-        self._cells.dress()
+    def _apply_style(self) -> None:
+        self._cells.apply_style()
         height = round(self._cells.metrics.height()) + self._theme.scaled(6)
         self.verticalHeader().setMinimumSectionSize(1)
         self.verticalHeader().setDefaultSectionSize(height)

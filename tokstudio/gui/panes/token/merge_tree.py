@@ -1,7 +1,4 @@
-"""A picture of how a token was made: the binary tree of its merges. Which tokens those are, the caller says.
-
-What it looks like is left to `drawn_tree`.
-"""
+"""A widget with the binary tree of a token's merges. See also `tree_drawing` and `tree_layout`."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -33,17 +30,17 @@ if TYPE_CHECKING:
 __all__ = ["MergeTree", "TreeNode"]
 
 _MARGIN = 8.0  # pixels
-# Shrinking to the width stops here, where the text is just readable.
+# The tree shrinks to the width down to this scale, where the text is just readable.
 _SMALLEST_FIT = 0.6
 _SMALLEST, _LARGEST = 0.25, 3.0
 _STEP = 1.2
 
 
 class MergeTree(QAbstractScrollArea):
-    """The tree of a token's merges, to look at, to point at and to click.
+    """The tree of a token's merges, for mouse and keyboard.
 
     It shrinks to the width there is, down to a readable size, then scrolls. Ctrl and the wheel (or `+`, `-`, `0`) zoom,
-    arrows go from box to box, Enter is a click. A click carries the id of the box's token; that of "…" is its parent's.
+    arrows move between boxes, Enter is a click. A click emits the id of the box's token; for "…", that of its parent.
     """
 
     nodeClicked = Signal(int)
@@ -64,7 +61,7 @@ class MergeTree(QAbstractScrollArea):
         self._arrange()
 
     def set_tree(self, node: TreeNode | None) -> None:
-        """Show how a token was made; None shows nothing."""
+        """Shows the tree of a token; None shows nothing."""
         self._root, self._zoom = node, None
         self._current = 0 if node is not None else -1
         self._hovered = -1
@@ -73,7 +70,7 @@ class MergeTree(QAbstractScrollArea):
         self._describe()
 
     def to_svg(self) -> bytes:
-        """The whole tree on its background as an SVG drawing in its natural size."""
+        """Returns the whole tree on its background as an SVG drawing in its natural size."""
         drawn = self._drawn
         width, height = (max(1, round(side + 2 * _MARGIN)) for side in (drawn.width, drawn.height))
 
@@ -85,29 +82,29 @@ class MergeTree(QAbstractScrollArea):
         return svg_of(self, width, height, drawn.font, paint)
 
     def zoom_in(self) -> None:
-        """Show it larger."""
+        """Enlarges the tree."""
         self._zoom_to(self._scale() * _STEP, QPointF(self.viewport().rect().center()))
 
     def zoom_out(self) -> None:
-        """Show it smaller."""
+        """Shrinks the tree."""
         self._zoom_to(self._scale() / _STEP, QPointF(self.viewport().rect().center()))
 
     def fit(self) -> None:
-        """Show as much of it as the width allows."""
+        """Fits the tree to the width."""
         self._zoom_to(None, QPointF(self.viewport().rect().center()))
         self._show_root()
 
     def box_at(self, place: QPoint) -> TreeBox | None:
-        """The box at a place of the viewport."""
+        """Returns the box at a point of the viewport."""
         return self._drawn.boxes[index] if (index := self._index_at(place)) >= 0 else None
 
     def place_of(self, index: int) -> QRectF:
-        """Where a box (in the order of `lay_out`) is in the viewport."""
+        """Returns the rectangle of a box (in the order of `lay_out`) in the viewport."""
         box, scale, origin = self._drawn.rect(index), self._scale(), self._origin()
         return QRectF(box.topLeft() * scale + origin, box.size() * scale)
 
     def sizeHint(self) -> QSize:
-        """Enough for the tree, within reason."""
+        """Makes room for the tree, up to a limit."""
         width, height = (round(side + 2 * _MARGIN) for side in (self._drawn.width, self._drawn.height))
         return QSize(min(max(width, 160), 480), min(max(height, 80), 260))
 
@@ -132,7 +129,7 @@ class MergeTree(QAbstractScrollArea):
             return self._zoom
         if not self._drawn.boxes:
             return 1.0
-        # From the room without scroll bars: from the room that they leave, they could come and go for ever.
+        # From the room without scroll bars: with the remaining room, they could appear and disappear for ever.
         room = self.maximumViewportSize()
         scale = self._scale_for(room.width())
         if self._drawn.height * scale + 2 * _MARGIN > room.height():
@@ -143,17 +140,17 @@ class MergeTree(QAbstractScrollArea):
         return min(1.0, max((width - 2 * _MARGIN) / self._drawn.width, _SMALLEST_FIT))
 
     def _origin(self) -> QPointF:
-        """Where the tree's corner is in the viewport."""
+        """The position of the tree's corner in the viewport."""
         spare = self.viewport().width() - 2 * _MARGIN - self._drawn.width * self._scale()
         left = _MARGIN + max(spare / 2, 0.0) - self.horizontalScrollBar().value()
         return QPointF(left, _MARGIN - self.verticalScrollBar().value())
 
     def _fit(self) -> None:
-        """Bring the scroll bars up to date."""
+        """Updates the scroll bars."""
         scale, room = self._scale(), self.viewport().size()
         bars = (self.horizontalScrollBar(), room.width()), (self.verticalScrollBar(), room.height())
         for (bar, page), side in zip(bars, (self._drawn.width, self._drawn.height), strict=True):
-            # Rounded down, and half a pixel spared: a tree that was shrunk to the width needs no bar.
+            # Rounded down, with half a pixel to spare, so that a tree that fits the width needs no scroll bar.
             bar.setRange(0, max(0, int(side * scale + 2 * _MARGIN - 0.5) - page))
             bar.setPageStep(page)
             bar.setSingleStep(24)
@@ -176,7 +173,7 @@ class MergeTree(QAbstractScrollArea):
     # Drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what is visible; an error goes to the hook, never into Qt."""
+        """Draws the visible part."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             origin, scale = self._origin(), self._scale()
@@ -185,10 +182,10 @@ class MergeTree(QAbstractScrollArea):
             seen = QRectF((QPointF(event.rect().topLeft()) - origin) / scale, event.rect().size() / scale)
             self._drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
 
-    # What a person does
+    # User actions
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the tree to the new width."""
+        """Fits the tree to the new width."""
         super().resizeEvent(event)
         if self._drawn.would_change(self._room()):
             self._arrange()
@@ -197,7 +194,7 @@ class MergeTree(QAbstractScrollArea):
             self._show_root()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Show a token in full as a tip, and forget the pointer when it leaves."""
+        """Shows a token in full as a tip, and handles the pointer leaving."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             box = self.box_at(event.pos())
             QToolTip.showText(event.globalPos(), f"{box.label}  id {box.id:,}" if box else "", self.viewport())
@@ -208,7 +205,7 @@ class MergeTree(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Make a box the current one, or take hold of the ground to move it."""
+        """Makes a box the current one, or starts to drag the tree."""
         if event.button() != Qt.MouseButton.LeftButton:
             event.ignore()
             return
@@ -219,7 +216,7 @@ class MergeTree(QAbstractScrollArea):
             self._grip = event.position().toPoint()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the ground, or tell which box is pointed at."""
+        """Drags the tree, or highlights the box under the pointer."""
         place = event.position().toPoint()
         if self._grip is not None:
             self._scroll_by(self._grip.x() - place.x(), self._grip.y() - place.y())
@@ -233,14 +230,14 @@ class MergeTree(QAbstractScrollArea):
             self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Act on a click."""
+        """Acts on a click."""
         gripped, self._grip = self._grip is not None, None
         index = self._index_at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and not gripped and index >= 0 and index == self._current:
             self.nodeClicked.emit(self._drawn.boxes[index].id)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, else scroll."""
+        """Zooms with Ctrl, else scrolls."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._zoom_to(self._scale() * _STEP ** (event.angleDelta().y() / 120), event.position())
             event.accept()
@@ -248,9 +245,9 @@ class MergeTree(QAbstractScrollArea):
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go from box to box, activate one, or zoom."""
+        """Moves between boxes, activates one, or zooms."""
         key = Qt.Key(event.key())
-        # The key of + without Shift is = on many keyboards.
+        # On many keyboards, the key of + gives = without Shift.
         zooms = {"+": self.zoom_in, "=": self.zoom_in, "-": self.zoom_out, "0": self.fit}
         target = self._neighbour(key)
         if target is not None:
@@ -264,17 +261,17 @@ class MergeTree(QAbstractScrollArea):
             event.ignore()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the current box."""
+        """Shows the focus on the current box."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that keys go elsewhere."""
+        """Hides the focus on the current box."""
         super().focusOutEvent(event)
         self.viewport().update()
 
     def _neighbour(self, key: Qt.Key) -> int | None:
-        """The box that an arrow leads to from the current one."""
+        """The neighbour of the current box in the direction of an arrow."""
         if self._current < 0:
             return None
         box = self._drawn.boxes[self._current]
@@ -301,7 +298,7 @@ class MergeTree(QAbstractScrollArea):
         self._scroll_by(round(x), round(y))
 
     def _describe(self) -> None:
-        """Say the current box to who cannot see it."""
+        """Describes the current box to a screen reader."""
         if self._current < 0:
             self.setAccessibleDescription("No token")
             return

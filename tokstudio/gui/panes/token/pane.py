@@ -1,6 +1,6 @@
-"""The Token pane: the token that was last pointed at, anywhere, at the playhead.
+"""The Token pane: the token that the user last pointed at in any pane, at the playhead.
 
-What its two pages show is `merges_page.py` (where it came from, what is built from it) and `lines_page.py` (its lines).
+See also `tree_page.py` (its merges, and the tokens built from it) and `lines_page.py` (its lines).
 """
 
 # SPDX-License-Identifier: MIT
@@ -43,7 +43,7 @@ _LONGEST_HEX = 24  # bytes
 _LONGEST_TITLE = 400  # bytes of a token in large type
 _SMALLEST = 120  # pixels of height
 _ROOM_FOR_MEANING = 170
-_MANY = 200_000  # merges from which on the rank waits until the playhead rests
+_MANY = 200_000  # merges from which the rank is updated only after the playhead has stopped
 _SELDOM = 150  # milliseconds
 _TABS = {
     "Merges": "The tree of its merges, and what is built from it",
@@ -64,7 +64,7 @@ class TokenPane(Pane):
         super().__init__("token", "Token")
         self._runs, self._view, self._reachability = session.runs, session.view, session.reachability
         self._theme = theme
-        self._shown: tuple[StudioRun, int] | None = None  # run and token that headline and tree show
+        self._shown: tuple[StudioRun, int] | None = None  # run and token of the headline and the tree
         self._stale = True
         self._characters = actions["byte_level_characters"]
         self._later = QTimer(self)
@@ -82,18 +82,18 @@ class TokenPane(Pane):
         self.refresh()
 
     def sizeHint(self) -> QSize:
-        """Gives room for a small tree."""
+        """Makes room for a small tree."""
         return QSize(380, 320)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves out what there is no room for."""
+        """Hides the parts that do not fit."""
         super().resizeEvent(event)
         self._fit()
 
     def refresh(self) -> None:
-        """Shows the token at the playhead; while nobody sees it, notes that it is not up to date."""
+        """Shows the token at the playhead, or notes that it is outdated while the pane is hidden."""
         if self._shown is not None and self._shown[0] not in self._runs.all:
-            # A run that is gone is let go of at once, seen or not.
+            # A deleted run is released at once, even in a hidden pane.
             self._shown = None
             self.merges.forget()
         if not self.isVisible():
@@ -119,7 +119,7 @@ class TokenPane(Pane):
         self.refresh()
 
     def tree_svg(self) -> bytes:
-        """The tree of the token that is looked at, whole and in its natural size, as an SVG drawing."""
+        """The tree of the current token as an SVG drawing in its natural size."""
         run, token = self._runs.active, self._view.token
         if run is not None and token is not None and self._shown != (run, token):
             self._shown = (run, token)
@@ -134,7 +134,7 @@ class TokenPane(Pane):
             self._copy_text()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offers to copy the token."""
+        """Shows a menu to copy the token."""
         if self._shown is not None:
             on_tree = self.tree.isVisible() and self.tree.rect().contains(self.tree.mapFromGlobal(event.globalPos()))
             (self._tree_menu if on_tree else self._menu).popup(event.globalPos())
@@ -205,7 +205,7 @@ class TokenPane(Pane):
         QWidget.setTabOrder(self.copies, self.tree)
 
     def _show_token(self, run: StudioRun, token: int) -> None:
-        """What the playhead does not change."""
+        """Shows the part that does not depend on the playhead."""
         tokenizer = run.tokenizer
         length = tokenizer.tokens.length(token)
         raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 4), _LONGEST_TITLE)
@@ -222,12 +222,12 @@ class TokenPane(Pane):
         self._fit()
 
     def _show_at_playhead(self, run: StudioRun, tokenizer: Tokenizer, token: int) -> None:
-        """What the playhead changes."""
+        """Shows the part that depends on the playhead."""
         playhead = min(self._view.playhead, len(run))
         if len(run) < _MANY:
             self._show_uses()
         else:
-            # Counting the uses of so many takes longer than a picture may.
+            # Counting the uses of so many merges takes longer than a frame.
             self._later.start()
         self.merges.show_built(tokenizer, token, playhead)
         self.lines.refresh()
@@ -286,7 +286,7 @@ def _muted(wraps: bool = False) -> QLabel:
 
 
 def _merge_number(tokenizer: Tokenizer, token: int) -> int:
-    """Which merge makes a token, from 1 on; 0 for a byte."""
+    """The number of the merge that makes a token, from 1; 0 for a base token."""
     rows = np.flatnonzero(tokenizer.merge_results == token)
     return int(rows[0]) + 1 if len(rows) else 0
 
@@ -298,7 +298,7 @@ def _origin(tokenizer: Tokenizer, token: int, kind: TokenKind) -> str:
 
 
 def _reach(run: StudioRun, token: int) -> int:
-    """Whether some text becomes a token, as far as that is known."""
+    """Whether some text becomes a token, if that is known."""
     reach = run.tokens.reach
     return REACHED if reach is None else int(reach[run.tokens.slot_of(token)])
 
@@ -310,14 +310,14 @@ def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
 
 
 def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
-    """How often a token is used, and its rank among all; what has become of one that is not used any more."""
+    """The count of a token and its rank; the reason, if it is not used any more."""
     count = run.uses_of(token, playhead)
     if count is None:
         counted = run.counted
         return f"uses were counted after merge {counted.merges:,}" if counted is not None else ""
     where = "the corpus" if run.counted is None else run.counted.corpus
     if count == 0:
-        # What was made there once, or stood there at first, is now part of longer tokens.
+        # All its occurrences are now parts of longer tokens.
         once = run.has_counts and bool(run.uses_of(token, number))
         return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
     text = f"{several(count, 'use')} in {where}"

@@ -1,4 +1,4 @@
-"""A tree of merges as it is drawn in its natural size. Where it stands in a window is `merge_tree`'s matter."""
+"""Draws a tree of merges in its natural size. See also `merge_tree`, which places it in a window."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from tokstudio.gui.widgets.labels import isolated
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
 
-# In pixels.
+# in pixels
 _LONGEST_LABEL = 220.0
 _ROW_GAP = 18.0
 _GAP, _WIDE_GAP = 10.0, 26.0
 
 
 class DrawnTree:
-    """The boxes of a tree and the lines between them; sizes and places in pixels from the tree's own corner.
+    """The boxes of a tree and the lines between them; sizes and positions in pixels from the corner of the tree.
 
     Attributes:
         boxes: In the order of `lay_out`.
-        rows: Which boxes each row has, from left to right.
-        width: Of all of it.
-        height: Of all of it.
+        rows: The boxes of each row, from left to right.
+        width: The width of the tree.
+        height: The height of the tree.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -40,11 +40,11 @@ class DrawnTree:
 
     @property
     def font(self) -> QFont:
-        """What its labels are written in."""
+        """The font of the labels."""
         return self._theme.monospace_font(12)
 
     def arrange(self, root: TreeNode | None, room: float) -> None:
-        """Lays a tree out, or none: with wide gaps where these fit into `room` pixels, else with narrow ones."""
+        """Lays out a tree, or none: with wide gaps if these fit into `room` pixels, else with narrow ones."""
         metrics = QFontMetricsF(self.font)
         self._box_height = round(metrics.height() + 6)
         least = self._box_height
@@ -62,16 +62,16 @@ class DrawnTree:
         self.width, self.height = _width(self.boxes), max(len(self.rows) * self._pitch - _ROW_GAP, 0.0)
 
     def would_change(self, room: float) -> bool:
-        """Whether it would be laid out otherwise in so many pixels."""
+        """Whether the layout would differ for a width in pixels."""
         return (self._wide_width <= room) != (self._wide_width <= self._arranged_for)
 
     def rect(self, index: int) -> QRectF:
-        """Where a box is."""
+        """The rectangle of a box."""
         box = self.boxes[index]
         return QRectF(box.x - box.width / 2, box.row * self._pitch, box.width, self._box_height)
 
     def index_at(self, point: QPointF) -> int:
-        """Which box is at a place; -1 for none."""
+        """The box at a point; -1 for none."""
         row = int(point.y() // self._pitch)
         if not 0 <= row < len(self.rows):
             return -1
@@ -81,7 +81,7 @@ class DrawnTree:
         return next((index for index in close if self.rect(index).contains(point)), -1)
 
     def draw(self, painter: QPainter, seen: QRectF, current: int = -1, hovered: int = -1) -> None:
-        """Draws what is within `seen`, with marks on the current box and on that which is pointed at."""
+        """Draws the part within `seen`, and highlights the current box and the one under the pointer."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self.font)
         first = max(int(seen.top() // self._pitch), 0)

@@ -1,4 +1,4 @@
-"""Where the boxes of a binary tree of merges stand. How they are drawn is `drawn_tree`'s matter; no Qt here."""
+"""Computes the positions of the boxes of a binary tree of merges; without Qt. See also `tree_drawing`."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Literal
 
 Kind = Literal["merge", "leaf", "more"]
 
-# Equal parts shared by many parents make a tree exponentially larger than its tokens: what is below is "…".
+# Equal parts with many parents make a tree exponentially larger than its tokens: the rest becomes "…".
 _MOST_BOXES = 20_000
 
 
@@ -17,7 +17,7 @@ _MOST_BOXES = 20_000
 class TreeNode:
     """A token and the two that were merged into it; a base token has none. Compared by identity.
 
-    `truncated` says that its parts are known and not given: they are drawn as one box, "…".
+    `truncated` means that its parts are omitted: they are drawn as one box, "…".
     """
 
     id: int
@@ -29,7 +29,7 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class TreeBox:
-    """One box of a laid out tree: the middle of its top edge in rows and pixels, and its place in the tree."""
+    """One box: the middle of its top edge in rows and pixels, and its place in the tree."""
 
     id: int
     label: str
@@ -42,21 +42,21 @@ class TreeBox:
 
 
 def lay_out(root: TreeNode, width_of: Callable[[str], float], gap: float = 10.0) -> list[TreeBox]:
-    """Gives every box its place: leaves side by side, each parent above the middle of its children, no two overlapping.
+    """Places the boxes: leaves side by side, each parent above the middle of its children, without overlap.
 
-    Boxes come row by row from the top and from left to right within a row. x begins at 0. Works without recursion: a
-    token of thousands of bytes may be a chain of thousands of merges.
+    Boxes come row by row from the top and from left to right within a row. x begins at 0. It is not recursive, as
+    a token of thousands of bytes may be a chain of thousands of merges.
 
     Args:
         root: the token at the top.
-        width_of: how wide the box of a label is, in pixels.
+        width_of: returns the width of the box of a label, in pixels.
         gap: the least room between two subtrees, in pixels.
     """
     nodes, kinds, parents, rows, children = _flatten(root)
     labels = ["…" if kind == "more" else node.label for node, kind in zip(nodes, kinds, strict=True)]
     widths = [width_of(label) for label in labels]
-    # How far each subtree reaches to the left and right of its root. Subtrees stand side by side in strips that no
-    # other one enters, so no two boxes can overlap.
+    # The extent of each subtree to the left and right of its root. Subtrees are side by side in separate strips, so no
+    # two boxes can overlap.
     reach_left, reach_right = [width / 2 for width in widths], [width / 2 for width in widths]
     apart = [0.0] * len(nodes)
     for index in range(len(nodes) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Where a token came from and what is built from it: the tree of its merges, and the tokens of which it is a part."""
+"""The origin of a token and its use: the tree of its merges, and the tokens that contain it as a part."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tokstudio.gui.token_text.token_label import in_characters, token_label
 _LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
 _MOST_NODES = 300
 _CHIPS_AT_ONCE = 50
-_ROOM_FOR_MORE = 100  # pixels of height below which the tree has what is built from the token left out
+_ROOM_FOR_MORE = 100  # pixels of height below which the tokens built from it are hidden
 _ROWS_BESIDE_TREE = 2
 _ROWS_ALONE = 6
 
@@ -29,7 +29,7 @@ class MergesPage(QWidget):
     """The tree of one token, and the tokens that are built from it.
 
     Args:
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     #: A token was clicked (id).
@@ -39,7 +39,7 @@ class MergesPage(QWidget):
         super().__init__()
         self._theme = theme
         self._tokenizer: Tokenizer | None = None
-        self._rows: NDArray[np.intp] = np.empty(0, np.intp)  # the merges that take the token up
+        self._rows: NDArray[np.intp] = np.empty(0, np.intp)  # the merges that have the token as a part
         self._as_characters = False
         self.tree = MergeTree(theme)
         self.tree.setMinimumHeight(40)
@@ -65,7 +65,7 @@ class MergesPage(QWidget):
         theme.changed.connect(self._fit)
 
     def show_token(self, tokenizer: Tokenizer, token: int, as_characters: bool) -> None:
-        """Shows how a token was made, in the byte-level alphabet where that is wanted."""
+        """Shows the tree of a token, in the byte-level alphabet if that is switched on."""
         self._tokenizer, self._as_characters = tokenizer, as_characters
         self.chips.set_chips([])
         made = tokenizer.parts(token) is not None
@@ -75,7 +75,7 @@ class MergesPage(QWidget):
         self._filler.setVisible(not made)
 
     def show_built(self, tokenizer: Tokenizer, token: int, playhead: int) -> None:
-        """Shows the tokens that the first merges have built from it; more of very many come as one scrolls."""
+        """Shows the tokens that the first merges have built from it; of very many, scrolling shows more."""
         self._tokenizer = tokenizer
         left, right = tokenizer.merges[:playhead].T
         self._rows = np.flatnonzero((left == token) | (right == token))
@@ -93,13 +93,13 @@ class MergesPage(QWidget):
         self._fit()
 
     def forget(self) -> None:
-        """Lets go of the tokenizer, and of what was shown of it."""
+        """Releases the tokenizer and everything shown of it."""
         self._tokenizer, self._rows = None, np.empty(0, np.intp)
         self.chips.set_chips([])
         self.tree.set_tree(None)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves out what there is no room for."""
+        """Hides the parts that do not fit."""
         super().resizeEvent(event)
         self._fit()
 
@@ -121,9 +121,9 @@ class MergesPage(QWidget):
         return token_label(raw, _LONGEST_LABEL)
 
     def _tree(self, tokenizer: Tokenizer, token: int) -> TreeNode:
-        """How a token was made, level by level; without recursion, as a long one is a chain of thousands of merges."""
+        """Builds the tree level by level; not recursively, as a long token is a chain of thousands of merges."""
         ids = [token]
-        parts: list[tuple[int, int] | None] = []  # the places of both parts; None for a byte, and where it is cut short
+        parts: list[tuple[int, int] | None] = []  # indices; None for a base token, and where it is cut short
         labels: dict[int, str] = {}
         for place in range(_MOST_NODES):
             if place == len(ids):
@@ -150,7 +150,7 @@ class MergesPage(QWidget):
         return root
 
     def _fit(self) -> None:
-        # Without a tree there is room at any height.
+        # Without a tree, there is room at any height.
         roomy = self.tree.isHidden() or self.height() >= self._theme.scaled(_ROOM_FOR_MORE)
         for widget in (self.built, self.chips):
             widget.setVisible(roomy and bool(self.chips.chips()))

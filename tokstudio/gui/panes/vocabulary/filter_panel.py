@@ -1,4 +1,4 @@
-"""What a vocabulary is filtered by beside text, in a panel that a button opens: kinds, looks, scripts, uses, length."""
+"""A panel with filters of the vocabulary besides text: kinds, forms, scripts, uses, length."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -51,11 +51,11 @@ class FilterPanel(QFrame):
     """Boxes to tick in groups, fields for the length, and a switch for regular expressions.
 
     Args:
-        theme: Its looks.
-        parent: Whose panel it is.
+        theme: Fonts and colours.
+        parent: The owner.
     """
 
-    #: Something else is asked for.
+    #: The filters have changed.
     changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -66,50 +66,50 @@ class FilterPanel(QFrame):
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
         self._build()
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def chosen(self) -> frozenset[str]:
-        """The kinds, looks, scripts and uses that are ticked."""
+        """The checked kinds, forms, scripts and uses."""
         return frozenset(name for name, box in self.boxes.items() if box.isChecked())
 
     def lengths(self) -> tuple[int, int] | None:
-        """The fewest and the most bytes; None for any."""
+        """The least and the most bytes; None for any."""
         low, high = self.least.value(), self.most.value()
         return None if not low and not high else (low, high or _LONGEST)
 
     def set_lengths(self, low: int, high: int) -> None:
-        """Asks for tokens of so many bytes; 0 for any."""
+        """Filters by length in bytes; 0 for any."""
         self._quiet = True
         self.least.setValue(low)
         self.most.setValue(high)
         self._quiet = False
-        self._tell()
+        self._emit_changed()
 
     def choose(self, names: Iterable[str]) -> None:
-        """Ticks these and no others."""
+        """Checks exactly these boxes."""
         wanted = set(names)
         self._quiet = True
         for name, box in self.boxes.items():
             box.setChecked(name in wanted)
         self._quiet = False
-        self._tell()
+        self._emit_changed()
 
     def clear(self) -> None:
-        """Asks for nothing any more."""
+        """Removes all filters."""
         self._quiet = True
         self.expression.setChecked(False)
         self.ask_for_all()
 
     def ask_for_all(self) -> None:
-        """Asks for tokens of any kind, look, script, use and length."""
+        """Removes the filters by kind, form, script, use and length."""
         self._quiet = True
         self.least.setValue(0)
         self.most.setValue(0)
         self.choose(())
 
     def set_scripts(self, scripts: Sequence[tuple[str, float]]) -> None:
-        """Lists the scripts that there are, with the share of tokens that have a letter of each."""
+        """Lists the scripts, each with the share of tokens that have a letter of it."""
         ticked = self.chosen()
         for name in [name for name in self.boxes if name.startswith(SCRIPT)]:
             box = self.boxes.pop(name)
@@ -124,11 +124,11 @@ class FilterPanel(QFrame):
         bar = self._scroll.verticalScrollBar().sizeHint().width()
         self._scroll.setMinimumWidth(self._inner.sizeHint().width() + bar if scripts else 0)
         if ticked != self.chosen():
-            self._tell()
+            self._emit_changed()
 
-    def tell_matches(self, words: str) -> None:
-        """Says how much passes: the panel covers where that is said else."""
-        self.told.setText(words)
+    def tell_matches(self, text: str) -> None:
+        """Shows the number of matches, as the panel covers the usual place for it."""
+        self.matches.setText(text)
 
     def open_below(self, button: QWidget) -> None:
         """Opens it below a button, inside the screen."""
@@ -141,7 +141,7 @@ class FilterPanel(QFrame):
         self.show()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Gives the keyboard to the first box."""
+        """Moves the focus to the first box."""
         super().showEvent(event)
         next(iter(self.boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
 
@@ -173,7 +173,7 @@ class FilterPanel(QFrame):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(inner)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # What is behind shows the panel's own ground.
+        # So that the background of the panel is visible.
         for ground in (self._scroll.viewport(), inner):
             ground.setAutoFillBackground(False)
         right.addWidget(self._scroll, 1)
@@ -185,15 +185,15 @@ class FilterPanel(QFrame):
         grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
         self.expression = QCheckBox("&Regular expression")
         self.expression.setToolTip("Read the filter as a regular expression; or write one between slashes")
-        self.expression.toggled.connect(self._tell)
+        self.expression.toggled.connect(self._emit_changed)
         self.clear_button = QPushButton("&Clear")
         self.clear_button.clicked.connect(self.clear)
         bottom = QHBoxLayout()
-        self.told = QLabel()
-        self.told.setTextFormat(Qt.TextFormat.PlainText)
-        self.told.setProperty("role", "muted")
+        self.matches = QLabel()
+        self.matches.setTextFormat(Qt.TextFormat.PlainText)
+        self.matches.setProperty("role", "muted")
         bottom.addWidget(self.expression, 1)
-        bottom.addWidget(self.told)
+        bottom.addWidget(self.matches)
         bottom.addSpacing(8)
         bottom.addWidget(self.clear_button)
         grid.addLayout(bottom, 2, 0, 1, 2)
@@ -204,7 +204,7 @@ class FilterPanel(QFrame):
             number.setSpecialValueText(_ANY)
             number.setAccessibleName(name)
             number.setMinimumWidth(84)
-            number.valueChanged.connect(self._tell)
+            number.valueChanged.connect(self._emit_changed)
         row = QHBoxLayout()
         row.setSpacing(8)
         for widget in (QLabel("Length from"), self.least, QLabel("to"), self.most, QLabel("bytes")):
@@ -212,27 +212,27 @@ class FilterPanel(QFrame):
         row.addStretch(1)
         return row
 
-    def _box(self, name: str, words: str) -> QCheckBox:
-        box = self.boxes[name] = QCheckBox(words)
+    def _box(self, name: str, text: str) -> QCheckBox:
+        box = self.boxes[name] = QCheckBox(text)
         box.setToolTip(_TIPS.get(name, "Tokens with a letter of this script"))
-        box.toggled.connect(self._tell)
+        box.toggled.connect(self._emit_changed)
         return box
 
-    def _tell(self) -> None:
+    def _emit_changed(self) -> None:
         if not self._quiet:
             self.changed.emit()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self._scroll.setMinimumHeight(self._theme.scaled(150))
         for number in (self.least, self.most):
-            number.dress(self._theme)
+            number.apply_style(self._theme)
 
 
 class FilterButton(QToolButton):
-    """Opens a `FilterPanel`, and says how much is chosen there.
+    """Opens a `FilterPanel`, and shows the number of its filters.
 
     Args:
-        theme: Its looks.
+        theme: Fonts and colours.
     """
 
     def __init__(self, theme: Theme) -> None:

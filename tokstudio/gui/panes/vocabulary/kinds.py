@@ -1,4 +1,4 @@
-"""The kinds, looks and uses of tokens that a vocabulary can be filtered by, and what is said of them in the notes."""
+"""The kinds, forms and uses of tokens for the filters, and their text in the column of notes."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,7 +24,7 @@ USES_STATES = {
     "Only in longer tokens": (NO_LONGER,),
     "Not in the corpus": (NEVER,),
 }
-#: A script is chosen by its name behind this.
+#: The prefix of a script in the choice.
 SCRIPT = "script:"
 _WORDS = {
     USED: "",
@@ -37,7 +37,7 @@ _UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the
 
 
 def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
-    """What else is to be said of a token: `"not UTF-8, not in the corpus"`."""
+    """Further notes on a token: `"not UTF-8, not in the corpus"`."""
     flags = tokens.flags_of(slot)
     look = "not UTF-8" if flags & NOT_UTF8 else "white space" if flags & WHITE_SPACE else ""
     reach = REACHED if tokens.reach is None else int(tokens.reach[slot])

@@ -1,6 +1,6 @@
 """The vocabulary at the playhead as rows: sorted by any column, filtered by text, length, kinds and uses.
 
-What is sorted or filtered a job works out (`selection.py`); until it answers, the rows stay as they were.
+A job (`selection.py`) sorts and filters; until it ends, the rows stay.
 """
 
 # SPDX-License-Identifier: MIT
@@ -43,20 +43,20 @@ from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
 
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
-_LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
-_MOST_AT_ONCE = 200_000  # tokens whose uses are counted at every move of the playhead
+_LATER = 250  # milliseconds: updates that cost more than adding rows are made at most this often
+_MOST_AT_ONCE = 200_000  # tokens that are counted at every move of the playhead
 _NO_INDEX = QModelIndex()
 
 
 class VocabularyModel(TokenTable):
-    """What there is before any merge, and what the first merges have made, as many of them as the playhead says.
+    """The tokens before any merge, and those of the merges up to the playhead.
 
-    By id or merge and without a filter a move of the playhead adds or removes rows at the end, or at the top where the
-    newest merges come first, and counts uses anew. Any other order or selection is worked out again at most four times
-    a second.
+    Without a filter and in the order of ids or merges, a move of the playhead adds or removes rows at the end, or at
+    the top if the newest merges come first, and counts uses again. Other orders or filters are computed at most four
+    times a second.
 
     Signals:
-        failed: An order or a filter could not be worked out, or the person cancelled it (Exception).
+        failed: An order or a filter failed or was cancelled (Exception).
 
     Args:
         indexing: Makes the index of the tokens.
@@ -81,30 +81,30 @@ class VocabularyModel(TokenTable):
         super().__init__(parent)
         self.question = Question(Query(""))
         self.playhead = 0
-        self.size = 0  # tokens that exist at the playhead, shown or not
+        self.size = 0  # tokens that exist at the playhead, visible or not
         self._rows = Rows()
         self._uses = TokenUses()
-        self._matches: Matches | None = None  # of the filter that was answered last
+        self._matches: Matches | None = None  # of the last answered filter
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
         self._job.failed.connect(self._fail)
-        indexing.changed.connect(self._say_uses)  # it knows more of long tokens
+        indexing.changed.connect(self._say_uses)  # it knows more about long tokens
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(_LATER)
         self._later.timeout.connect(self._refresh_when_free)
 
-    # ---- what is shown
+    # ---- content
 
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
-        """Shows the vocabulary of a run as it was after so many merges."""
+        """Shows the vocabulary of a run after a number of merges."""
         with self.changes():
             self.beginResetModel()
             self._job.cancel()
             self._later.stop()
             self.hold(run)
             self.playhead = playhead
-            # Rows in the order of making, until the wanted order is worked out.
+            # In the order of making, until the wanted order is ready.
             self.size = self._first + playhead
             self._rows = Rows(self._first, self.size, self._wants_newest_first)
             self._uses = self._uses_at(playhead) if self.size <= _MOST_AT_ONCE else TokenUses()
@@ -113,7 +113,7 @@ class VocabularyModel(TokenTable):
         self._refresh()
 
     def set_playhead(self, merges: int) -> None:
-        """Shows the tokens that exist after so many merges, and their uses then."""
+        """Shows the tokens that exist after a number of merges, and their counts."""
         run = self.run
         if run is None or (merges == self.playhead and self._uses.known == (run.uses(merges) is not None)):
             return
@@ -132,30 +132,30 @@ class VocabularyModel(TokenTable):
             self._schedule()
 
     def show_reach(self) -> None:
-        """Shows which tokens no text becomes, now that it is known."""
+        """Shows which tokens no text becomes, after that is known."""
         self._refresh()
 
     def set_query(self, query: Query) -> None:
-        """Shows the tokens that pass; an empty query shows all."""
+        """Shows the tokens of a query; an empty query shows all."""
         self._ask(replace(self.question, query=query))
 
     def set_choice(self, chosen: Collection[str], lengths: tuple[int, int] | None = None) -> None:
-        """Shows the tokens of some kinds and of so many bytes, the fewest and the most; None for any length."""
+        """Shows tokens by kind and by length in bytes, the least and the most; None for any length."""
         self._ask(replace(self.question, chosen=frozenset(chosen), lengths=lengths))
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sorts by a column; ties stay in the order of making."""
+        """Sorts by a column; ties are in the order of making."""
         if 0 <= column < len(self.columns):
             self._ask(replace(self.question, column=column, descending=order == Qt.SortOrder.DescendingOrder))
 
     @property
     def filtered(self) -> bool:
-        """Whether something is asked for that not all tokens are."""
+        """Whether any filter is set."""
         return self.question.filters
 
     @property
     def searching(self) -> bool:
-        """Whether an order or a filter is still being worked out."""
+        """Whether an order or a filter is being computed."""
         return self._job.busy
 
     def slot_at(self, row: int) -> int:
@@ -167,7 +167,7 @@ class VocabularyModel(TokenTable):
         return [self._rows.slot_at(row) for row in range(top, bottom + 1)]
 
     def row_of(self, slot: int) -> int:
-        """The row of a token; -1 where it is not shown."""
+        """The row of a token; -1 if it is not shown."""
         return self._rows.row_of(slot)
 
     def may_list(self, slot: int) -> bool:
@@ -175,7 +175,7 @@ class VocabularyModel(TokenTable):
         return slot < self.size
 
     def cell(self, row: int, column: int) -> Cell:
-        """What is drawn there."""
+        """The content of a cell."""
         slot = self.slot_at(row)
         assert self.tokens is not None
         if column == TOKEN:
@@ -188,7 +188,7 @@ class VocabularyModel(TokenTable):
         return Cell(self._words(slot, column))
 
     def copied_slot(self, slot: int) -> str:
-        """The row of a token for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
         tokens = self.tokens
         assert tokens is not None
         head = tokens.head(slot, _COPIED_BYTES)
@@ -201,7 +201,7 @@ class VocabularyModel(TokenTable):
         return "\t".join([*map(str, fields), *more])
 
     def widest(self, column: int) -> str:
-        """The longest text of a column, or one as long."""
+        """A text as wide as the widest of a column."""
         if self.run is None or self.tokens is None:
             return "0,000"
         if column == ID:
@@ -209,7 +209,7 @@ class VocabularyModel(TokenTable):
         if column == MERGE:
             return figure(len(self.run))
         if column == USES:
-            # No token stands there more often than the most frequent byte at first.
+            # No token has a higher count than the most frequent base token at first.
             known = self.run.base_counts
             if known is None and self.run.counted is not None:
                 known = self.run.counted.uses
@@ -219,7 +219,7 @@ class VocabularyModel(TokenTable):
     # ---- Qt's own
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """How many tokens are shown; below a row none."""
+        """The number of visible tokens; 0 below a row."""
         return 0 if parent.isValid() else len(self._rows)
 
     # ---- cells
@@ -250,7 +250,7 @@ class VocabularyModel(TokenTable):
 
     @property
     def _is_order_of_making(self) -> bool:
-        """Whether what is asked for are all tokens in the order of making, or that with the newest merges first."""
+        """Whether all tokens are shown in the order of making, possibly with the newest merges first."""
         question = self.question
         if question.filters or self.tokens is None:
             return False
@@ -281,7 +281,7 @@ class VocabularyModel(TokenTable):
             self._later.start()
 
     def _refresh_when_free(self) -> None:
-        # What is being sorted would never come to its end if every merge began it anew.
+        # A sort would never end if every merge restarted it.
         if self._job.busy:
             self._schedule()
         else:
@@ -292,7 +292,7 @@ class VocabularyModel(TokenTable):
         self._refresh()
 
     def _refresh(self) -> None:
-        """Has it worked out which rows there are."""
+        """Starts to compute the rows."""
         self._job.cancel()
         tokens, question = self.tokens, self.question
         if tokens is not None:
@@ -301,7 +301,7 @@ class VocabularyModel(TokenTable):
             if self._is_order_of_making:
                 self._show(Rows(self._first, self.size, self._wants_newest_first))
             else:
-                # A search belongs to one job: of one that is cancelled nothing is gone on with.
+                # A search belongs to one job: after a cancel it is not continued.
                 matches, self._matches = self._matches, None
                 if matches is None or matches.query is not question.query:
                     matches = Matches(question.query)
@@ -315,7 +315,7 @@ class VocabularyModel(TokenTable):
 
     def _take(self, answer: Answer) -> None:
         self._matches = answer.matches
-        # Of an expression that took too long the pane says so, and what was shown stays.
+        # The pane reports an expression that took too long; the rows stay.
         if answer.rows is not None:
             self._show(Rows(slots=answer.rows))
         self.matches_changed.emit()
@@ -325,7 +325,7 @@ class VocabularyModel(TokenTable):
         self.failed.emit(error)
 
     def _show(self, rows: Rows) -> None:
-        """Puts other rows in place of these; what is selected stays selected where it still exists."""
+        """Replaces the rows; the selection stays on tokens that still exist."""
         old, new = self._rows.array(), rows.array()
         if not np.array_equal(old, new):
             self._replace(old, new)

@@ -1,4 +1,4 @@
-"""The Vocabulary pane: every token that exists at the playhead. Its rows are `models/vocabulary.py`'s."""
+"""The Vocabulary pane: every token that exists at the playhead. See also `model`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -33,8 +33,8 @@ class VocabularyPane(TablePane):
     """All tokens at the playhead, in any order, filtered by text, kind, script, use and length.
 
     Args:
-        session: The studio's state.
-        theme: Its looks.
+        session: The state of the studio.
+        theme: Fonts and colours.
         actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`, and
             `why_merge` and `copy` for the rows' menu.
     """
@@ -57,7 +57,7 @@ class VocabularyPane(TablePane):
         self.header.addWidget(export)
         self.uses_offer = UsesOffer(actions["count_uses"], theme)
         self.body.insertWidget(0, self.uses_offer)
-        # The latest merges first: nobody opens a vocabulary to see the bytes 00, 01, 02.
+        # The latest merges first, as the bytes 00, 01, 02 are of little interest.
         self.table.sort_by_columns(MERGE, Qt.SortOrder.DescendingOrder)
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
@@ -66,7 +66,7 @@ class VocabularyPane(TablePane):
         self._completing.done.connect(self.panel.set_scripts)
         self._completing.failed.connect(self._completing_failed)
         session.indexing.changed.connect(self._complete_index)
-        # The rows are to be painted first.
+        # The rows are painted first.
         self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
         self._soon.timeout.connect(self._begin_index)
         self._indexed: StudioRun | None = None
@@ -79,7 +79,7 @@ class VocabularyPane(TablePane):
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Shows the active run as it is now."""
+        """Shows the current state of the active run."""
         session = self._session
         if session.runs.active is not self._tokens.run:
             self._forget_index()
@@ -88,7 +88,7 @@ class VocabularyPane(TablePane):
             self.table.refit()
         else:
             self._tokens.set_playhead(session.view.playhead)
-            # Uses that were counted since may be wider.
+            # Counts may have become wider.
             self.table.refit()
         self._offer_uses()
         self._make_index()
@@ -100,32 +100,32 @@ class VocabularyPane(TablePane):
         self.panel.tell_matches(self.note.text())
 
     def total(self) -> int:
-        """How many tokens there are at the playhead."""
+        """The number of tokens at the playhead."""
         return self._tokens.size
 
     def filtered(self) -> bool:
-        """Whether not all tokens are shown."""
+        """Whether some tokens are hidden."""
         return super().filtered() or self._tokens.filtered
 
     def apply_filter(self, query: Query) -> None:
-        """Hands the filter to the model."""
+        """Passes the filter to the model."""
         self._tokens.set_query(query)
         self._count_matches()
 
     def lift_filters(self) -> None:
-        """Lets all tokens be shown."""
+        """Removes all filters."""
         super().lift_filters()
         self.panel.ask_for_all()
 
     def busy(self) -> bool:
-        """Whether rows are still being looked for."""
+        """Whether rows are still being computed."""
         asked = "Unreachable" in self.panel.chosen() and self._session.reachability.busy
         return super().busy() or asked
 
     # ---- the session
 
     def _runs_changed(self) -> None:
-        # A run that is gone is let go of at once, seen or not.
+        # A deleted run is released at once, even in a hidden pane.
         if self.seen or self._tokens.run not in (None, *self._session.runs.all):
             self.catch_up()
 
@@ -133,24 +133,24 @@ class VocabularyPane(TablePane):
         if self.seen and self._session.runs.active is self._tokens.run:
             self._tokens.set_playhead(self._session.view.playhead)
             self._offer_uses()
-            # The token may have gone, or have come back.
+            # The token may have disappeared, or come back.
             self._show_token(scroll=False)
 
     def _offer_uses(self) -> None:
         self.uses_offer.offer(why_no_counts(self._session))
 
     def make_query(self, text: str) -> Query:
-        """What is typed, as a regular expression where the panel says so."""
+        """Parses the filter, as a regular expression if the panel says so."""
         return FilterQuery(text, self.panel.expression.isChecked())
 
     def show_lengths(self, low: int, high: int) -> None:
-        """Lists all tokens of so many bytes, whatever was filtered for before."""
+        """Lists all tokens of a length, and removes other filters."""
         self.filter.clear()
         self.panel.clear()
         self.panel.set_lengths(low, high)
 
     def _make_index(self) -> None:
-        """Has all that filters and orders ask of the tokens worked out for a run that is complete."""
+        """Computes all data for filters and orders of a complete run."""
         run = self._session.runs.active
         if run is self._indexed or not self.seen:
             return
@@ -171,14 +171,14 @@ class VocabularyPane(TablePane):
             self._completing.run(index.complete_work)
 
     def _forget_index(self) -> None:
-        """Lets go of what was found out of a run."""
+        """Releases the data of a run."""
         self._soon.stop()
         self._completing.cancel()
         self._indexed = None
         self.panel.set_scripts(())
 
     def _completing_failed(self, error: Exception) -> None:
-        # Cancelled, it leaves the scripts unlisted; anything else is to be told.
+        # A cancelled job leaves the scripts unlisted; other errors are reported.
         if not isinstance(error, TokStudioError):
             self._session.jobs.report(error)
 
@@ -195,6 +195,6 @@ class VocabularyPane(TablePane):
         self.table.verticalScrollBar().setValue(0)
 
     def _sorted(self) -> None:
-        # Who sorts wants to see what comes first.
+        # After sorting, the user wants to see the first rows.
         self.stay()
         self.table.verticalScrollBar().setValue(0)

@@ -1,4 +1,4 @@
-"""Which token stands in which row of the vocabulary."""
+"""Maps rows of the vocabulary to tokens."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,8 +15,8 @@ class Rows:
     """Tokens in the order of making, or with the newest merges first, or in any other order.
 
     Attributes:
-        first: Without `slots`: how many tokens there are before any merge.
-        size: Without `slots`: how many there are.
+        first: Without `slots`: the number of tokens before any merge.
+        size: Without `slots`: the number of tokens.
         newest_first: Without `slots`: the merges come from the last to the first, then the rest.
         slots: int32, slots by row; None for the order of making.
     """
@@ -39,7 +39,7 @@ class Rows:
         return self.size - 1 - row if row < merges else row - merges
 
     def row_of(self, slot: int) -> int:
-        """The row of a token; -1 where it is not shown."""
+        """The row of a token; -1 if it is not shown."""
         if self.slots is not None:
             return int(self._places[slot]) if slot < len(self._places) else -1
         if slot >= self.size:

@@ -1,4 +1,4 @@
-"""Which tokens of a run pass the filters, and in what order: found in a job, from arrays taken before it begins."""
+"""Filters and sorts the tokens of a run in a job, from arrays taken before it begins."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,14 +26,14 @@ _NOTED = WHITE_SPACE | NOT_UTF8
 
 @dataclass(frozen=True)
 class Question:
-    """What a person asks for.
+    """The filters and the order.
 
     Attributes:
-        query: What is typed.
-        chosen: Names of `MADE`, `LOOKS` and `USES_STATES`, and scripts. Of one group any will do; each group must hold.
-        lengths: The fewest and the most bytes; None for any.
-        column: The column that is sorted by; ties stay in the order of making.
-        descending: Whether the largest come first.
+        query: The typed filter.
+        chosen: Names of `MADE`, `LOOKS` and `USES_STATES`, and scripts. A token needs one of each group.
+        lengths: The least and the most bytes; None for any.
+        column: The column to sort by; ties are in the order of making.
+        descending: Whether the largest values come first.
     """
 
     query: Query
@@ -44,31 +44,31 @@ class Question:
 
     @property
     def filters(self) -> bool:
-        """Whether it asks for less than all tokens."""
+        """Whether it excludes any tokens."""
         return bool(self.query or self.chosen or self.lengths)
 
     @property
     def needs_index(self) -> bool:
-        """Whether an index of the tokens must be made before it can be answered."""
+        """Whether it needs an index of the tokens."""
         looks = any(one in LOOKS or one.startswith(SCRIPT) for one in self.chosen)
         return looks or self.query.needs_heads or self.column in (TOKEN, BYTES, NOTES)
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The first tokens of a run as they were when a job began.
+    """The first tokens of a run at the start of a job.
 
     Attributes:
-        size: How many there are at the playhead.
-        first: How many there are before any merge.
-        ids: int32, the id of each; so are all arrays by slot, and may be longer than `size`.
-        kinds: int8, places in `KINDS`.
-        lengths: int64, how many bytes they have.
+        size: The number of tokens at the playhead.
+        first: The number of tokens before any merge.
+        ids: int32, the id of each slot. All arrays are by slot, and may be longer than `size`.
+        kinds: int8, indices into `KINDS`.
+        lengths: int64, their bytes.
         parts: int32 [n, 2], the slots that each merge joins.
-        reach: uint8, whether some text becomes them; None where that is not known.
-        uses: How often they stand in the corpus.
-        index: The index, which has all of them; None where none is needed.
-        numbered: The slots that the query means if it is a number.
+        reach: uint8, whether some text becomes them; None if not known.
+        uses: Their counts in the corpus.
+        index: An index of all of them; None if none is needed.
+        numbered: The slots with the number of the query.
     """
 
     size: int
@@ -84,7 +84,7 @@ class Tokens:
 
     @classmethod
     def of(cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query) -> Tokens:
-        """Takes the tokens as they are now."""
+        """Takes the current tokens."""
         known = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
         numbered = () if query.number is None else (tokens.slot_of(query.number), tokens.slot_of_merge(query.number))
         return cls(size, tokens.first, *known, tokens.reach, uses, tokens.index, numbered)
@@ -92,11 +92,11 @@ class Tokens:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The rows that were asked for.
+    """The rows of a question.
 
     Attributes:
-        rows: int32, slots by row; None where the filter could not be answered, and says so.
-        matches: The search for the text, which may be gone on with.
+        rows: int32, slots by row; None if the filter failed, which has the error then.
+        matches: The search for the text, which can be continued.
     """
 
     rows: NDArray[np.int32] | None
@@ -104,7 +104,7 @@ class Answer:
 
 
 def rows_work(tokens: Tokens, question: Question, matches: Matches) -> Work[Answer]:
-    """Finds the tokens that are asked for, in the order that is asked for."""
+    """Computes the rows of a question."""
     size, query = tokens.size, question.query
     passes = np.ones(size, np.bool_)
     if query:
@@ -117,7 +117,7 @@ def rows_work(tokens: Tokens, question: Question, matches: Matches) -> Work[Answ
 
 
 def _chosen_work(tokens: Tokens, question: Question) -> Work[NDArray[np.bool_]]:
-    """Finds the tokens of the kinds, looks, scripts, uses and lengths that are asked for."""
+    """Finds the tokens of the chosen kinds, forms, scripts, uses and lengths."""
     size, chosen, index = tokens.size, question.chosen, tokens.index
     found = np.ones(size, np.bool_)
     made = [KINDS.index(kind) for one in chosen if one in MADE for kind in MADE[one]]
@@ -157,14 +157,14 @@ def _order_work(tokens: Tokens, question: Question) -> Work[NDArray[np.int32]]:
 
 
 def _key(tokens: Tokens, column: int) -> NDArray:
-    """The whole number that decides the order, by slot."""
+    """The integer key of the order, by slot."""
     size = tokens.size
     if column == ID:
         return tokens.ids
     if column == LENGTH:
         return tokens.lengths
     if column == MERGE:
-        # What no merge made stays in its order, whichever way is sorted.
+        # Base tokens keep their order in both directions.
         return np.maximum(np.arange(size) - tokens.first, -1)
     if column == PARTS:
         parts = tokens.parts.astype(np.int64)
@@ -175,7 +175,7 @@ def _key(tokens: Tokens, column: int) -> NDArray:
         return tokens.kinds
     if column == NOTES and tokens.index is not None:
         states = tokens.uses.states(size)
-        # Of what is not counted as little is said as of what is used.
+        # Special tokens, which are not counted, have as short notes as used ones.
         states[states == UNCOUNTED] = USED
         reach = np.zeros(size, np.int64) if tokens.reach is None else tokens.reach[:size].astype(np.int64)
         return reach * 256 + (tokens.index.flags[:size] & _NOTED).astype(np.int64) * 4 + states
@@ -183,5 +183,5 @@ def _key(tokens: Tokens, column: int) -> NDArray:
 
 
 def _padded(values: NDArray, length: int) -> NDArray:
-    """The first `length` values, with zeros where there are fewer."""
+    """The first `length` values, padded with zeros."""
     return np.pad(values[:length], (0, max(length - len(values), 0)))

@@ -1,4 +1,4 @@
-"""Says that something is being worked out, how far it is, and offers to let it be."""
+"""A line that shows running work, its progress, and a button to cancel it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,15 +15,15 @@ _TICK = 100  # milliseconds
 
 
 class BusyLine(QWidget):
-    """Words, a bar and Cancel; looks at the progress by itself while it is shown.
+    """A text, a bar and Cancel; it reads the progress by a timer while it is visible.
 
     Signals:
-        cancelAsked: The person has pressed Cancel.
+        cancelAsked: The user has pressed Cancel.
 
     Args:
-        words: What is being done.
-        progress: Tells how far it is.
-        named: What the phases of the work are called; others as they call themselves.
+        words: The text for the work.
+        progress: Returns the progress.
+        named: Texts for the phases of the work; other phases are shown by their name.
     """
 
     cancelAsked = Signal()
@@ -59,13 +59,13 @@ class BusyLine(QWidget):
         column.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begins to look."""
+        """Starts the timer."""
         super().showEvent(event)
         self._refresh()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Looks no more."""
+        """Stops the timer."""
         super().hideEvent(event)
         self._timer.stop()
 

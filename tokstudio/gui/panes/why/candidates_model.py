@@ -1,4 +1,4 @@
-"""The pairs that a merge was chosen from, as rows: the chosen one first, then those that would have been next."""
+"""The pairs that a merge was chosen from, as rows: the chosen one first, then the next candidates."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_INDEX = QModelIndex()
 
 
 class RunnersModel(TokenTable):
-    """Row 0 is the chosen pair, which is marked. A row is no token: what others call a slot is a row's number here."""
+    """Row 0 is the chosen pair, which is marked. Rows are not tokens: the slot of a row is its number."""
 
     columns = (
         Column("#", "number", "Their order by this run's rule"),
@@ -34,10 +34,10 @@ class RunnersModel(TokenTable):
         self._pairs: tuple[PairCount, ...] = ()
         self._merges: list[int] = []
 
-    # ---- what is shown
+    # ---- content
 
     def set_answer(self, run: StudioRun | None, why: WhyMerge | None) -> None:
-        """Shows what a merge of a run was chosen from; None: nothing."""
+        """Shows the candidates of a merge; None shows nothing."""
         with self.changes():
             self.beginResetModel()
             self.hold(run)
@@ -46,21 +46,21 @@ class RunnersModel(TokenTable):
             self.endResetModel()
 
     def grow(self) -> None:
-        """Looks anew which pairs were merged: the run has got more merges."""
+        """Updates which pairs were merged, as the run has grown."""
         if self.run is not None and self._pairs:
             self._merges = merges_of(self.run, self._pairs)
             self.dataChanged.emit(self.index(0, _LATER), self.index(len(self._pairs) - 1, _LATER))
 
     def merge_at(self, row: int) -> int:
-        """The number of the merge that joined the pair in a row; 0 if none did."""
+        """The number of the merge that joined the pair in a row; 0 for none."""
         return self._merges[row]
 
     def behind(self, row: int) -> int:
-        """How much lower the count of a row's pair is than that of the chosen one."""
+        """The difference between the count of the chosen pair and that of a row."""
         return self._pairs[0].count - self._pairs[row].count
 
     def token_at(self, row: int) -> int | None:
-        """The id of what the pair in a row became; None if it was never joined."""
+        """The id of the token that the pair in a row became; None if it was never joined."""
         if self.run is None or not 0 <= row < len(self._pairs) or not self._merges[row]:
             return None
         return self.run.base_size + self._merges[row] - 1
@@ -78,7 +78,7 @@ class RunnersModel(TokenTable):
         return slot if 0 <= slot < len(self._pairs) else -1
 
     def cell(self, row: int, column: int) -> Cell:
-        """What is drawn there."""
+        """The content of a cell."""
         pair, chosen = self._pairs[row], row == 0
         if column == _PAIR and self.tokens is not None:
             tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in (pair.left, pair.right))
@@ -93,7 +93,7 @@ class RunnersModel(TokenTable):
         return Cell(f"{self._merges[row]:,}" if self._merges[row] else "–", marked=chosen)
 
     def copied_slot(self, slot: int) -> str:
-        """A row for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        """A row for the clipboard: numbers without separators, tokens as in `copied`."""
         assert self.tokens is not None
         pair = self._pairs[slot]
         texts = [copied(self.tokens.head(self.tokens.slot_of(one), _COPIED_BYTES)) for one in (pair.left, pair.right)]
@@ -101,17 +101,17 @@ class RunnersModel(TokenTable):
         return "\t".join([str(slot + 1), *texts, *map(str, figures)])
 
     def widest(self, column: int) -> str:
-        """The longest number of a column, or one as long."""
+        """A number as wide as the widest of a column."""
         return max((self.cell(row, column).text for row in range(len(self._pairs))), key=len, default="")
 
     # ---- Qt's own
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """How many pairs there are; below a row none."""
+        """The number of pairs; 0 below a row."""
         return 0 if parent.isValid() else len(self._pairs)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell; both tokens in full as the tip of a pair."""
+        """The text of a cell, with both tokens of a pair in full as the tip."""
         if role != Qt.ItemDataRole.ToolTipRole:
             return super().data(index, role)
         if not index.isValid() or self.tokens is None or index.column() != _PAIR:
@@ -122,7 +122,7 @@ class RunnersModel(TokenTable):
 
 
 def merges_of(run: StudioRun, pairs: tuple[PairCount, ...]) -> list[int]:
-    """For each pair the number of the merge that joins it, from 1; 0 where none does."""
+    """The number of the merge that joins each pair, from 1; 0 for none."""
     merges = run.merges
     keys = (merges[:, 0].astype(np.int64) << 32) | merges[:, 1]
     wanted = [(pair.left << 32) | pair.right for pair in pairs]

@@ -1,4 +1,4 @@
-"""A merge on one line: two tokens, a plus, and what they became; each is a button. What they are, the caller says."""
+"""A merge on one line: two tokens, a plus, and their token; each is a button."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,18 +12,18 @@ from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.widgets.labels import isolated, plain
 
 _FONT = 13
-_EDGE = 9  # pixels left and right of a token's text, the frame among them
-_LEAST = 3  # characters that a cut token keeps
+_EDGE = 9  # pixels left and right of a token's text, including the frame
+_LEAST = 3  # characters left of a cut token
 
 
 class MergeLine(QWidget):
-    """`left + right → token`; tokens are cut where there is no room, and the tool tip has them whole.
+    """`left + right → token`; tokens that do not fit are cut, and the tool tip has them in full.
 
     Signals:
-        clicked: The id of the token that was chosen.
+        clicked: The id of the clicked token.
 
     Args:
-        theme: Its fonts; followed while they change.
+        theme: Fonts; the widget follows their changes.
         parent: The owner.
     """
 
@@ -64,19 +64,19 @@ class MergeLine(QWidget):
         self._fit()
 
     def buttons(self) -> tuple[QPushButton, ...]:
-        """Gives the buttons of left, right and token."""
+        """Returns the buttons of left, right and token."""
         return tuple(self._buttons)
 
     def sizeHint(self) -> QSize:
-        """Gives room for the buttons as they are."""
+        """Makes room for the buttons."""
         return QSize(200, self._buttons[0].sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a width that no token changes."""
+        """Returns a width that does not depend on the tokens."""
         return QSize(1, self._buttons[0].sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cuts tokens to the room."""
+        """Cuts tokens to the width."""
         super().resizeEvent(event)
         self._fit()
 
@@ -89,7 +89,7 @@ class MergeLine(QWidget):
         room = self.width() - signs - 2 * _EDGE * len(self._buttons)
         wanted = [metrics.horizontalAdvance(chip.label) + 1 for chip in self._chips]
         least = metrics.horizontalAdvance("m" * _LEAST)
-        # The longest are cut first, all to the same width.
+        # The longest are cut first, to the same width.
         widths, left = list(wanted), max(room, 0)
         for place, index in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
             widths[index] = min(wanted[index], max(left // (len(wanted) - place), least))

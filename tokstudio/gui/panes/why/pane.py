@@ -1,6 +1,6 @@
-"""The Why pane: why a merge was made, which pairs it was chosen from, and what another rule would have taken.
+"""The Why pane: why a merge was made, its candidates, and the choices of other rules.
 
-The core counts the pairs anew, in the background; what is asked about is the token that is looked at.
+The core counts the pairs again, in the background. The merge is that of the current token.
 """
 
 # SPDX-License-Identifier: MIT
@@ -33,11 +33,11 @@ from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
 _RUNNERS_UP = 20
-_SETTLED = 120  # milliseconds that a merge is looked at before its pairs are counted
-_PATIENCE = 150  # milliseconds of work before it is spoken of
-_KEPT = 64  # answers
+_SETTLED = 120  # milliseconds without another merge before its pairs are counted
+_PATIENCE = 150  # milliseconds of work before a message is shown
+_KEPT = 64  # cached answers
 _LABEL = 200  # characters of a token
-_ROWS = 3  # of the table that are always there
+_ROWS = 3  # rows of the table that are always visible
 _TABS = {
     "Runners-up": "The pairs that the merge was chosen from",
     "Other rules": "The pair that each other rule would have chosen",
@@ -67,7 +67,7 @@ _PHASES = {
 
 
 class WhyPane(Pane):
-    """One merge: what it was chosen from.
+    """One merge and its candidates.
 
     Args:
         session: The state of the studio.
@@ -96,31 +96,31 @@ class WhyPane(Pane):
         session.runs.changed.connect(self._runs_changed)
         session.training.state_changed.connect(self.refresh)
         self.visibilityChanged.connect(self._set_seen)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
         self.refresh()
 
     def sizeHint(self) -> QSize:
-        """Gives as much room as the Token pane asks for, which it shares its place with."""
+        """Returns the size of the Token pane, which shares its place."""
         return QSize(380, 320)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves the number out where the tabs have no room beside it: the Token pane says it as well."""
+        """Hides the number if the tabs leave no room for it: the Token pane shows it too."""
         super().resizeEvent(event)
         self._fit_header()
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is being worked out."""
+        """Whether an answer is being computed."""
         return self._settled.isActive() or self._latest.busy
 
     def refresh(self) -> None:
-        """Asks about the merge of the token that is looked at; while nobody sees it, does nothing."""
+        """Shows the merge of the current token; does nothing while hidden."""
         if not self._seen:
             return
         now = asked(self._view)
         if isinstance(now, str):
-            self._let_go()
+            self._clear_answer()
             self.empty.label.setText(now)
             self.number.setText("")
             self.tabs.hide()
@@ -179,7 +179,7 @@ class WhyPane(Pane):
         self.parts.setCurrentWidget(self._problem_page)
 
     def _show_merge(self, question: Asked) -> None:
-        """What is known without counting anew."""
+        """Shows the part that needs no counting."""
         run, number = question.run, question.number
         left, right = run.merges[number - 1].tolist()
         self.line.set_merge(*(Chip(token, self._label(run, token)) for token in (left, right, question.token)))
@@ -228,14 +228,14 @@ class WhyPane(Pane):
         if token is not None:
             self._view.look_at(token)
 
-    # ---- keeping up
+    # ---- updates
 
     def _set_seen(self, seen: bool) -> None:
         self._seen = seen
         if seen:
             self.refresh()
         else:
-            self._let_go()
+            self._clear_answer()
 
     def _runs_changed(self) -> None:
         runs = self._runs.all
@@ -260,7 +260,7 @@ class WhyPane(Pane):
         self._latest.cancel()
         self._answer = None
 
-    def _let_go(self) -> None:
+    def _clear_answer(self) -> None:
         self._stop()
         self._asked = None
         self.model.set_answer(None, None)
@@ -273,7 +273,7 @@ class WhyPane(Pane):
         self._latest.cancel()
         self._say("Cancelled.", again=True)
 
-    # ---- words
+    # ---- texts
 
     def _label(self, run: StudioRun, token: int) -> str:
         tokens = run.tokenizer.tokens
@@ -284,7 +284,7 @@ class WhyPane(Pane):
     def _pair(self, run: StudioRun, pair: PairCount) -> str:
         return " + ".join(isolated(self._label(run, token)) for token in (pair.left, pair.right))
 
-    # ---- building
+    # ---- construction
 
     def _build(self, theme: Theme) -> None:
         self.empty = EmptyState("")
@@ -348,7 +348,7 @@ class WhyPane(Pane):
         column = QVBoxLayout(runners)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        # No taller than it must be: what is left over it has anyhow.
+        # Not higher than needed: it gets the remaining height anyway.
         self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         column.addWidget(self.table, 1)
         row = QHBoxLayout()
@@ -384,10 +384,10 @@ class WhyPane(Pane):
         margins = self.header.contentsMargins()
         self.number.setVisible(needed + margins.left() + margins.right() <= self.width())
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         row = self.table.verticalHeader().defaultSectionSize()
         self.table.setMinimumHeight(_ROWS * row + self.table.horizontalHeader().height())
-        # As high with the link as without it: else the table would move below the pointer.
+        # As high with the link as without it, so that the table does not move below the pointer.
         self.later.setMinimumHeight(self.go.sizeHint().height())
         self._fit_header()
 

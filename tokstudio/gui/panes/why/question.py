@@ -1,4 +1,4 @@
-"""Which merge is asked about when a person wants to know why it was made, and why that cannot be said."""
+"""Determines the merge that the Why pane explains, or why there is none."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Asked:
     Attributes:
         run: The run.
         number: The merge, from 1.
-        made: The run as it was trained so far; None where what it was trained on is not there.
-        problem: Why its pairs cannot be counted, in a sentence; "" where they can.
+        made: The run so far; None if its training text is not available.
+        problem: Why its pairs cannot be counted, in a sentence; "" if they can.
     """
 
     run: StudioRun
@@ -35,17 +35,17 @@ class Asked:
     problem: str = ""
 
     def same_as(self, other: Asked) -> bool:
-        """Whether the other asks about the same merge, with the same chance of an answer."""
+        """Whether another question is about the same merge, with the same availability."""
         return (self.run, self.number, self.problem) == (other.run, other.number, other.problem)
 
     @property
     def token(self) -> int:
-        """The id of the token that it made."""
+        """The id of the token of the merge."""
         return self.run.base_size + self.number - 1
 
 
 def asked(view: ViewState) -> Asked | str:
-    """The merge that made the token which was chosen last, or in a sentence why there is none."""
+    """Returns the merge of the token that was chosen last, or a sentence why there is none."""
     run, token = view.run, view.chosen
     if run is None:
         return _NO_RUN

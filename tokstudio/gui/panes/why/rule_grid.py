@@ -1,4 +1,4 @@
-"""What other rules would have chosen: a row each, with the pair and whether it is the same."""
+"""The choices of other rules: a row each, with the pair and whether it is the same."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tokstudio.gui.widgets.labels import ElidedLabel
 
 
 class RuleChoice(NamedTuple):
-    """A rule and the pair it takes."""
+    """A rule and the pair that it chooses."""
 
     rule: str
     pair: str
@@ -25,7 +25,7 @@ class RuleGrid(QWidget):
     """Rules below a caption.
 
     Args:
-        theme: Its fonts; followed while they change.
+        theme: Fonts; the widget follows their changes.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -38,10 +38,10 @@ class RuleGrid(QWidget):
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(1, 1)
         self._rows: list[tuple[QLabel, ElidedLabel, QLabel]] = []
-        theme.changed.connect(self._dress)
+        theme.changed.connect(self._apply_style)
 
     def set_choices(self, choices: Sequence[RuleChoice]) -> None:
-        """Shows a row each."""
+        """Shows one row for each rule."""
         self._choices = tuple(choices)
         while len(self._rows) < len(choices):
             self._add_row()
@@ -54,10 +54,10 @@ class RuleGrid(QWidget):
             pair.setText(choice.pair)
             same.setText("the same" if choice.same else "another pair")
             set_role(same, "muted" if choice.same else "warning")
-        self._dress()
+        self._apply_style()
 
     def choices(self) -> tuple[RuleChoice, ...]:
-        """Gives what is shown."""
+        """Returns the rules."""
         return self._choices
 
     def _add_row(self) -> None:
@@ -68,6 +68,6 @@ class RuleGrid(QWidget):
             self._grid.addWidget(label, row, column)
         self._rows.append((name, pair, same))
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         for _, pair, _ in self._rows:
             pair.setFont(self._theme.monospace_font(12))
