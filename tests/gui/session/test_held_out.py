@@ -56,7 +56,7 @@ def measured(run, corpus, merges):
 def test_its_curve_is_what_encoding_it_gives_and_the_readout_says_both(qtbot, session, pane):
     run = trained(qtbot, session)
     assert texts(pane.legend) == ["Run 1", "held-out"]
-    drawn = pane.plot._curves[(run.key, "held-out")]
+    drawn = pane.plot.content.curves[(run.key, "held-out")]
     assert drawn.role == "active held-out"
     assert drawn.pen(session_palette(pane)).dashPattern()
     for merges in (0, 1, 100, len(run)):
@@ -74,9 +74,9 @@ def session_palette(pane):
 def test_the_cross_hair_reads_both(qtbot, session, pane):
     run = trained(qtbot, session)
     session.view.set_playhead(0)
-    curve = pane.plot._curves[run.key]
+    curve = pane.plot.content.curves[run.key]
     held_out = run.held_out_bytes_per_token(200)
-    words = pane.plot._cross_hair_text(curve, 200.0, float(curve.y[200]))
+    words = pane.plot.reading(curve, 200.0, float(curve.y[200]))
     assert words == f"200 merges · {curve.y[200]:.2f} bytes per token · held-out {held_out:.2f}"
 
 
@@ -84,7 +84,7 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     run = trained(qtbot, session)
     choose(pane, "Saved by a merge")
     assert pane._log.isChecked(), "the last merges save so little that only log scales show them"
-    drawn, held_out = pane.plot._curves[run.key], pane.plot._curves[(run.key, "held-out")]
+    drawn, held_out = pane.plot.content.curves[run.key], pane.plot.content.curves[(run.key, "held-out")]
     assert drawn.x[0] == 1
     before, after = measured(run, session.corpus.current, 540), measured(run, session.corpus.current, 600)
     by_hand = (before.tokens - after.tokens) / 60 / before.bytes * 1e6
@@ -163,7 +163,7 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
     tokens = np.array([run.log.tokens_at(k) for k in range(len(run) + 1)]) if not held_out else run.held_out.tokens
     size = run.held_out.bytes if held_out else run.corpus_bytes
     saved = saved_by_each(tokens, size)
-    drawn = pane.plot._curves[(run.key, "held-out") if held_out else run.key].y
+    drawn = pane.plot.content.curves[(run.key, "held-out") if held_out else run.key].y
     for merges, width in ((244, 2), (245, 4), (600, 4)):
         session.view.set_playhead(merges)
         assert drawn[merges - 1] == pytest.approx(width * saved[merges - 1])
@@ -181,15 +181,15 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
 def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):
     first, second = trained(qtbot, session), trained(qtbot, session, vocabulary_size=500)
     assert texts(pane.legend)[:2] == ["Run 2", "held-out"]
-    assert {key for key in pane.plot._curves if isinstance(key, tuple)} == {
+    assert {key for key in pane.plot.content.curves if isinstance(key, tuple)} == {
         (run.key, "held-out") for run in (first, second)
     }
-    assert pane.plot._curves[(first.key, "held-out")].role == "other held-out"
+    assert pane.plot.content.curves[(first.key, "held-out")].role == "other held-out"
     other = next(one for one in pane.legend.findChildren(QToolButton) if one.toolTip() == "Show Run 1, held-out")
     pane.legend.chosen.emit(other.property("key"))
     assert session.runs.active is first
     session.runs.delete(second)
-    assert [key for key in pane.plot._curves if isinstance(key, tuple)] == [(first.key, "held-out")]
+    assert [key for key in pane.plot.content.curves if isinstance(key, tuple)] == [(first.key, "held-out")]
 
 
 def test_a_run_of_a_project_is_measured_anew(qtbot, session, pane):
@@ -251,7 +251,7 @@ def test_each_point_is_the_mean_of_the_tenth_before_it():
 def test_a_double_click_on_the_dots_of_another_run_asks_for_it(qtbot, session, pane):
     first = trained(qtbot, session)
     trained(qtbot, session, vocabulary_size=500)
-    drawn = pane.plot._curves[(first.key, "held-out")]
-    place = pane.plot.to_scene(600, float(drawn.y[600])).toPoint()
+    drawn = pane.plot.content.curves[(first.key, "held-out")]
+    place = pane.plot.chart.place(600, float(drawn.y[600])).toPoint()
     qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert session.runs.active is first

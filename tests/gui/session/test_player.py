@@ -117,7 +117,7 @@ def test_whatever_else_moves_the_playhead_stops_it(qtbot, session, pane, make_ru
     session.player.play()
     if moved == "drag":
         plot = pane.plot
-        start = plot.to_scene(3, 1.2).toPoint()
+        start = plot.chart.place(3, 1.2).toPoint()
         qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
         qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
         qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))

@@ -146,8 +146,7 @@ def test_in_a_low_window_the_curves_of_every_view_are_140_pixels_high(qtbot, mon
         for action in pane.menu.actions()[:4]:
             action.trigger()
             QApplication.processEvents()
-            pane.plot.settle()
-            assert pane.plot._area().height() >= 140, action.text()
+            assert pane.plot.chart.area.height() >= 140, action.text()
         assert pane.remark_line.isVisible()
         assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
 

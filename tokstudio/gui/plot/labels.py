@@ -10,18 +10,9 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Palette, Theme
+    from tokstudio.gui.style.theme import Palette
 
 _PADDING = 6.0
-
-
-def draw_caption(painter: QPainter, width: float, theme: Theme, text: str) -> None:
-    """Writes above a plot what its axes are: beside and below them it would take more of a low pane."""
-    painter.setFont(theme.tabular_font())
-    painter.setPen(QColor(theme.palette.muted))
-    metrics = QFontMetricsF(painter.font())
-    words = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width - 2 * _PADDING)
-    painter.drawText(QPointF(_PADDING, metrics.ascent()), words)
 
 
 class PlotLabels:

@@ -26,7 +26,7 @@ def pane(session, theme, actions, show):
 
 
 def curve(pane, run):
-    return pane.plot._curves[run.key]
+    return pane.plot.content.curves[run.key]
 
 
 def choose(pane, words):
@@ -111,17 +111,17 @@ def test_among_tabs_where_it_has_no_title_the_button_says_what_the_curve_shows(p
 
 
 def test_log_scales_spread_the_first_merges(pane, trained):
-    middle = pane.plot.to_scene(20, 1.5).x()
+    middle = pane.plot.chart.place(20, 1.5).x()
     choose(pane, "Log scales")
-    assert pane.plot.to_scene(20, 1.5).x() > middle + 50
+    assert pane.plot.chart.place(20, 1.5).x() > middle + 50
 
 
 def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     plot = pane.plot
-    place = plot.to_scene(100, 1.2).toPoint()
+    place = plot.chart.place(100, 1.2).toPoint()
     qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert trained.view.playhead == pytest.approx(100, abs=2)
-    start = plot.to_scene(trained.view.playhead, 1.2).toPoint()
+    start = plot.chart.place(trained.view.playhead, 1.2).toPoint()
     qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
     qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
     qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
@@ -145,7 +145,7 @@ def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, 
     assert curve(pane, first).role == "active"
     assert pane.bar.maximum() == 344
     trained.runs.delete(second)
-    assert list(pane.plot._curves) == [first.key]
+    assert list(pane.plot.content.curves) == [first.key]
 
 
 def curve_entries(pane) -> dict[str, QAction]:
@@ -156,28 +156,28 @@ def curve_entries(pane) -> dict[str, QAction]:
 def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_their_room(qtbot, pane, trained, make_run):
     odd, second, active = trained.runs.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
     trained.runs.rename(odd, "R&D")
-    assert set(pane.plot._curves) == {odd.key, second.key, active.key}
+    assert set(pane.plot.content.curves) == {odd.key, second.key, active.key}
     assert "R&D" in [entry.name for entry in pane.legend._entries]
     entries = curve_entries(pane)
     assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Show Only the Active Run"]
     assert [entry.isEnabled() for entry in entries.values()] == [True, True, False, False, True]
-    wide = pane.plot._view.viewRange()[0][1]
+    wide = pane.plot.chart.x_range[1]
     entries["R&&D"].trigger()
-    assert set(pane.plot._curves) == {second.key, active.key}
-    assert pane.plot._view.viewRange()[0][1] < wide
+    assert set(pane.plot.content.curves) == {second.key, active.key}
+    assert pane.plot.chart.x_range[1] < wide
     assert "R&D" not in [entry.name for entry in pane.legend._entries]
     curve_entries(pane)["Show Only the Active Run"].trigger()
-    assert set(pane.plot._curves) == {active.key}
+    assert set(pane.plot.content.curves) == {active.key}
     assert not curve_entries(pane)["Show Only the Active Run"].isEnabled()
 
     trained.runs.activate(odd)
-    assert set(pane.plot._curves) == {odd.key, active.key}, "what is looked at is always drawn"
+    assert set(pane.plot.content.curves) == {odd.key, active.key}, "what is looked at is always drawn"
     curve_entries(pane)["Show All"].trigger()
-    assert set(pane.plot._curves) == {odd.key, second.key, active.key}
+    assert set(pane.plot.content.curves) == {odd.key, second.key, active.key}
 
 
 def at_curve(pane, run, merges):
-    return pane.plot.to_scene(merges, run.bytes_per_token(merges)).toPoint()
+    return pane.plot.chart.place(merges, run.bytes_per_token(merges)).toPoint()
 
 
 def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_does_not(
@@ -208,9 +208,9 @@ def test_while_a_training_is_paused_its_run_stays_active_and_it_is_said_why(qtbo
 
 
 def test_a_new_active_run_is_shown_whole(pane, trained, make_run):
-    pane.plot._show(300, 320)
+    pane.plot.show_part(300, 320)
     make_run(vocabulary_size=280)
-    low, high = pane.plot._view.viewRange()[0]
+    low, high = pane.plot.chart.x_range
     assert low <= 0
     assert high >= 344
 
@@ -288,7 +288,7 @@ def test_hidden_it_draws_nothing_and_catches_up_when_shown(session, pane, make_r
     pane.hide()
     session.corpus.add_text(sample_text("article"))
     run = make_run(vocabulary_size=400)
-    assert not pane.plot._curves
+    assert not pane.plot.content.curves
     pane.show()
     assert len(curve(pane, run).x) == 145
 
@@ -298,12 +298,11 @@ def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_
     for action in pane.menu.actions()[:4]:
         action.trigger()
         logarithmic[action.text()] = pane._log.isChecked()
-        caption = pane.plot._caption
+        caption = pane.plot.content.caption
         metrics = pane.plot.fontMetrics()
         assert caption
-        pane.plot.settle()
-        assert pane.plot._area().top() >= metrics.height(), "nothing is drawn over it"
-        assert pane.plot._bottom.height() >= metrics.height(), "the numbers below have room"
+        assert pane.plot.chart.area.top() >= metrics.height(), "nothing is drawn over it"
+        assert pane.plot.chart.getAxis("bottom").height() >= metrics.height(), "the numbers below have room"
         assert metrics.horizontalAdvance(caption) < 400
     assert logarithmic == {
         "Bytes per token": False,

@@ -29,7 +29,7 @@ def settled(qtbot, pane):
 
 
 def values(plot):
-    return dict(zip(plot._x.astype(int).tolist(), plot._y.astype(int).tolist(), strict=True))
+    return dict(zip(plot.curve.x.astype(int).tolist(), plot.curve.y.astype(int).tolist(), strict=True))
 
 
 def test_empty_it_says_what_will_be_there(pane):
@@ -47,17 +47,18 @@ def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
     assert pane.stack.currentWidget() is pane.lengths
 
 
-def tick_texts(axis, shown: list[float], size: float) -> list[str]:
+def tick_texts(axis, shown: tuple[float, float], size: float) -> list[str]:
     return axis.tickStrings(axis.tickValues(shown[0], shown[1], size)[0][1], 1.0, 0.0)
 
 
 def test_lengths_and_counts_are_whole_numbers_on_their_axes(qtbot, pane, trained):
     plot = settled(qtbot, pane)
-    texts = tick_texts(plot._bottom, plot._view.viewRange()[0], plot._area().width())
+    texts = tick_texts(plot.chart.getAxis("bottom"), plot.chart.x_range, plot.chart.area.width())
     assert texts[:3] == ["2", "4", "6"]
-    plot.set_bars(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0]))
-    for axis, shown in zip((plot._bottom, plot._left), plot._view.viewRange(), strict=True):
-        texts = tick_texts(axis, shown, 300)
+    plot.set_values(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0]), bars=True)
+    chart = plot.chart
+    for side, shown in (("bottom", chart.x_range), ("left", chart.y_range)):
+        texts = tick_texts(chart.getAxis(side), shown, 300)
         assert texts
         assert not any("." in text for text in texts), texts
 
@@ -67,7 +68,7 @@ def test_the_topmost_number_of_an_axis_stands_below_the_caption(pane, trained):
     plot = pane.ranks
     QApplication.processEvents()
     line = QFontMetricsF(plot._theme.tabular_font()).height()
-    assert plot._area().top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
+    assert plot.chart.area.top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
 
 
 def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, session, make_run):
@@ -76,18 +77,20 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
     run = session.runs.active
     plot = settled(qtbot, pane)
     lengths = [len(token) for token in run.tokenizer.tokens]
-    last = int(plot._x[-1])
+    last = int(plot.curve.x[-1])
     assert 16 <= last <= 64 < max(lengths)
     expected = Counter(min(length, last) for length in lengths)
     assert values(plot) == dict(expected)
     assert sum(length > last for length in lengths) <= 0.01 * len(lengths)
-    assert plot._caption == f"tokens by length in bytes; the last bar counts {last} and over"
+    assert plot.content.caption == f"tokens by length in bytes; the last bar counts {last} and over"
     # Two pixels above the axis there is something of every bar.
-    boxes = [polygon.boundingRect() for polygon in plot._curves["values"].fill.path().toSubpathPolygons()]
-    scale = plot._area().height() / (plot._view.viewRange()[1][1] - plot._view.viewRange()[1][0])
-    assert len(boxes) == len(expected)
-    assert min(box.height() for box in boxes) * scale > 1.9
-    place = plot.to_scene(float(last), 0.9 * max(expected.values()))
+    # One pixel above the axis there is something of every bar, and nothing where no token has the length.
+    image, area = plot.grab().toImage(), plot.chart.area
+    row = round(area.bottom()) - 2
+    colours = {n: image.pixelColor(round(plot.chart.place(n, 0).x()), row) for n in range(1, last + 1)}
+    surface = image.pixelColor(round(area.right()) + 3, row)
+    assert {n for n, colour in colours.items() if colour != surface} == set(expected)
+    place = plot.chart.place(float(last), 0.9 * max(expected.values()))
     with qtbot.waitSignal(pane.lengthsChosen) as heard:
         qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
     assert heard.args == [last, 0]
@@ -108,7 +111,7 @@ def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
 
 def test_a_click_on_a_bar_asks_for_its_length(qtbot, pane, trained):
     plot = settled(qtbot, pane)
-    place = plot.to_scene(1.0, 100.0)
+    place = plot.chart.place(1.0, 100.0)
     assert plot.read(place) == (1.0, 256.0)
     with qtbot.waitSignal(pane.lengthsChosen) as heard:
         qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
@@ -184,7 +187,7 @@ def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypat
         plot = window.distribution.lengths
         window.vocabulary.filter.setText("xyz")
         window.vocabulary.panel.choose(["digits"])
-        place = plot.to_scene(1.0, 10.0).toPoint()
+        place = plot.chart.place(1.0, 10.0).toPoint()
         qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
         model = window.vocabulary.model
         qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)

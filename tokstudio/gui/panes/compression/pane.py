@@ -25,6 +25,7 @@ from tokstudio.gui.panes.compression.curves import (
 )
 from tokstudio.gui.panes.compression.legend import Entry, Legend
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
+from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session
@@ -88,8 +89,7 @@ class CompressionPane(Pane):
         self._later.setInterval(_SELDOM)
         self._later.timeout.connect(self._draw)
 
-        self.plot.playheadDragged.connect(session.view.set_playhead)
-        self.plot.playheadClicked.connect(session.view.set_playhead)
+        self.plot.playheadMoved.connect(session.view.set_playhead)
         self.plot.curveDoubleClicked.connect(self._activate)
         self.bar.moved.connect(session.view.set_playhead)
         self.bar.grasped.connect(session.player.pause)
@@ -323,13 +323,14 @@ class CompressionPane(Pane):
 
     def _draw_run(self, run: StudioRun) -> None:
         active = run is self._session.runs.active
-        self.plot.set_curve(run.key, *curve(run, self._view), run.name, "active" if active else "other", run.hue)
+        role = "active" if active else "other"
+        self.plot.set_curve(run.key, Curve(run.name, role, *curve(run, self._view), run.hue))
         key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
         if held_out is None:
             self.plot.remove_curve(key)
         else:
             role = "active held-out" if active else "other held-out"
-            self.plot.set_curve(key, *held_out, f"{run.name}, {_HELD_OUT}", role, run.hue)
+            self.plot.set_curve(key, Curve(f"{run.name}, {_HELD_OUT}", role, *held_out, run.hue))
 
     def _entries(self, run: StudioRun) -> Iterator[Entry]:
         active = run is self._session.runs.active

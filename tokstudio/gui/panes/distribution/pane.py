@@ -60,7 +60,6 @@ class DistributionPane(Pane):
         self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
         self.lengths = ReadingPlot(theme, self._length_words)
         self.lengths.setAccessibleName("Tokens by their length in bytes")
-        self._caption = ""
         self._last_bar = 0  # the length from which all tokens share one bar; 0 if none do
         self.lengths.chosen.connect(self._choose_length)
         self.ranks = ReadingPlot(theme, self._rank_words)
@@ -120,18 +119,14 @@ class DistributionPane(Pane):
         self._last_bar = min(last, _MOST_BARS)
         if len(counts) > self._last_bar + 1:
             counts = np.append(counts[: self._last_bar], counts[self._last_bar :].sum())
-            self._caption_lengths(f"tokens by length in bytes; the last bar counts {self._last_bar:,} and over")
+            caption = f"tokens by length in bytes; the last bar counts {self._last_bar:,} and over"
         else:
             self._last_bar = 0
-            self._caption_lengths("tokens by length in bytes")
+            caption = "tokens by length in bytes"
         x = np.flatnonzero(counts)
-        self.lengths.set_bars(x.astype(np.float64), counts[x].astype(np.float64))
+        self.lengths.set_values(x.astype(np.float64), counts[x].astype(np.float64), bars=True)
+        self.lengths.set_labels("bytes of a token", "tokens", caption)
         self.stack.setCurrentWidget(self.lengths)
-
-    def _caption_lengths(self, words: str) -> None:
-        if words != self._caption:
-            self._caption = words
-            self.lengths.set_labels("bytes of a token", "tokens", words)
 
     def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
         uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
@@ -145,7 +140,7 @@ class DistributionPane(Pane):
         self._ranked = np.sort(used)[::-1]
         # Of many ranks, only those that differ on a log scale.
         places = np.unique(np.geomspace(1, len(used), _MOST_POINTS).round().astype(np.int64))
-        self.ranks.set_line(places.astype(np.float64), self._ranked[places - 1].astype(np.float64))
+        self.ranks.set_values(places.astype(np.float64), self._ranked[places - 1].astype(np.float64))
         self.stack.setCurrentWidget(self.ranks)
 
     def _changed(self) -> None:

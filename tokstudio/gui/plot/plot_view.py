@@ -1,0 +1,182 @@
+"""A plot on screen: shows a chart and zooms along x. Subclasses say what is read at the pointer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from tokstudio.gui.plot.chart import Chart, Content, Curve
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+
+class PlotView(pg.PlotWidget):
+    """Curves on axes that fit what is visible; the wheel zooms along x, `reset_zoom` shows everything again.
+
+    Axes and curves are drawn once, and copied from there while a playhead moves over them.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        self._theme = theme
+        self._content = Content()
+        self._laid_out: tuple[Content, QSize, float] | None = None
+        self._picture: QPixmap | None = None
+        self._chart = Chart(theme)
+        super().__init__(parent, plotItem=self._chart)
+        self._pointer: QPointF | None = None
+        self.setViewportUpdateMode(pg.GraphicsView.ViewportUpdateMode.NoViewportUpdate)
+        self.setMinimumSize(160, 120)
+        self.viewport().setMouseTracking(True)
+        theme.changed.connect(self._draw_anew)
+
+    # ---- what is shown
+
+    @property
+    def content(self) -> Content:
+        """What is shown."""
+        return self._content
+
+    @property
+    def chart(self) -> Chart:
+        """Where it is shown: what is shown, laid out for the size that the widget has."""
+        wanted = self._content, self.viewport().size(), self.devicePixelRatioF()
+        if self._laid_out != wanted:
+            self._laid_out, self._picture = wanted, None
+            content, size, ratio = wanted
+            self._chart.lay_out(content, size.width(), size.height(), ratio)
+        return self._chart
+
+    def set_curve(self, key: Hashable, curve: Curve) -> None:
+        """Shows a curve, in place of the one that `key` named; cheap enough for a growing one twenty times a second."""
+        self._show(replace(self._content, curves={**self._content.curves, key: curve}))
+
+    def remove_curve(self, key: Hashable) -> None:
+        """Takes a curve away; one that is not there is no error."""
+        if key in self._content.curves:
+            curves = {other: curve for other, curve in self._content.curves.items() if other != key}
+            self._show(replace(self._content, curves=curves))
+
+    def set_labels(self, x_label: str, y_label: str, caption: str = "") -> None:
+        """Names x and y, and says above the plot what is shown."""
+        self._show(replace(self._content, x_label=x_label, y_label=y_label, caption=caption))
+
+    def set_log(self, x: bool, y: bool) -> None:
+        """Chooses logarithmic axes; what has no logarithm is left out."""
+        if (x, y) != self._content.log:
+            self._show(replace(self._content, log=(x, y), zoom=None))
+
+    def show_part(self, low: float, high: float) -> None:
+        """Shows a part of the axis of x: never less than a few merges, never more than there is."""
+        first, last = self.chart.ends
+        width = max(high - low, (last - first) * 1e-5, 0.02 if self._content.log[0] else 4.0)
+        low = min(max(low, first), last - width)
+        self._show(replace(self._content, zoom=(low, low + width) if width < last - first else None))
+
+    def reset_zoom(self) -> None:
+        """Shows all of every curve again."""
+        self._show(replace(self._content, zoom=None))
+
+    def close(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] (Qt's own type)
+        """Hides, as any widget does; pyqtgraph's own close takes the scene apart, and what comes after would fail."""
+        return QWidget.close(self)
+
+    def _show(self, content: Content) -> None:
+        self._content = content
+        self.viewport().update()
+
+    def _draw_anew(self) -> None:
+        self._laid_out = None
+        self.viewport().update()
+
+    # ---- drawing
+
+    def draw_over(self, painter: QPainter) -> None:
+        """Draws what moves over the curves; for subclasses."""
+
+    def paintEvent(self, ev: QPaintEvent) -> None:
+        """Draws axes and curves, anew only where they have changed, and over them what moves."""
+        try:
+            with QPainter(self.viewport()) as painter:
+                painter.drawPixmap(0, 0, self._drawn())
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setFont(self._theme.tabular_font())
+                self.draw_over(painter)
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    def _drawn(self) -> QPixmap:
+        chart = self.chart
+        if self._picture is None:
+            ratio = self.devicePixelRatioF()
+            self._picture = QPixmap((QSizeF(self.viewport().size()) * ratio).toSize())
+            self._picture.setDevicePixelRatio(ratio)
+            with QPainter(self._picture) as painter:
+                chart.draw(painter)
+        return self._picture
+
+    def draw_cross_hair(self, painter: QPainter, curve: Curve, x: float, y: float) -> QPointF:
+        """Draws the lines to both axes through a point of a curve; gives where that is."""
+        area, palette, place = self.chart.area, self._theme.palette, self.chart.place(x, y)
+        painter.setPen(QPen(QColor(palette.muted), 1, Qt.PenStyle.DotLine))
+        painter.drawLine(QPointF(place.x(), area.top()), QPointF(place.x(), area.bottom()))
+        painter.drawLine(QPointF(area.left(), place.y()), QPointF(area.right(), place.y()))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(curve.pen(palette).color())
+        painter.drawEllipse(place, 3, 3)
+        return place
+
+    # ---- what a person does
+
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
+        """Reads values under the pointer."""
+        self._pointer = ev.position()
+        self.viewport().update()
+
+    def leaveEvent(self, ev: QEvent) -> None:
+        """Hides the values that were read."""
+        self._pointer = None
+        self.viewport().update()
+
+    def wheelEvent(self, ev: QWheelEvent) -> None:
+        """Zooms along x around the pointer."""
+        turns = ev.angleDelta().y() / 120
+        if not turns or not self._content.curves:
+            ev.ignore()
+            return
+        chart, factor = self.chart, 0.8**turns
+        centre, (low, high) = chart.axis_at(ev.position().x()), chart.x_range
+        self.show_part(centre - (centre - low) * factor, centre + (high - centre) * factor)
+        ev.accept()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leaves the menu to the pane."""
+        event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Shows what keys go to."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Shows that keys go elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
