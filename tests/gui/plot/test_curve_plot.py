@@ -49,7 +49,7 @@ def axis_range(plot):
     """The visible part of x and of y, in the units of the data."""
     return tuple(
         tuple(10.0**end if logarithmic else end for end in ends)
-        for ends, logarithmic in zip((plot.chart.x_range, plot.chart.y_range), plot.content.log, strict=True)
+        for ends, logarithmic in zip(plot.chart.getViewBox().viewRange(), plot.content.log, strict=True)
     )
 
 
@@ -242,6 +242,15 @@ def test_logarithmic_axes_leave_out_what_has_no_logarithm(plot):
     assert not plot.grab().isNull()
 
 
+def test_logarithmic_axes_keep_the_first_merges_of_a_long_run(plot):
+    plot.set_curve("run", Curve("this run", "active", *curve(100_000)))
+    plot.set_log(True, True)
+    item = plot.chart.drawn["run"]
+    drawn = set(np.round(10 ** (item.getData()[0] + item.pos().x()), 3))
+    assert len(drawn) <= 4_000
+    assert drawn >= set(map(float, range(1, 101)))
+
+
 # Looking closer
 
 
@@ -394,6 +403,15 @@ def test_a_picture_has_the_size_that_was_asked_and_leaves_the_plot_alone(plot, t
     assert colours_of(image, LIGHT.accent) > 200
     assert plot.grab().toImage() == before
     assert len(QApplication.topLevelWidgets()) == windows
+
+
+def test_a_picture_depends_on_what_is_shown_and_not_on_the_widget(plot):
+    turn_wheel(plot, place(plot, 600, 2.0), 3)
+    image = plot.to_image(300, 200)
+    plot.resize(400, 150)
+    assert plot.to_image(300, 200) == image
+    plot.reset_zoom()
+    assert plot.to_image(300, 200) != image
 
 
 def test_the_names_of_a_picture_stand_beside_its_curves_and_are_counted_where_there_is_no_room(plot):

@@ -7,15 +7,13 @@ Data is thinned out here before pyqtgraph gets it: its downsampling leaves 14 of
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyqtgraph as pg
-import shiboken6
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
@@ -272,12 +270,6 @@ class Chart(pg.PlotItem):
         low, high = self._box.viewRange()[0]
         return low, high
 
-    @property
-    def y_range(self) -> tuple[float, float]:
-        """The same of y."""
-        low, high = self._box.viewRange()[1]
-        return low, high
-
     def place(self, x: float, y: float) -> QPointF:
         """Where a point of the data is, in pixels; what has no logarithm is at the end of its axis."""
         places = (
@@ -349,19 +341,6 @@ class Chart(pg.PlotItem):
                     pen=None,
                     brush=_faded(pen.color(), 0.6),
                 )
-
-
-@contextmanager
-def chart_for_a_picture(content: Content, theme: Theme, width: float, height: float, pixels: float) -> Iterator[Chart]:
-    """Gives a chart in a scene of its own, with labels at its axes."""
-    view, chart = pg.GraphicsView(), Chart(theme)  # an axis draws nothing in a scene without a view
-    try:
-        view.setCentralItem(chart)
-        chart.lay_out(content, width, height, pixels, labelled=True)
-        yield chart
-    finally:
-        chart.close()
-        shiboken6.delete(view)
 
 
 def _bars(x: FloatArray, y: FloatArray, shown: tuple[float, float]) -> tuple[FloatArray, FloatArray]:

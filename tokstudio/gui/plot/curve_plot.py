@@ -7,11 +7,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyqtgraph as pg
+import shiboken6
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.gui.plot.chart import Chart, Content, Curve, chart_for_a_picture
+from tokstudio.gui.plot.chart import Chart, Content, Curve
 from tokstudio.gui.plot.curve_marks import draw_legend, legend_width
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.plot.plot_view import PlotView
@@ -74,7 +76,7 @@ class Playhead:
 def draw_picture(
     painter: QPainter, content: Content, theme: Theme, size: tuple[int, int], scale: float, playhead: Playhead | None
 ) -> None:
-    """Draws a plot with labels at its axes, its playhead, and the names of its curves at the right.
+    """Draws a plot by a scene of its own: labels at its axes, its playhead, and the names of its curves at the right.
 
     Args:
         painter: What to draw with.
@@ -89,11 +91,17 @@ def draw_picture(
     curves = sorted(content.curves.values(), key=lambda curve: not curve.of_active)
     beside = legend_width([curve.name for curve in curves], QFontMetricsF(painter.font()), width)
     painter.fillRect(QRectF(0, 0, width, height), QColor(theme.palette.surface))
-    with chart_for_a_picture(content, theme, int(width - beside), height, scale) as chart:
+    view, chart = pg.GraphicsView(), Chart(theme)  # an axis draws nothing in a scene without a view
+    try:
+        view.setCentralItem(chart)
+        chart.lay_out(content, int(width - beside), height, scale, labelled=True)
         chart.draw(painter)
         if playhead is not None:
             playhead.draw_line(painter, chart, theme)
             playhead.write(PlotLabels(painter, chart.area, theme.palette, chart.curves_between), chart)
+    finally:
+        chart.close()
+        shiboken6.delete(view)
     if beside:
         rows = [(curve.pen(theme.palette), curve.name) for curve in curves]
         draw_legend(painter, QRectF(width - beside + 4, 12, beside - 4, height - 24), theme.palette, rows)
@@ -134,11 +142,8 @@ class CurvePlot(PlotView):
 
     def to_svg(self, width: int, height: int) -> bytes:
         """The plot on its background as an SVG drawing."""
-
-        def draw(painter: QPainter) -> None:
-            draw_picture(painter, self.content, self._theme, (width, height), 1.0, self._playhead)
-
-        return drawing_of(self, width, height, "sans-serif", draw).encode()
+        seen = (self.content, self._theme, (width, height), 1.0, self._playhead)
+        return drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen)).encode()
 
     # ---- drawing
 

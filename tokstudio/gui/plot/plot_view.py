@@ -13,7 +13,6 @@ from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
-    QFocusEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -146,6 +145,12 @@ class PlotView(pg.PlotWidget):
 
     # ---- what a person does
 
+    def event(self, event: QEvent) -> bool:
+        """Shows whether keys go here."""
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.viewport().update()
+        return super().event(event)
+
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         """Reads values under the pointer."""
         self._pointer = ev.position()
@@ -170,13 +175,3 @@ class PlotView(pg.PlotWidget):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Leaves the menu to the pane."""
         event.ignore()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Shows what keys go to."""
-        super().focusInEvent(event)
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Shows that keys go elsewhere."""
-        super().focusOutEvent(event)
-        self.viewport().update()

@@ -57,7 +57,7 @@ def test_lengths_and_counts_are_whole_numbers_on_their_axes(qtbot, pane, trained
     assert texts[:3] == ["2", "4", "6"]
     plot.set_values(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0]), bars=True)
     chart = plot.chart
-    for side, shown in (("bottom", chart.x_range), ("left", chart.y_range)):
+    for side, shown in zip(("bottom", "left"), chart.getViewBox().viewRange(), strict=True):
         texts = tick_texts(chart.getAxis(side), shown, 300)
         assert texts
         assert not any("." in text for text in texts), texts
@@ -95,6 +95,15 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
         qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
     assert heard.args == [last, 0]
     assert plot.accessibleDescription() == f"{last} bytes or more · {expected[last]} tokens"
+
+
+def test_bars_keep_their_height_where_a_zoom_cuts_them(qtbot, pane, trained):
+    plot = settled(qtbot, pane)
+    counts = values(plot)
+    plot.show_part(2.2, 6.7)
+    bars = plot.chart.drawn["values"].opts
+    assert bars["height"].tolist() == [counts[length] for length in range(2, 8) if length in counts]
+    assert (bars["x0"][0], bars["x1"][-1]) == (2.2, 6.7)
 
 
 def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
