@@ -1,6 +1,6 @@
 """Copies of unsaved work for recovery after a crash, kept at intervals and offered at the next start.
 
-The training records its own run; `core.project.recovery` writes both. The copies are in the user's data folder: the
+The training records its own run; `core.project.recorder` writes both. The copies are in the user's data folder: the
 project's own file changes only when the user saves.
 """
 
