@@ -163,12 +163,12 @@ def _cut(role: str, sentences: Sequence[str]) -> list[tuple[str, str]]:
     kinds: dict[str, list[str]] = {}
     for sentence in sentences:
         kinds.setdefault(" ".join(sentence.split(" ")[:_WORDS_OF_A_KIND]), []).append(sentence)
-    sentences: list[tuple[str, str]] = []
+    shortened: list[tuple[str, str]] = []
     for alike in kinds.values():
-        sentences += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
+        shortened += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
         if (more := len(alike) - _MOST_SHOWN) > 0:
-            sentences.append((role, f"And {more:,} more like these."))
-    return sentences
+            shortened.append((role, f"And {more:,} more like these."))
+    return shortened
 
 
 def _clear(part: QVBoxLayout) -> None:
