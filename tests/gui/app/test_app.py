@@ -1,4 +1,4 @@
-"""The whole window, from `main()` to the files a person takes home."""
+"""The whole window, from `main()` to the exported files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def trained(qtbot, window, answers, book, size="400"):
     )
 
 
-def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, book):
+def test_opening_training_and_exporting_by_the_menus(qtbot, monkeypatch, tmp_path, book):
     expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
 
     def act(window, answers):
@@ -221,7 +221,7 @@ def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeyp
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path, book):
+def test_closing_does_not_ask_about_an_exported_run(qtbot, monkeypatch, tmp_path, book):
     def act(window, answers):
         trained(qtbot, window, answers, book)
         export(qtbot, window, "huggingface", tmp_path)
@@ -261,9 +261,7 @@ def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, t
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_an_entry_of_the_menu_opens_the_dialog_with_that_format_and_another_with_those_of_last_time(
-    qtbot, monkeypatch, tmp_path, book
-):
+def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones(qtbot, monkeypatch, tmp_path, book):
     def act(window, answers):
         trained(qtbot, window, answers, book)
         export(qtbot, window, "minbpe", tmp_path / "out")
@@ -277,7 +275,7 @@ def test_an_entry_of_the_menu_opens_the_dialog_with_that_format_and_another_with
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_sample_takes_the_place_of_a_person_s_corpus_only_after_asking(qtbot, monkeypatch, book):
+def test_a_sample_replaces_a_corpus_only_after_asking(qtbot, monkeypatch, book):
     def act(window, answers):
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
         answers.yes = False
@@ -405,7 +403,7 @@ def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_everything_that_takes_the_keyboard_has_a_name(qtbot, monkeypatch, book):
+def test_every_focusable_widget_has_an_accessible_name(qtbot, monkeypatch, book):
     def act(window, answers):
         trained(qtbot, window, answers, book)
         nameless = []
@@ -436,7 +434,7 @@ def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["no log", "a log"])
-def test_nothing_is_said_of_hints_that_no_screen_takes(tmp_path, logged):
+def test_messages_of_platforms_without_a_screen_are_not_logged(tmp_path, logged):
     log = tmp_path / "log.txt"
     command = [sys.executable, "-m", "tokstudio", "--demo", "--screenshot", tmp_path / "a.png"]
     command += ["--log-file", log] if logged else []
@@ -460,7 +458,7 @@ def test_the_window_with_the_demo_is_closed_without_a_question(qtbot, monkeypatc
     assert asked == [[]]
 
 
-def test_what_is_trained_beside_the_demo_is_asked_about(qtbot, monkeypatch):
+def test_closing_asks_about_a_run_trained_after_the_demo(qtbot, monkeypatch):
     asked = []
 
     def act(window, answers):
@@ -500,7 +498,7 @@ def test_without_a_display_a_window_is_refused_and_a_picture_drawn(monkeypatch, 
     assert os.environ["QT_QPA_PLATFORM"] == "offscreen"
 
 
-def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
+def test_an_uncaught_error_is_shown(qtbot, monkeypatch):
     def act(window, answers):
         def fail() -> None:
             raise RuntimeError("planted")
@@ -518,7 +516,7 @@ def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
     assert QApplication.instance() is not None
 
 
-def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage(qtbot, monkeypatch):
+def test_other_threads_and_garbage_collection_do_not_block_the_window(qtbot, monkeypatch):
     over: list[bool] = []
 
     def endless():
@@ -538,7 +536,7 @@ def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
-def test_tab_goes_through_what_can_be_seen_and_through_all_of_it(qtbot, monkeypatch, key):
+def test_tab_visits_every_visible_control_and_no_hidden_one(qtbot, monkeypatch, key):
     def act(window, answers):
         window.session.corpus.add_text("the cat sat on the mat " * 40)
         window.session.training.start()

@@ -1,4 +1,4 @@
-"""What went wrong inside the program is kept as it happens, and offered at the next start."""
+"""An error inside the program is written at once, and offered at the next start."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -51,7 +51,7 @@ def crash(how="faulthandler._sigabrt()"):
     return subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60).returncode
 
 
-def test_a_start_that_goes_well_leaves_nothing(qtbot, monkeypatch):
+def test_a_run_without_errors_leaves_no_report(qtbot, monkeypatch):
     def act(window, answers):
         assert len(files()) == 2, "the report and its lock"
 
@@ -84,7 +84,7 @@ def test_a_crash_is_offered_at_the_next_start_copied_shown_and_dismissed(qtbot, 
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
-def test_a_crash_while_the_window_is_taken_down_is_reported_too():
+def test_a_crash_while_the_window_closes_is_reported():
     script = (
         "import faulthandler; from PySide6.QtCore import QTimer; from tokstudio.cli import main;"
         "from tokstudio.gui.app.app import Studio; Studio.close = lambda studio: faulthandler._sigabrt();"
@@ -97,14 +97,14 @@ def test_a_crash_while_the_window_is_taken_down_is_reported_too():
     assert "Fatal Python error: Aborted" in report.text
 
 
-def test_what_is_not_dismissed_is_offered_again(qtbot, monkeypatch):
+def test_a_report_is_offered_again_until_it_is_dismissed(qtbot, monkeypatch):
     crash()
     for _ in range(2):
         assert at_the_window(monkeypatch, lambda window, answers: card_of(qtbot, window)) == 0
 
 
 @pytest.mark.parametrize("in_thread", [False, True])
-def test_an_error_that_nobody_caught_is_told_at_once_and_kept(qtbot, monkeypatch, in_thread):
+def test_an_uncaught_error_is_shown_at_once_and_reported(qtbot, monkeypatch, in_thread):
     def fail():
         raise ZeroDivisionError("this is a test")
 
@@ -139,7 +139,7 @@ def _raised(act):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills like this here")
-def test_a_start_that_was_killed_has_nothing_to_report(qtbot, monkeypatch):
+def test_a_killed_run_leaves_no_report(qtbot, monkeypatch):
     crash("os.kill(os.getpid(), 9)")
     assert [name for name in files() if name.endswith(".txt")]
 
@@ -150,7 +150,7 @@ def test_a_start_that_was_killed_has_nothing_to_report(qtbot, monkeypatch):
     assert files() == []
 
 
-def test_the_report_of_a_program_that_runs_is_not_touched(qtbot, monkeypatch):
+def test_the_report_of_a_running_program_is_not_offered(qtbot, monkeypatch):
     reports_folder().mkdir(parents=True)
     script = (
         "import sys; from PySide6.QtGui import QGuiApplication;"
@@ -171,7 +171,7 @@ def test_the_report_of_a_program_that_runs_is_not_touched(qtbot, monkeypatch):
     assert [name.split(".")[1] for name in files()] == ["txt"]
 
 
-def test_a_report_that_cannot_be_read_keeps_no_other_from_being_offered():
+def test_an_unreadable_report_does_not_hide_others():
     folder = reports_folder()
     for number in range(8):
         (folder / f"run-{number}a.txt").mkdir(parents=True)
@@ -180,7 +180,7 @@ def test_a_report_that_cannot_be_read_keeps_no_other_from_being_offered():
     assert not is_running(folder)
 
 
-def test_a_folder_that_cannot_be_looked_into_has_no_reports(tmp_path):
+def test_an_unreadable_folder_has_no_reports(tmp_path):
     folder = tmp_path / ("x" * 300)  # no file system has such a name, and an administrator may look into all others
     assert left_reports(folder) == []
     assert not is_running(folder)
@@ -188,7 +188,7 @@ def test_a_folder_that_cannot_be_looked_into_has_no_reports(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
 @pytest.mark.parametrize("with_lock", [False, True])
-def test_an_old_report_in_a_read_only_folder_is_no_open_window(with_lock):
+def test_an_old_report_in_a_read_only_folder_does_not_count_as_running(with_lock):
     folder = reports_folder()
     folder.mkdir(parents=True)
     (folder / "run-0.txt").write_text("TokStudio\n\n")
@@ -216,7 +216,7 @@ def test_every_button_of_the_card_is_reached_by_the_keyboard(qtbot, monkeypatch)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
-def test_what_a_crash_has_left_unsaved_is_offered_first_and_then_its_report(qtbot, monkeypatch, tmp_path):
+def test_unsaved_work_is_offered_before_the_crash_report(qtbot, monkeypatch, tmp_path):
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:

@@ -1,4 +1,4 @@
-"""Where no window can be opened that is one sentence, whatever the environment says; Qt itself would abort."""
+"""A missing display gives one sentence, whatever the environment says; Qt itself would abort."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -49,7 +49,7 @@ def start(**variables):
         ({"QT_QPA_PLATFORM": "papyrus;xcb:x=1", "DISPLAY": ":7531"}, "the X server :7531 (DISPLAY)"),
     ],
 )
-def test_a_display_that_is_not_there_is_one_sentence_and_no_crash(variables, named):
+def test_a_missing_display_gives_one_sentence(variables, named):
     code, said = start(**variables)
     assert code == 1
     assert said.startswith("tokstudio: ")
@@ -58,14 +58,14 @@ def test_a_display_that_is_not_there_is_one_sentence_and_no_crash(variables, nam
 
 
 @linux
-def test_the_second_display_is_told_as_well(environment):
+def test_the_second_platform_is_checked_too(environment):
     environment(WAYLAND_DISPLAY="/nowhere/wayland-7", DISPLAY=":7531")
     assert "/nowhere/wayland-7" in refusal()
     assert ":7531" in refusal()
 
 
 @linux
-def test_a_desktop_that_answers_is_enough(environment, tmp_path):
+def test_one_working_display_is_enough(environment, tmp_path):
     with socket.socket(socket.AF_UNIX) as desktop:
         desktop.bind(str(tmp_path / "wayland-7"))
         desktop.listen()
@@ -74,6 +74,6 @@ def test_a_desktop_that_answers_is_enough(environment, tmp_path):
 
 
 @pytest.mark.parametrize("asked", ["offscreen", "minimal", "papyrus;offscreen"])
-def test_what_draws_nowhere_needs_no_display(environment, asked):
+def test_offscreen_platforms_need_no_display(environment, asked):
     environment(QT_QPA_PLATFORM=asked)
     assert refusal() is None

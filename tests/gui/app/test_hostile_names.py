@@ -1,4 +1,4 @@
-"""A file whose name holds what a window would interpret: it is shown, and nothing of it is done."""
+"""File names with markup are shown as they are, and nothing in them is interpreted."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -34,7 +34,7 @@ def tips_and_labels(window: QWidget) -> tuple[list[str], list[str]]:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
 @pytest.mark.parametrize("folder", ["plain", "<img src=x><b>"])
-def test_a_hostile_name_is_text_wherever_it_is_shown(qtbot, monkeypatch, tmp_path, folder):
+def test_a_file_name_with_markup_is_shown_as_plain_text_everywhere(qtbot, monkeypatch, tmp_path, folder):
     where = tmp_path / folder
     where.mkdir()
     file, sibling = where / NAME, where / NAME.replace("\n", "")

@@ -1,4 +1,4 @@
-"""A later start hands its files to the window that is open, which comes to the front."""
+"""A later start hands its files to the open window, which comes to the front."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -104,16 +104,14 @@ def shared_folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
-def test_windows_meet_in_a_folder_that_nobody_else_can_write_to(shared_folder, tmp_path):
+def test_the_socket_is_in_a_folder_that_other_users_cannot_write(shared_folder, tmp_path):
     name = Path(address(tmp_path))
     assert name.parent.parent == shared_folder
     assert name.parent.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
-def test_where_another_person_has_taken_that_folder_every_start_has_a_window_of_its_own(
-    qtbot, monkeypatch, shared_folder, tmp_path
-):
+def test_without_a_private_folder_every_start_opens_its_own_window(qtbot, monkeypatch, shared_folder, tmp_path):
     name = Path(address(tmp_path))
     name.parent.chmod(0o777)
     name.with_name(f"{name.name}.lock").write_text("1\nanother\nplace\n")
@@ -154,7 +152,7 @@ def busy(monkeypatch):
     server.close()
 
 
-def test_a_window_that_does_not_answer_keeps_no_file_to_itself_and_stays_the_first(qtbot, monkeypatch, busy, book):
+def test_a_start_opens_its_files_itself_if_the_first_window_does_not_answer(qtbot, monkeypatch, busy, book):
     def act(window, answers):
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
 
@@ -165,7 +163,7 @@ def test_a_window_that_does_not_answer_keeps_no_file_to_itself_and_stays_the_fir
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not say at once who has gone")
-def test_a_file_that_a_start_has_opened_itself_as_nobody_answered_is_not_opened_again(qtbot, busy):
+def test_a_request_that_timed_out_is_not_opened_again(qtbot, busy):
     name = busy.fullServerName()
     busy.close()
     first = Claim(name).listen(QCoreApplication.instance())
@@ -233,7 +231,7 @@ NO_REQUESTS = {
 
 
 @pytest.mark.parametrize("kind", NO_REQUESTS)
-def test_what_is_no_request_changes_nothing_and_is_no_crash(qtbot, monkeypatch, caplog, kind):
+def test_invalid_requests_are_ignored(qtbot, monkeypatch, caplog, kind):
     def act(window, answers):
         socket = stranger(address(settings_file().parent))
         socket.write(NO_REQUESTS[kind])
@@ -282,7 +280,7 @@ def test_a_connection_without_a_whole_request_is_closed(qtbot, monkeypatch, firs
     qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket))
 
 
-def test_of_many_connections_at_once_only_some_are_kept_and_a_start_is_heard_afterwards(qtbot, first, name, caplog):
+def test_the_number_of_connections_is_limited_and_later_starts_are_served(qtbot, first, name, caplog):
     asked = []
     first.asked.connect(asked.append)
     sockets = [stranger(name) for _ in range(20)]
@@ -304,7 +302,7 @@ def test_a_request_carries_any_file_name():
 
 
 @pytest.mark.parametrize("line", [b"", b"[]", b'{"files": [7], "token": ""}', b"[" * 200_000])
-def test_a_line_that_is_no_request_is_none(line):
+def test_an_invalid_line_is_no_request(line):
     assert Request.decoded(line) is None
 
 
@@ -328,7 +326,7 @@ def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch):
     first.deleteLater()
 
 
-def test_reset_settings_begins_as_on_the_first_day(qtbot, monkeypatch):
+def test_reset_settings_restores_the_defaults(qtbot, monkeypatch):
     def change(window, answers):
         window.actions_by_id["theme_dark"].trigger()
 
@@ -355,7 +353,7 @@ def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_
     assert not [line for line in lines if " ERROR " in line]
 
 
-def test_a_log_that_cannot_be_written_is_said(tmp_path, capsys):
+def test_an_unwritable_log_file_is_an_error(tmp_path, capsys):
     assert main(["--log-file", str(tmp_path / "none" / "log.txt")]) == 1
     assert "log.txt: the log cannot be written there: No such file or directory." in capsys.readouterr().err
 

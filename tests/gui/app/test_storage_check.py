@@ -1,4 +1,4 @@
-"""What this computer does not let TokStudio keep is said."""
+"""Folders that cannot be written are named to the user."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,18 +9,18 @@ from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
 
 
-def test_nothing_is_said_where_all_can_be_kept(tmp_path):
+def test_there_is_no_message_if_every_folder_can_be_written(tmp_path):
     assert faults({SETTINGS: tmp_path / "new"}) == {}
     assert Limits().add({}) == ""
 
 
-def test_each_thing_is_named_with_its_folder_and_the_reason(tmp_path):
+def test_each_fault_names_its_folder_and_the_reason(tmp_path):
     (tmp_path / "file").touch()
     found = faults({SETTINGS: tmp_path / "file", COPIES: tmp_path})
     assert found == {SETTINGS: f"{tmp_path / 'file'}: File exists"}
 
 
-def test_what_is_found_out_later_is_told_with_what_was_told_before_and_each_thing_once():
+def test_later_faults_are_added_and_each_is_named_once():
     limits = Limits()
     assert limits.add({SETTINGS: "full"}) == "TokStudio cannot save everything on this computer: the settings (full)."
     both = limits.add({ENGINE: "no room"})
@@ -31,7 +31,7 @@ def test_what_is_found_out_later_is_told_with_what_was_told_before_and_each_thin
     assert limits.add({SETTINGS: "still full"}) == ""
 
 
-def test_an_engine_and_settings_that_cannot_be_kept_are_told_together(qtbot, monkeypatch, tmp_path):
+def test_faults_of_engine_and_settings_are_one_message(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr("tokstudio.gui.app.app.problem", lambda: "No space left on device")
     monkeypatch.setattr("tokstudio.gui.app.app.faults", lambda kept: {SETTINGS: "No space left on device"})
 
@@ -45,7 +45,7 @@ def test_an_engine_and_settings_that_cannot_be_kept_are_told_together(qtbot, mon
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_home_that_cannot_be_written_is_told_in_the_window(qtbot, monkeypatch, tmp_path):
+def test_an_unwritable_home_is_shown_in_the_window(qtbot, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "file"))

@@ -1,4 +1,4 @@
-"""The export dialog as a person uses it: ticks, reads what would be lost, exports, and takes the proof along."""
+"""The export dialog: choosing formats, reading their losses, exporting, and the checked results."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -98,7 +98,7 @@ def told(dialog, name):
     return [line.label.text() for line in row.findChildren(SignedLine) if not line.isHidden()]
 
 
-def test_one_tokenizer_goes_into_the_folder_itself_and_is_proved(qtbot, session, with_special, opened, out):
+def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, session, with_special, opened, out):
     dialog = opened("huggingface")
     assert (
         dialog.folder.note.text()
@@ -136,7 +136,7 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, ma
     assert told(dialog, "merges-csv") == ["written"]
 
 
-def test_when_it_is_closed_nothing_is_found_out_any_more(qtbot, session, make_run, opened, monkeypatch):
+def test_closing_the_dialog_cancels_its_checks(qtbot, session, make_run, opened, monkeypatch):
     make_run(vocabulary_size=280)
     begun = []
 
@@ -154,7 +154,7 @@ def test_when_it_is_closed_nothing_is_found_out_any_more(qtbot, session, make_ru
     assert len(begun) == 1
 
 
-def test_what_would_be_lost_is_said_and_must_be_accepted(qtbot, session, with_special, opened, out):
+def test_losses_are_listed_and_must_be_accepted(qtbot, session, with_special, opened, out):
     dialog = opened("classic")
     losses = told(dialog, "classic")
     assert len(losses) >= 2
@@ -169,7 +169,7 @@ def test_what_would_be_lost_is_said_and_must_be_accepted(qtbot, session, with_sp
     assert not with_special.exported, "special tokens and pattern cannot be had back from this"
 
 
-def test_a_format_that_cannot_hold_it_says_why_and_cannot_be_ticked(qtbot, session, make_run, opened):
+def test_an_unsuitable_format_says_why_and_cannot_be_chosen(qtbot, session, make_run, opened):
     make_run(vocabulary_size=30, base="characters")
     dialog = opened("classic", "huggingface")
     check = dialog.list.rows["classic"].check
@@ -220,7 +220,7 @@ def test_a_table_keeps_its_counts_when_gaps_are_closed(qtbot, session, with_spec
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 11
 
 
-def test_files_that_are_there_are_counted_and_the_button_says_replace(qtbot, session, make_run, opened, out):
+def test_existing_files_are_counted_and_the_button_says_replace(qtbot, session, make_run, opened, out):
     run = make_run(vocabulary_size=280)
     out.mkdir()
     for name in ("merges.json", "vocabulary.json"):
@@ -266,7 +266,7 @@ def test_a_folder_without_permission_is_refused_before_anything_is_written(
     assert not dialog.export_button.isEnabled()
 
 
-def test_a_folder_that_cannot_be_made_is_told_once_at_its_field(qtbot, session, make_run, opened, out, tmp_path):
+def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, make_run, opened, out, tmp_path):
     make_run(vocabulary_size=280)
     dialog = opened("huggingface", "classic", "vocabulary-csv")
     out.write_text("in the way")
@@ -289,7 +289,7 @@ def test_a_folder_that_cannot_be_made_is_told_once_at_its_field(qtbot, session, 
     assert (tmp_path / "other" / "classic" / "merges.json").is_file()
 
 
-def test_a_folder_that_the_system_refuses_is_told_once_and_nothing_is_written(
+def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
     qtbot, session, make_run, opened, out, tmp_path, monkeypatch
 ):
     make_run(vocabulary_size=280)
@@ -331,7 +331,7 @@ def test_a_folder_whose_name_is_too_long_says_so(qtbot, session, make_run, opene
     assert not dialog.export_button.isEnabled()
 
 
-def test_a_folder_of_one_format_is_looked_at_as_well(qtbot, session, make_run, opened, out):
+def test_the_folder_of_each_format_is_checked_too(qtbot, session, make_run, opened, out):
     make_run(vocabulary_size=280)
     out.mkdir()
     (out / "classic").write_text("mine")
@@ -341,7 +341,7 @@ def test_a_folder_of_one_format_is_looked_at_as_well(qtbot, session, make_run, o
 
 
 @pytest.mark.parametrize("last", ["written", "failed"])
-def test_what_came_of_it_is_in_sight_afterwards(qtbot, session, make_run, opened, monkeypatch, last):
+def test_the_result_is_visible_afterwards(qtbot, session, make_run, opened, monkeypatch, last):
     make_run(vocabulary_size=280)
     dialog = opened("huggingface", "merges-jsonl", "vocabulary-csv")
     dialog.resize(dialog.width(), 320)
@@ -379,7 +379,7 @@ def test_folder_and_formats_are_remembered(qtbot, session, make_run, opened, out
     assert preferences.get("export_folder", "") == str(out)
 
 
-def test_a_proof_that_fails_shows_the_first_difference_and_leaves_nothing(
+def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(
     qtbot, session, make_run, opened, out, monkeypatch
 ):
     run = make_run(vocabulary_size=280)
@@ -477,7 +477,7 @@ def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out
     assert [path.name for path in out.iterdir()] == ["huggingface"]
 
 
-def test_the_question_goes_by_itself_when_all_is_written(qtbot, session, make_run, theme, preferences, out, held):
+def test_the_question_closes_when_everything_is_written(qtbot, session, make_run, theme, preferences, out, held):
     make_run(vocabulary_size=280)
     preferences.set("export_folder", str(out))
     dialog = ExportDialog(session, session.runs.active, ("huggingface", "classic"), theme, preferences, Choosers())
@@ -501,7 +501,7 @@ def test_the_question_goes_by_itself_when_all_is_written(qtbot, session, make_ru
     assert not [box for box in dialog.findChildren(QMessageBox) if box.isVisible()]
 
 
-def test_the_run_it_was_opened_for_is_exported_whatever_happens_meanwhile(qtbot, session, make_run, opened, out):
+def test_a_change_of_the_active_run_does_not_change_the_exported_one(qtbot, session, make_run, opened, out):
     first = make_run(vocabulary_size=280)
     dialog = opened("huggingface")
     make_run(vocabulary_size=270)
@@ -511,7 +511,7 @@ def test_the_run_it_was_opened_for_is_exported_whatever_happens_meanwhile(qtbot,
     assert not session.runs.active.exported
 
 
-def test_python_and_report_can_be_taken_along(qtbot, session, with_special, opened, out, answers):
+def test_python_code_and_report_can_be_copied_and_saved(qtbot, session, with_special, opened, out, answers):
     dialog = opened("huggingface")
     row = dialog.list.rows["huggingface"]
     assert row.copy_button.isHidden()
@@ -535,7 +535,7 @@ def test_python_and_report_can_be_taken_along(qtbot, session, with_special, open
     assert sentences[-1] == f"Wrote REPORT.txt to {out}."
 
 
-def test_of_several_formats_their_folder_is_shown_and_a_failure_is_said(qtbot, session, make_run, opened, out, answers):
+def test_after_several_formats_their_folder_and_any_failure_are_shown(qtbot, session, make_run, opened, out, answers):
     make_run(vocabulary_size=280)
     dialog = opened("huggingface", "classic")
     press_export(qtbot, session, dialog)
@@ -555,7 +555,7 @@ def test_a_report_that_cannot_be_saved_is_one_sentence(qtbot, session, make_run,
     assert "does not exist" in dialog.note.text()
 
 
-def test_a_large_tokenizer_is_looked_at_in_jobs_only(qtbot, session, opened, monkeypatch):
+def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monkeypatch):
     rng = np.random.default_rng(3)
     merges = np.stack([rng.integers(0, 256, 200_000), np.arange(255, 200_255)], axis=1).astype(np.int32)
     session.runs.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 300_000}), "large")
@@ -608,7 +608,7 @@ def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, s
     assert losses[0].startswith("The ids change")
 
 
-def test_an_error_in_finding_out_is_told_on_its_row(qtbot, session, make_run, opened, monkeypatch):
+def test_an_error_of_a_check_is_shown_on_its_row(qtbot, session, make_run, opened, monkeypatch):
     make_run(vocabulary_size=280)
 
     def broken(self, tokenizer):
@@ -642,7 +642,7 @@ def test_everything_can_be_reached_by_tab_and_has_a_name(qtbot, session, with_sp
         assert widget.accessibleName() or widget.text(), widget
 
 
-def test_it_follows_the_looks(qtbot, session, make_run, opened, theme):
+def test_the_dialog_follows_the_theme(qtbot, session, make_run, opened, theme):
     make_run(vocabulary_size=280, pattern="gpt2")
     dialog = opened("classic")
     sign = dialog.list.rows["classic"].findChild(SignedLine).findChildren(QLabel)[0]
@@ -651,9 +651,7 @@ def test_it_follows_the_looks(qtbot, session, make_run, opened, theme):
     assert sign.pixmap().toImage() != before
 
 
-def test_a_json_of_another_program_is_counted_as_replaced_only_where_it_is_in_the_way(
-    qtbot, session, make_run, opened, out
-):
+def test_a_foreign_json_file_counts_as_replaced_only_if_it_has_the_name(qtbot, session, make_run, opened, out):
     make_run(vocabulary_size=280)
     (out / "huggingface").mkdir(parents=True)
     (out / "tokenizer.json").write_text(json.dumps({}))

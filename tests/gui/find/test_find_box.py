@@ -1,4 +1,4 @@
-"""Find, as a person uses it at the window: type, choose, see the token in every pane, go through its places."""
+"""Find in the window: type, choose, see the token in every pane, go through its occurrences."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
+def test_marks_in_the_text_disappear_with_their_target(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window, pattern="gpt2")
         first = session.runs.active
@@ -137,7 +137,7 @@ def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book):
+def test_f3_goes_through_the_occurrences_in_the_text(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window, pattern="gpt2")
         box = find(qtbot, window, " the")
@@ -171,7 +171,7 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_what_comes_after_the_playhead_is_found_and_said(qtbot, monkeypatch, book):
+def test_a_token_after_the_playhead_is_found_with_a_message(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window)
         last = int(session.runs.active.tokenizer.merge_results[-1])
@@ -192,7 +192,7 @@ def test_what_comes_after_the_playhead_is_found_and_said(qtbot, monkeypatch, boo
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_filter_that_hides_what_was_found_is_lifted(qtbot, monkeypatch, book):
+def test_a_filter_that_hides_the_target_is_removed(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window)
         qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
@@ -207,7 +207,7 @@ def test_a_filter_that_hides_what_was_found_is_lifted(qtbot, monkeypatch, book):
 
 
 @pytest.mark.parametrize("hidden_by", ["kind", "length", "text"])
-def test_a_panel_that_hides_what_was_found_is_cleared_and_its_row_is_in_sight(qtbot, monkeypatch, book, hidden_by):
+def test_a_filter_panel_that_hides_the_target_is_cleared(qtbot, monkeypatch, book, hidden_by):
     def act(window, answers):
         session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
         pane.raise_()
@@ -234,7 +234,7 @@ def test_a_panel_that_hides_what_was_found_is_cleared_and_its_row_is_in_sight(qt
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_filters_stay_for_a_token_that_is_not_there_yet(qtbot, monkeypatch, book):
+def test_filters_stay_for_a_token_after_the_playhead(qtbot, monkeypatch, book):
     def act(window, answers):
         session, pane = train(qtbot, window), window.vocabulary
         pane.raise_()
@@ -248,7 +248,7 @@ def test_filters_stay_for_a_token_that_is_not_there_yet(qtbot, monkeypatch, book
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_nothing_found_no_run_and_many_are_said(qtbot, monkeypatch, book):
+def test_no_results_no_run_and_many_results_have_a_message(qtbot, monkeypatch, book):
     def act(window, answers):
         box = window.finder.box
         qtbot.waitActive(window)
@@ -323,7 +323,7 @@ def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
     assert finder.model.rowCount() == 0
 
 
-def test_special_tokens_are_found_and_told_from_others(qtbot, session, theme, make_run):
+def test_special_tokens_are_found_and_marked(qtbot, session, theme, make_run):
     finder = Finder(session, theme)
     session.corpus.add_text("one two " * 50)
     session.training.set_settings(Settings(vocabulary_size=270, special_tokens=("<|end|>",)))
@@ -338,9 +338,7 @@ def test_special_tokens_are_found_and_told_from_others(qtbot, session, theme, ma
     assert finder.model.cell(0, 0).special
 
 
-def test_of_a_special_token_it_says_that_they_are_not_recognised_rather_than_that_it_is_not_there(
-    qtbot, monkeypatch, book
-):
+def test_a_special_token_has_a_message_while_special_tokens_are_not_recognised(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window, special_tokens=("<|end|>",))
         session.view.set_text("the cat<|end|> sat")

@@ -1,4 +1,4 @@
-"""The order in which Find lists tokens, beside plainly looking at every token."""
+"""The order of the results of Find, against a check of every token."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -42,13 +42,13 @@ def found(index, heads, text, slot=-1, most=200):
     return [heads[one] for one in finish(search_work(index, text, np.arange(len(heads), dtype=np.int32), slot, most))]
 
 
-def test_what_is_the_text_comes_first_then_what_begins_with_it_then_what_has_it_inside():
+def test_equal_tokens_come_before_prefixes_and_these_before_other_matches():
     index, heads = index_of(b"The", b"the", b" the", b"them", b"there", b"bathe")
     assert found(index, heads, "the") == [b"the", b" the", b"The", b"them", b"ther", b"there", b"bathe"]
     assert found(index, heads, "THE")[:2] == [b"The", b"the"], "by id where none is the text exactly"
 
 
-def test_a_space_before_it_makes_no_other_word():
+def test_a_word_after_a_space_counts_as_the_same_word():
     index, heads = index_of(b"them", b" The", b" the", b" thee", "▁the".encode(), b"the")
     some = [token for token in found(index, heads, "the") if token[-3:].lower() == b"the"]
     assert some == [b"the", b" the", "▁the".encode(), b" The"]
@@ -57,7 +57,7 @@ def test_a_space_before_it_makes_no_other_word():
     assert found(index, heads, "zzz") == []
 
 
-def test_an_id_comes_behind_the_token_of_those_digits():
+def test_an_id_comes_after_the_token_with_those_digits():
     index, heads = index_of(b"97", b"1997")
     assert found(index, heads, "97", slot=97) == [b"97", b"a", b"\x97", b"1997"]
     assert found(index, heads, "#98", slot=98) == [b"b"]
@@ -70,12 +70,12 @@ def test_bytes_are_found_by_their_hexadecimal_digits(typed):
 
 
 @pytest.mark.parametrize("typed", ["be", "BE"])
-def test_two_hexadecimal_digits_find_the_token_of_that_byte_behind_what_is_that_text(typed):
+def test_two_hexadecimal_digits_find_the_byte_after_the_text(typed):
     index, heads = index_of(b"be", b" be", b"bee", b"a\xbe")
     assert found(index, heads, typed) == [b"be", b" be", b"\xbe", b"bee"]
 
 
-def test_bytes_are_those_and_no_others():
+def test_bytes_respect_case():
     index, heads = index_of(b"CaB", b"cAb", b"Ab", b"aB")
     assert found(index, heads, "0x41") == [b"A", b"Ab", b"cA", b"cAb"]
     assert found(index, heads, "61 42") == [b"aB", b"CaB"]
@@ -96,7 +96,7 @@ def test_bytes_are_those_and_no_others():
         (" ", b" "),
     ],
 )
-def test_white_space_is_found_by_what_is_written_for_it(typed, token):
+def test_white_space_is_found_by_its_marks(typed, token):
     index, heads = index_of(b" a", b"a b")
     assert found(index, heads, typed)[0] == token
 
@@ -114,12 +114,12 @@ def test_nothing_is_found_across_two_tokens_and_nothing_that_is_not_there():
     assert found(index, heads, "99999999999") == []
 
 
-def test_a_byte_that_is_in_no_utf8_is_found_like_any_other():
+def test_a_byte_that_is_invalid_in_utf8_is_found():
     index, heads = index_of(b"\xff\xff", b"a\xff\xff")
     assert found(index, heads, "0xffff") == [b"\xff\xff", b"a\xff\xff"]
 
 
-def test_a_byte_that_is_in_no_utf8_is_found_however_many_tokens_stand_before():
+def test_a_byte_that_is_invalid_in_utf8_is_found_after_many_tokens():
     heads = [*(b"%d" % number for number in range(20_100)), b"a\xffb", b"\xff\xffz"]
     index = made_of(heads, np.empty((0, 2), np.int32))
     assert found(index, heads, "0xff") == [b"\xff\xffz", b"a\xffb"]
@@ -128,7 +128,7 @@ def test_a_byte_that_is_in_no_utf8_is_found_however_many_tokens_stand_before():
     assert found(index, heads, "0x31 0xff") == []
 
 
-def test_an_index_of_many_merges_gives_pythons_search_for_garbage_no_cause():
+def test_an_index_of_many_merges_triggers_no_garbage_collection():
     parts = np.tile(np.array([(97, 98)], np.int32), (30_000, 1))
     made = IndexedTokens(BASE, parts, np.full(30_256, 2, np.int64))
     before = gc.get_stats()[0]["collections"]
@@ -136,13 +136,13 @@ def test_an_index_of_many_merges_gives_pythons_search_for_garbage_no_cause():
     assert gc.get_stats()[0]["collections"] - before < 3
 
 
-def test_at_most_so_many_are_found():
+def test_the_number_of_results_is_limited():
     index, heads = index_of(*(bytes([65 + n // 26, 65 + n % 26, 33]) for n in range(400)))
     assert len(found(index, heads, "!")) == 200
     assert found(index, heads, "!")[0] == b"!"
 
 
-def test_of_a_long_token_the_beginning_is_kept():
+def test_the_index_has_the_beginning_of_long_tokens():
     index, heads = index_of(b"ab" * HEAD)
     assert max(map(len, index.heads)) == HEAD
     assert len(found(index, heads, "ab" * 100)) == 200
@@ -150,7 +150,7 @@ def test_of_a_long_token_the_beginning_is_kept():
 
 @settings(deadline=None)
 @given(st.lists(st.text("abAB é\n", min_size=1, max_size=5), max_size=12), st.text("abAB é\n", min_size=1, max_size=3))
-def test_all_that_has_the_text_is_found_each_once_and_in_its_class(tokens, typed):
+def test_every_match_is_found_once_and_in_its_class(tokens, typed):
     index, heads = index_of(*(token.encode() for token in tokens))
     made = found(index, heads, typed)
     small = [one.lower() for one in dict.fromkeys((typed, typed.upper(), typed.lower(), typed.title()))]

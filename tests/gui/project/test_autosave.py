@@ -1,4 +1,4 @@
-"""What a crash would lose is kept while the window is open, and offered at the next start."""
+"""Unsaved work is copied while the window is open, and offered at the next start after a crash."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def offered(qtbot, window):
     return window.unsaved_work.text.text()
 
 
-def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypatch, book, crash, folder):
+def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkeypatch, book, crash, folder):
     def begin(window, answers):
         window.session.training.set_settings(Settings(320))
         steps(qtbot, window, 5)
@@ -109,7 +109,7 @@ def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypa
 
 
 @pytest.mark.parametrize("opened", ["project", "text"])
-def test_a_restored_run_goes_on_with_the_text_that_is_open(qtbot, monkeypatch, tmp_path, book, crash, opened):
+def test_a_restored_run_continues_with_the_open_text(qtbot, monkeypatch, tmp_path, book, crash, opened):
     project = tmp_path / "cats.tokstudio"
 
     def begin(window, answers):
@@ -146,7 +146,7 @@ def test_a_restored_run_goes_on_with_the_text_that_is_open(qtbot, monkeypatch, t
     assert at_the_window(monkeypatch, restore, [str(project if opened == "project" else book)]) == 0
 
 
-def test_a_restored_run_leaves_a_text_alone_that_only_looks_like_its_own(qtbot, monkeypatch, tmp_path, book, crash):
+def test_a_restored_run_ignores_a_similar_text(qtbot, monkeypatch, tmp_path, book, crash):
     other = tmp_path / "other.txt"
     other.write_text(TEXT.replace("cat", "dog"))
 
@@ -172,7 +172,7 @@ def test_a_restored_run_leaves_a_text_alone_that_only_looks_like_its_own(qtbot, 
     assert at_the_window(monkeypatch, restore, [str(other)]) == 0
 
 
-def test_what_is_discarded_is_gone_and_what_is_put_off_comes_again(qtbot, monkeypatch, book, crash, folder):
+def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, crash, folder):
     def begin(window, answers):
         steps(qtbot, window, 3)
         crash.now()
@@ -264,7 +264,7 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
     assert at_the_window(monkeypatch, restore) == 0
 
 
-def test_what_is_saved_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
+def test_saved_work_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
     def act(window, answers):
         answers.target = tmp_path / "mine.tokstudio"
         trained(qtbot, window)
@@ -276,7 +276,7 @@ def test_what_is_saved_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, book, crash):
+def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, crash):
     def begin(window, answers):
         trained(qtbot, window)
         crash.now()
@@ -302,7 +302,7 @@ def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, b
     assert at_the_window(monkeypatch, restore) == 0
 
 
-def test_a_data_folder_that_cannot_be_written_is_said_once_and_training_goes_on(qtbot, monkeypatch, book, folder):
+def test_an_unwritable_data_folder_is_one_message_and_training_continues(qtbot, monkeypatch, book, folder):
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.write_text("in the way")
 
@@ -342,7 +342,7 @@ def recovery_files(window):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals here")
-def test_the_end_of_the_session_is_no_crash_and_what_is_not_saved_is_offered(qtbot, monkeypatch, tmp_path):
+def test_unsaved_work_at_the_end_of_the_session_is_offered(qtbot, monkeypatch, tmp_path):
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
     with subprocess.Popen(command) as program:
@@ -363,7 +363,7 @@ def test_the_end_of_the_session_is_no_crash_and_what_is_not_saved_is_offered(qtb
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_program_that_loses_its_display_loses_nothing_else(qtbot, qapp, tmp_path, closed):
+def test_losing_the_display_loses_no_work(qtbot, qapp, tmp_path, closed):
     """Qt then ends the event loop, and nobody has closed the window."""
     studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
     studio.show()
@@ -377,9 +377,7 @@ def test_a_program_that_loses_its_display_loses_nothing_else(qtbot, qapp, tmp_pa
 
 
 @pytest.mark.parametrize("busy", ["opening", "splitting"])
-def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_opens_or_is_split(
-    qtbot, qapp, monkeypatch, tmp_path, book, busy
-):
+def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, monkeypatch, tmp_path, book, busy):
     studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
     studio.show()
     session, window, may_go_on, ended = studio.session, studio.window, threading.Event(), []
@@ -408,9 +406,7 @@ def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_open
 
 
 @pytest.mark.parametrize("mixed", [False, True])
-def test_texts_that_are_not_all_divided_as_the_session_ends_are_divided_where_they_are_restored(
-    qtbot, qapp, monkeypatch, tmp_path, book, mixed
-):
+def test_an_unfinished_division_is_completed_when_restored(qtbot, qapp, monkeypatch, tmp_path, book, mixed):
     """What is restored must not be trained on otherwise than its settings say."""
 
     def begin():

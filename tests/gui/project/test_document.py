@@ -1,4 +1,4 @@
-"""Projects in the window: saved, opened, gone on with; what is missing is said, and nothing is lost unasked."""
+"""Projects in the window: saving, opening, continuing, missing files, and questions before losing work."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def make(qtbot, monkeypatch, book, project, size=300):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
+def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
     def save(window, answers):
         session = window.session
         first = trained(qtbot, window, 300)
@@ -137,7 +137,7 @@ def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monk
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, monkeypatch, book, project, stopped):
+def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, project, stopped):
     def save(window, answers):
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
         if stopped:
@@ -168,7 +168,7 @@ def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, m
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
-def test_a_run_in_training_is_saved_as_far_as_it_is(qtbot, monkeypatch, book, project):
+def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, monkeypatch, book, project):
     def act(window, answers):
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
         for made in (1, 2, 3, 4):
@@ -189,7 +189,7 @@ def test_a_run_in_training_is_saved_as_far_as_it_is(qtbot, monkeypatch, book, pr
     assert np.array_equal(entry.run.merges, expected.merges)
 
 
-def test_a_file_that_changed_is_said_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
+def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
     make(qtbot, monkeypatch, book, project)
     book.write_text(TEXT.replace("cat", "dog") + "more", encoding="utf-8")
 
@@ -388,7 +388,7 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
     assert asked == ["Run 1 has not been saved or exported."]
 
 
-def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, project):
+def test_unsaved_work_can_be_saved_on_closing(qtbot, monkeypatch, book, project):
     def act(window, answers):
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
         for made in (1, 2):
@@ -404,7 +404,7 @@ def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, proje
     assert len(finish(open_work(project)).runs[0].run) == 2
 
 
-def test_who_changes_their_mind_stays(qtbot, monkeypatch, book, project):
+def test_closing_can_be_cancelled(qtbot, monkeypatch, book, project):
     def act(window, answers):
         trained(qtbot, window)
         answers.save, answers.target = True, None
@@ -417,7 +417,7 @@ def test_who_changes_their_mind_stays(qtbot, monkeypatch, book, project):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_name_without_its_ending_gets_it_and_is_asked_about(qtbot, monkeypatch, book, project):
+def test_a_name_without_extension_gets_it_with_a_question(qtbot, monkeypatch, book, project):
     project.write_text("mine")
 
     def act(window, answers):
@@ -497,7 +497,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_everything_unsaved(qtbot, mon
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_drive_that_has_vanished_is_said_and_another_place_works(qtbot, monkeypatch, tmp_path, book):
+def test_a_missing_drive_is_an_error_and_another_folder_works(qtbot, monkeypatch, tmp_path, book):
     drive = tmp_path / "drive"
     drive.mkdir()
 
@@ -535,7 +535,7 @@ def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_what_another_window_has_saved_is_not_written_over(qtbot, monkeypatch, tmp_path, book, project):
+def test_changes_saved_by_another_window_are_not_overwritten(qtbot, monkeypatch, tmp_path, book, project):
     make(qtbot, monkeypatch, book, project)
     other = tmp_path / "other.tokstudio"
 

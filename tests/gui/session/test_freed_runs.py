@@ -1,4 +1,4 @@
-"""What a person has deleted does not stay in memory because some pane once showed it."""
+"""Deleted runs and sources do not stay in memory because a pane has shown them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def settled(qtbot, window):
 
 
 @pytest.mark.parametrize("runs", [1, 2], ids=["alone", "beside another"])
-def test_a_deleted_run_and_a_cleared_corpus_are_let_go_of(qtbot, monkeypatch, runs):
+def test_a_deleted_run_and_a_cleared_corpus_are_released(qtbot, monkeypatch, runs):
     def act(window, answers):
         session = window.session
         # What is there once the engine is loaded is kept out of the search for garbage.

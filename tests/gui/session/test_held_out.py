@@ -1,4 +1,4 @@
-"""Text that is held out: its curve beside that of the run, what merges save of it, and when it is measured."""
+"""Held-out text: its curve, the savings of merges on it, and when it is measured."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -53,7 +53,7 @@ def measured(run, corpus, merges):
     return finish(measure_work(run.tokenizer.at(merges), held_out, run.config))
 
 
-def test_its_curve_is_what_encoding_it_gives_and_the_readout_says_both(qtbot, session, pane):
+def test_its_curve_equals_encoding_it_and_the_readout_has_both(qtbot, session, pane):
     run = trained(qtbot, session)
     assert texts(pane.legend) == ["Run 1", "held-out"]
     drawn = pane.plot.content.curves[(run.key, "held-out")]
@@ -80,7 +80,7 @@ def test_the_cross_hair_reads_both(qtbot, session, pane):
     assert words == f"200 merges · {curve.y[200]:.2f} bytes per token · held-out {held_out:.2f}"
 
 
-def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, pane):
+def test_the_saving_of_a_merge_is_the_fall_in_tokens_per_megabyte(qtbot, session, pane):
     run = trained(qtbot, session)
     choose(pane, "Saved by a merge")
     assert pane._log.isChecked(), "the last merges save so little that only log scales show them"
@@ -99,7 +99,7 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     assert now in pane.remark.text()
 
 
-def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
+def test_the_savings_of_the_last_merges_are_below_the_plot(qtbot, session, pane):
     run = trained(qtbot, session)
     assert pane.remark.isHidden()
     choose(pane, "Saved by a merge")
@@ -116,7 +116,7 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     assert not pane._log.isChecked(), "each view has scales of its own"
 
 
-def test_what_the_last_merges_saved_can_be_read_whole_in_a_narrow_pane(qtbot, session, pane):
+def test_the_savings_are_not_cut_in_a_narrow_pane(qtbot, session, pane):
     trained(qtbot, session)
     choose(pane, "Saved by a merge")
     pane.window().resize(430, 290)
@@ -132,7 +132,7 @@ def test_what_the_last_merges_saved_can_be_read_whole_in_a_narrow_pane(qtbot, se
     assert pane.plot.height() >= pane.plot.minimumHeight()
 
 
-def test_in_a_low_pane_what_they_saved_is_one_line_with_all_of_it_in_its_tip(qtbot, session, pane):
+def test_in_a_low_pane_the_savings_are_one_line_with_a_tip(qtbot, session, pane):
     trained(qtbot, session)
     choose(pane, "Saved by a merge")
     assert pane.remark_line.isHidden()
@@ -146,7 +146,7 @@ def test_in_a_low_pane_what_they_saved_is_one_line_with_all_of_it_in_its_tip(qtb
     assert pane.remark_line.isHidden()
 
 
-def test_without_a_share_it_says_how_to_see_one(qtbot, session, pane):
+def test_without_a_held_out_share_there_is_a_hint(qtbot, session, pane):
     trained(qtbot, session, held_out=0.0)
     assert texts(pane.legend) == []
     choose(pane, "Saved by a merge")
@@ -154,9 +154,7 @@ def test_without_a_share_it_says_how_to_see_one(qtbot, session, pane):
 
 
 @pytest.mark.parametrize("held_out", [0.0, 0.25])
-def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
-    qtbot, session, pane, monkeypatch, held_out
-):
+def test_beyond_65536_tokens_the_cost_of_four_byte_ids_is_shown(qtbot, session, pane, monkeypatch, held_out):
     monkeypatch.setattr("tokstudio.gui.panes.compression.curves._SHORT_IDS", 500)
     run = trained(qtbot, session, held_out=held_out)
     choose(pane, "Saved by a merge")
@@ -202,7 +200,7 @@ def test_a_run_of_a_project_is_measured_anew(qtbot, session, pane):
     assert again.held_out.ratio == run.held_out.ratio
 
 
-def test_text_that_cannot_be_encoded_is_said(qtbot, session, pane):
+def test_text_that_cannot_be_encoded_has_a_message(qtbot, session, pane):
     session.corpus.add_text("".join(f"line line {chr(0x4E00 + n)}\n" for n in range(40)))
     run = trained(qtbot, session, vocabulary_size=None, min_frequency=2, base="characters", pattern="none")
     assert run.held_out.problem
@@ -210,7 +208,7 @@ def test_text_that_cannot_be_encoded_is_said(qtbot, session, pane):
     assert pane.remark.text() == f"The held-out text was not measured: {run.held_out.problem}"
 
 
-def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session, pane, monkeypatch):
+def test_a_cancelled_measurement_is_not_repeated(qtbot, session, pane, monkeypatch):
     def endless(run, sources):
         while True:
             time.sleep(0.001)

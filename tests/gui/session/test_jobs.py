@@ -1,4 +1,4 @@
-"""A job: work in a thread that can be held, ended early, and that ends exactly once."""
+"""A job: work in a thread that can be paused and cancelled, with exactly one ending."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_error_is_a_value(qtbot, error, told):
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_cancelling_ends_it_between_two_pieces_and_closes_the_work(qtbot, paused):
+def test_cancelling_ends_it_between_two_steps_and_closes_the_work(qtbot, paused):
     closed = threading.Event()
 
     def work() -> Work[None]:
@@ -100,7 +100,7 @@ def test_cancelling_ends_it_between_two_pieces_and_closes_the_work(qtbot, paused
     assert closed.is_set()
 
 
-def test_a_pause_holds_it_and_resuming_loses_nothing(qtbot):
+def test_a_paused_job_waits_and_continues_without_loss(qtbot):
     seen: list[int] = []
     job, listener = listened(lambda: counting(50, seen))
     job.start()
@@ -117,7 +117,7 @@ def test_a_pause_holds_it_and_resuming_loses_nothing(qtbot):
     assert listener.heard[0] == ("finished", 50)
 
 
-def test_what_a_timer_asks_for_after_the_end_does_not_begin(qtbot):
+def test_no_job_starts_after_the_end(qtbot):
     keeper, jobs, seen = Jobs(), list[Job](), list[int]()
     timer = QTimer(keeper, singleShot=True, interval=0)
     timer.timeout.connect(lambda: jobs.append(keeper.start(lambda: counting(50, seen))))

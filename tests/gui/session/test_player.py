@@ -1,4 +1,4 @@
-"""Playing a run: which states are shown, what stops it, and how a person begins it."""
+"""Playing a run: the states it shows, the causes that stop it, and its controls."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ended(qtbot, session):
     qtbot.waitUntil(lambda: not session.player.playing, timeout=PATIENCE)
 
 
-def test_at_the_end_it_begins_anew_and_shows_every_state(qtbot, session, pane, make_run, states, every_state):
+def test_at_the_end_playing_starts_again_and_shows_every_state(qtbot, session, pane, make_run, states, every_state):
     run = make_run(vocabulary_size=290)
     states.clear()
     session.player.set_speed("test")
@@ -56,7 +56,7 @@ def test_at_the_end_it_begins_anew_and_shows_every_state(qtbot, session, pane, m
     assert not pane._play.isChecked()
 
 
-def test_between_it_goes_on_from_where_the_playhead_is(qtbot, session, pane, make_run, states, every_state):
+def test_playing_starts_at_the_playhead(qtbot, session, pane, make_run, states, every_state):
     run = make_run(vocabulary_size=290)
     session.view.set_playhead(20)
     states.clear()
@@ -66,7 +66,7 @@ def test_between_it_goes_on_from_where_the_playhead_is(qtbot, session, pane, mak
     assert states == list(range(21, len(run) + 1))
 
 
-def test_fast_speeds_leave_states_out_but_come_to_the_end(qtbot, session, pane, trained, states, monkeypatch):
+def test_fast_speeds_skip_states_but_reach_the_end(qtbot, session, pane, trained, states, monkeypatch):
     monkeypatch.setattr(module, "SPEEDS", (Speed("test", "All", "all", seconds=0.2),))
     states.clear()
     session.player.set_speed("test")
@@ -87,7 +87,7 @@ def test_a_speed_is_chosen_by_its_menu(qtbot, session, pane, trained, key):
     assert pane.bar.speed_button.text() == session.player.speed.short
 
 
-def test_a_speed_says_how_many_merges_a_second_those_are():
+def test_a_speed_shows_its_merges_per_second():
     rates = {speed.key: speed.rate(32_000) for speed in SPEEDS}
     assert rates["30"] == 30
     assert rates["run in 10"] == 3200
@@ -99,7 +99,7 @@ def hold(pane):
     return slider, QPoint(slider.width() // 2, slider.height() // 2)
 
 
-def test_taking_hold_of_the_slider_stops_it(qtbot, session, pane, trained):
+def test_pressing_the_slider_stops_playing(qtbot, session, pane, trained):
     session.player.set_speed("1")
     session.view.set_playhead(0)
     session.player.play()
@@ -110,7 +110,7 @@ def test_taking_hold_of_the_slider_stops_it(qtbot, session, pane, trained):
 
 
 @pytest.mark.parametrize("moved", ["drag", "other run", "deleted"])
-def test_whatever_else_moves_the_playhead_stops_it(qtbot, session, pane, make_run, moved):
+def test_other_moves_of_the_playhead_stop_playing(qtbot, session, pane, make_run, moved):
     first, second = make_run(vocabulary_size=290), make_run(vocabulary_size=280)
     session.view.set_playhead(3)
     session.player.set_speed("1")
@@ -128,7 +128,7 @@ def test_whatever_else_moves_the_playhead_stops_it(qtbot, session, pane, make_ru
     assert not session.player.playing
 
 
-def test_space_on_the_slider_plays_and_holds(qtbot, session, pane, trained):
+def test_space_on_the_slider_plays_and_pauses(qtbot, session, pane, trained):
     session.player.set_speed("1")
     slider = pane.bar.findChild(QSlider)
     slider.setFocus()
@@ -138,13 +138,13 @@ def test_space_on_the_slider_plays_and_holds(qtbot, session, pane, trained):
     assert not session.player.playing
 
 
-def test_in_little_room_the_speed_gives_way(pane, trained):
+def test_in_a_narrow_bar_the_speed_is_hidden(pane, trained):
     assert pane.bar.speed_button.isVisible()
     pane.resize(400, 380)
     assert not pane.bar.speed_button.isVisible()
 
 
-def test_a_person_plays_by_key_and_the_window_remembers_the_speed(qtbot, monkeypatch, tmp_path):
+def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, tmp_path):
     book = tmp_path / "book.txt"
     book.write_text("the cat sat on the mat. " * 50)
 

@@ -1,4 +1,4 @@
-"""What a window holds after rounds of work, in which texts come and go and runs are trained and deleted."""
+"""Memory after several rounds of adding texts, training and deleting runs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -64,7 +64,7 @@ def held(window: MainWindow) -> Counter[str]:
 
 
 @pytest.mark.parametrize("saved", [False, True], ids=["never saved", "saved"])
-def test_rounds_of_work_leave_nothing_behind(qtbot, monkeypatch, tmp_path: Path, saved: bool):
+def test_repeated_work_leaves_no_objects(qtbot, monkeypatch, tmp_path: Path, saved: bool):
     text = tmp_path / "text.txt"
     text.write_text(TEXT)
     save(train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270)), tmp_path / "opened", format="huggingface")

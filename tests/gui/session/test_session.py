@@ -1,4 +1,4 @@
-"""The session: what happens to corpus, runs and playhead, without any window."""
+"""The session without a window: corpus, runs and playhead."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(qtbot, s
     qtbot.waitUntil(lambda: session.view.playhead == 4)
 
 
-def test_a_step_that_is_over_at_once_is_told_as_a_pause(qtbot, session):
+def test_a_quick_step_ends_paused(qtbot, session):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(vocabulary_size=2000))
     session.training.step()
@@ -83,7 +83,7 @@ def test_stepping_pausing_and_resuming_change_no_merge(qtbot, session):
     assert np.array_equal(session.runs.active.merges, expected.merges)
 
 
-def test_a_stopped_run_is_kept_and_can_go_on_to_what_an_unbroken_one_gives(qtbot, session):
+def test_a_stopped_run_is_kept_and_continues_like_an_uninterrupted_one(qtbot, session):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(vocabulary_size=400))
     session.training.step()
@@ -102,7 +102,7 @@ def test_a_stopped_run_is_kept_and_can_go_on_to_what_an_unbroken_one_gives(qtbot
     assert len(stopped) == 1
 
 
-def test_a_finished_run_goes_on_only_to_a_larger_limit_on_the_same_corpus(qtbot, session):
+def test_a_finished_run_continues_only_to_a_larger_limit_on_the_same_corpus(qtbot, session):
     trained(qtbot, session, vocabulary_size=270)
     run = session.runs.active
     assert not session.training.can_continue(run)
@@ -115,7 +115,7 @@ def test_a_finished_run_goes_on_only_to_a_larger_limit_on_the_same_corpus(qtbot,
     assert not session.training.can_continue(run)
 
 
-def test_stopping_before_a_continued_run_is_back_where_it_was_loses_no_merge(qtbot, session):
+def test_stopping_a_continued_run_early_loses_no_merge(qtbot, session):
     trained(qtbot, session, sample_text("article"), vocabulary_size=2000)
     earlier = session.runs.active
     session.training.set_settings(Settings(vocabulary_size=3000))
@@ -138,7 +138,7 @@ def test_stopping_before_a_continued_run_is_back_where_it_was_loses_no_merge(qtb
         (Settings(None, None), "Set a vocabulary size, a minimum frequency, or both."),
     ],
 )
-def test_what_cannot_work_is_said_in_the_core_s_words(session, settings, words):
+def test_invalid_settings_show_the_message_of_the_core(session, settings, words):
     session.corpus.add_text(TEXT)
     session.training.set_settings(settings)
     assert session.training.obstacle == words
@@ -168,7 +168,7 @@ def test_a_minimum_frequency_ends_a_run_in_its_words(qtbot, session):
     assert session.runs.active.ended == "no pair occurs 50 times"
 
 
-def test_one_bad_file_does_not_keep_the_others_out(qtbot, session, tmp_path):
+def test_an_unreadable_file_does_not_affect_the_others(qtbot, session, tmp_path):
     (tmp_path / "good.txt").write_text("good")
     (tmp_path / "empty.txt").write_text("")
     problems = []
@@ -221,12 +221,12 @@ def test_closing_in_the_middle_of_a_training_ends_its_thread(qtbot, session, pau
     assert not job._thread.isRunning()
 
 
-def test_settings_that_did_not_change_tell_nobody(qtbot, session):
+def test_unchanged_settings_emit_no_signal(qtbot, session):
     with qtbot.assertNotEmitted(session.training.settings_changed):
         session.training.set_settings(replace(session.training.settings))
 
 
-def test_a_division_that_is_cancelled_leaves_the_setting_by_which_the_text_is_divided(qtbot, session, monkeypatch):
+def test_a_cancelled_division_restores_the_setting(qtbot, session, monkeypatch):
     def endless(sources, documents, before):
         while True:
             yield Progress("dividing")

@@ -1,4 +1,4 @@
-"""The session and every way of training: what a run knows of its base and specials, counts, documents, samples."""
+"""The session with every kind of training: base units, special tokens, counts, documents, samples."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_a_training_gives_what_the_core_gives(qtbot, session, settings):
             assert run.uses_of(token, 3) == uses[token]
 
 
-def test_the_special_token_that_is_looked_at_or_found_stays_the_same_while_the_run_grows(qtbot, session):
+def test_the_current_special_token_stays_the_same_while_the_run_grows(qtbot, session):
     session.corpus.add_text(LINES)
     session.training.set_settings(Settings(400, special_tokens=("<|end|>", "<|pad|>")))
     session.training.step()
@@ -76,7 +76,7 @@ def test_the_special_token_that_is_looked_at_or_found_stays_the_same_while_the_r
     assert session.view.target == session.runs.active.special_tokens["<|pad|>"]
 
 
-def test_a_training_that_is_stopped_before_anything_is_laid_out_leaves_no_run(qtbot, session):
+def test_a_training_stopped_during_preparation_leaves_no_run(qtbot, session):
     session.corpus.add_text(TEXT)
     session.training.start()
     session.training.current.job.pause()
@@ -85,7 +85,7 @@ def test_a_training_that_is_stopped_before_anything_is_laid_out_leaves_no_run(qt
     assert all(run.base_counts is not None for run in session.runs.all)
 
 
-def test_what_goes_wrong_in_the_corpus_leaves_no_run_and_is_told(qtbot, session):
+def test_an_error_in_the_corpus_is_reported_and_leaves_no_run(qtbot, session):
     told = []
     session.jobs.failed.connect(told.append)
     trained(qtbot, session, "a b", Settings(pattern=r"\w+"))
@@ -112,7 +112,7 @@ def test_word_counts_are_trained_on_as_the_core_does(qtbot, session, tmp_path):
     assert session.corpus.sources[0].counts.tolist() == [2]
 
 
-def test_lines_as_documents_divide_what_is_there_and_what_comes(qtbot, session, tmp_path):
+def test_lines_as_documents_divide_present_and_later_sources(qtbot, session, tmp_path):
     session.corpus.add_text("a\nb\nc\n")
     session.training.set_settings(Settings(documents="line"))
     assert session.training.obstacle == "The corpus is being divided into documents."
@@ -126,7 +126,7 @@ def test_lines_as_documents_divide_what_is_there_and_what_comes(qtbot, session, 
     qtbot.waitUntil(lambda: [source.documents for source in session.corpus.sources] == [1, 1, 1])
 
 
-def test_the_last_word_on_documents_counts(qtbot, session):
+def test_the_last_setting_of_documents_counts(qtbot, session):
     session.corpus.add_text("a\nb\n")
     for documents in ("line", "file", "line"):
         session.training.set_settings(Settings(documents=documents))
@@ -135,7 +135,7 @@ def test_the_last_word_on_documents_counts(qtbot, session):
 
 
 @pytest.mark.parametrize(("trained_by", "other"), [("file", "line"), ("line", "file")])
-def test_a_run_can_go_on_when_the_text_is_divided_again_as_it_was(qtbot, session, make_run, trained_by, other):
+def test_a_run_can_continue_after_the_earlier_division_is_restored(qtbot, session, make_run, trained_by, other):
     session.training.set_settings(Settings(documents=trained_by))
     session.corpus.add_text("the cat sat\non the mat\n" * 9, "cat")
     session.corpus.add_text("the rat", "rat")
@@ -165,14 +165,14 @@ def test_held_out_text_is_measured_when_the_run_has_ended(qtbot, session):
     assert run.held_out.ratio == sum(map(len, pieces)) / tokens
 
 
-def test_held_out_text_that_cannot_be_encoded_has_no_figure(qtbot, session):
+def test_held_out_text_that_cannot_be_encoded_has_no_ratio(qtbot, session):
     lines = [f"line {chr(0x4E00 + n)}\n" for n in range(40)]
     trained(qtbot, session, "".join(lines), Settings(None, 2, base="characters", held_out=0.25))
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     assert session.runs.active.held_out.ratio is None
 
 
-def test_what_does_not_fit_offers_a_sample_and_the_corpus_stays(qtbot, session):
+def test_too_little_memory_offers_a_sample_and_keeps_the_corpus(qtbot, session):
     session.corpus.add_text(LINES)
     session.training.set_settings(Settings(None, 2))
     forecast = foreseen(session, 400)
@@ -203,7 +203,7 @@ def test_a_forecast_is_forgotten_when_corpus_or_settings_change(session):
     assert session.training.forecast is None
 
 
-def test_what_a_part_of_the_corpus_refuses_all_of_it_refuses(session):
+def test_an_error_of_a_sample_is_an_error_of_the_corpus(session):
     for size in (1_000_000, 2_000_000):
         session.corpus.set_sources((Source.from_texts(["a" * size]),))
         session.training.set_forecast(Forecast(0.0, 0, None, size, "The pattern drops text."))
@@ -229,7 +229,7 @@ def test_no_result_of_a_quick_job_is_lost(qtbot, session, tmp_path):
         qtbot.waitUntil(lambda: bool(session.corpus.sources) and session.corpus.statistics is not None, timeout=5000)
 
 
-def test_a_run_in_characters_can_be_looked_at_before_its_characters_are_known(qtbot, session):
+def test_a_run_in_characters_can_be_shown_before_its_characters_are_known(qtbot, session):
     session.corpus.add_text(sample_text("scripts"))
     session.training.set_settings(Settings(2000, base="characters"))
     session.view.set_text("日本")

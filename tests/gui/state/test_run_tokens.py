@@ -1,4 +1,4 @@
-"""The tokens of a run by slot: base tokens, special tokens in every place, merges; growing, complete and from files."""
+"""The tokens of a run by slot: base tokens, special tokens in every position, merges; growing, complete and opened."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def test_slots_and_ids_agree_with_the_tokenizer_at_every_stage(key):
 
 
 @pytest.mark.parametrize("key", CONFIGS)
-def test_the_same_holds_for_one_that_was_opened(key):
+def test_slots_and_ids_agree_for_an_opened_tokenizer(key):
     *_, run = grown(CONFIGS[key])
     check(StudioRun.opened(2, "File", run.tokenizer))
 
@@ -109,7 +109,7 @@ def test_a_file_may_have_tokens_that_no_merge_makes(qtbot, session):
 
 
 @pytest.mark.parametrize("key", CONFIGS)
-def test_uses_stand_at_their_tokens(key):
+def test_counts_belong_to_their_tokens(key):
     *_, run = grown(CONFIGS[key])
     tokens, uses = RunTokens(run), TokenUses(run, 5)
     by_id = run.run.uses(5)
@@ -176,7 +176,7 @@ def test_a_vocabulary_of_characters_appears_when_they_are_known(qtbot, session):
 
 
 @pytest.mark.parametrize("key", CONFIGS)
-def test_merges_show_their_parts_whatever_comes_before_them(session, key):
+def test_merges_show_their_parts_after_any_base(session, key):
     model = MergesModel(session.indexing)
     *_, run = grown(CONFIGS[key])
     model.set_run(run, len(run))

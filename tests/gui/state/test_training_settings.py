@@ -1,4 +1,4 @@
-"""What a person has set: which field is wrong, in the core's words, and how it is remembered."""
+"""The settings of a training: errors by field, and storing them in the preferences."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def core_words(**settings) -> str:
     return str(raised.value)
 
 
-def test_the_configuration_is_what_was_set():
+def test_the_configuration_has_the_settings():
     config = EVERYTHING.config()
     assert (config.vocabulary_size, config.min_frequency, config.pattern) == (5000, 3, r"\w+|\s+|[^\w\s]+")
     assert (config.base, config.base_vocabulary, config.unknown_token) == ("characters", ("a", "\n", "<unk>"), "<unk>")
@@ -40,7 +40,7 @@ def test_the_configuration_is_what_was_set():
     assert (config.tie_break, config.max_token_bytes, config.held_out) == ("huggingface", 16, 0.1)
 
 
-def test_what_is_only_for_characters_is_kept_but_not_meant_while_the_base_is_bytes():
+def test_settings_for_characters_are_kept_but_unused_with_bytes():
     settings = Settings(base_vocabulary=("a",), unknown_token="<unk>")
     assert settings.problem is None
     assert settings.config() == TrainingConfig(vocabulary_size=1000)
@@ -81,12 +81,12 @@ def test_what_is_only_for_characters_is_kept_but_not_meant_while_the_base_is_byt
         ),
     ],
 )
-def test_what_is_wrong_is_told_of_its_field_alone_in_the_core_s_words(settings, field, words):
+def test_an_error_belongs_to_its_field_with_the_message_of_the_core(settings, field, words):
     assert dict(settings.faults) == {field: words}
     assert settings.problem == words
 
 
-def test_wanting_no_limit_at_all_is_the_fault_of_no_field():
+def test_missing_limits_are_the_error_of_no_field():
     assert not Settings(None, None).faults
     assert Settings(None, None).problem == "Set a vocabulary size, a minimum frequency, or both."
 
@@ -99,17 +99,17 @@ def test_all_settings_are_remembered():
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "17", "[" * 200_000, '{"base": "words", "held_out": "much", "special_tokens": [1]}']
 )
-def test_what_cannot_be_read_again_is_as_at_first(text):
+def test_unreadable_settings_get_their_defaults(text):
     assert Settings.from_text(text) == Settings()
 
 
-def test_the_rest_of_what_is_remembered_survives_one_value_that_cannot_be_read():
+def test_one_unreadable_value_does_not_affect_the_others():
     assert Settings.from_text('{"vocabulary_size": true, "min_frequency": 9, "documents": "line"}') == Settings(
         min_frequency=9, documents="line"
     )
 
 
-def test_entries_are_written_one_a_line_and_read_again():
+def test_entries_are_written_one_per_line_and_read_again():
     entries = (" ", "\n", "\\", "\t", "a\\nb", "<|end of text|>", "é")
     assert from_lines(to_lines(entries)) == entries
     assert to_lines(("\n", "a")) == "\\n\na"

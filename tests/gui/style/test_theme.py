@@ -1,4 +1,4 @@
-"""Theme and icons: every role can be read, and what is on screen changes with the theme."""
+"""Theme and icons: contrast of every role, and changes with the theme."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TestContrast:
         assert contrast(palette.control, palette.surface) >= 3
 
 
-def test_switching_to_dark_says_so_once(qapp: QApplication, qtbot):
+def test_switching_to_dark_emits_changed_once(qapp: QApplication, qtbot):
     theme = Theme("light")
     said = []
     theme.changed.connect(lambda: said.append(theme.palette))
@@ -141,7 +141,7 @@ def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qap
     assert "$" not in sheet
 
 
-def test_an_image_that_was_damaged_is_mended_and_others_are_used_as_they_are(tmp_path: Path):
+def test_a_damaged_image_is_written_again_and_others_are_reused(tmp_path: Path):
     roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
     sheet = style_sheet(roles, lambda size: size, [tmp_path])
     damaged, *others = sorted(tmp_path.iterdir())
@@ -154,7 +154,7 @@ def test_an_image_that_was_damaged_is_mended_and_others_are_used_as_they_are(tmp
     assert sorted(tmp_path.iterdir()) == [damaged, *others]
 
 
-def test_images_go_where_they_can_be_written(tmp_path: Path):
+def test_images_are_written_to_the_first_writable_folder(tmp_path: Path):
     roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
     sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent", tmp_path])
     assert (tmp_path / "check-FFFFFF.svg").as_posix() in sheet

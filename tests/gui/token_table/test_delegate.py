@@ -1,4 +1,4 @@
-"""Tokens in the cells of tables: where each of their characters stands."""
+"""The positions of characters in cells with tokens."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,7 +26,7 @@ def lefts(layout: QTextLayout) -> list[float]:
 
 @pytest.mark.parametrize("left", [" كتاب", "כל", "كتاب.", "🇩🇪 كتاب"])
 @pytest.mark.parametrize("right", ["ال", "abc", " 12", "\r\n"])
-def test_a_pair_reads_from_left_to_right_and_each_of_its_tokens_as_it_is(qtbot, theme, left, right):
+def test_a_pair_is_left_to_right_and_each_token_has_its_direction(qtbot, theme, left, right):
     tokens = tuple(shown(text.encode()) for text in (left, right))
     whole = " + ".join(map(marked, tokens))
     for end in (len(whole), len(left) + 4, len(left) - 1):

@@ -1,4 +1,4 @@
-"""The index of tokens against looking at each of them."""
+"""The index of tokens, against a check of each token."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_bytes_are_found_wherever_they_are_and_never_across_two_texts(texts, nee
 
 
 @given(pieces, st.data())
-def test_a_filter_lets_pass_what_it_lets_pass_one_by_one(texts, data):
+def test_a_filter_agrees_with_a_check_of_each_token(texts, data):
     index, lengths = index_of(texts), np.array([len(text) for text in texts], np.int64)
     some = [text.decode("utf-8", "replace") for text in texts if text]
     typed = data.draw(st.sampled_from(["e", "E2 80", "0x41", "ab length:2-4", "length:3+", *some]))
@@ -55,7 +55,7 @@ def run():
     return StudioRun.reopened(1, "Run 1", made, corpus)
 
 
-def test_it_knows_of_a_run_what_its_tokens_tell(run):
+def test_the_index_of_a_run_agrees_with_its_tokens(run):
     tokens = RunTokens(run)
     index = finish(index_work(tokens.snapshot()))
     finish(index.complete_work())
@@ -70,7 +70,7 @@ def test_it_knows_of_a_run_what_its_tokens_tell(run):
 
 
 @pytest.mark.parametrize("cuts", [(0, 700), (100, 101, 300, 700), (256, 257)])
-def test_an_index_that_goes_on_is_the_one_that_is_made_at_once(run, cuts):
+def test_an_extended_index_equals_a_new_one(run, cuts):
     made = RunTokens(run).snapshot()
     index = None
     for size in cuts:

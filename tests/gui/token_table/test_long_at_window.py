@@ -1,4 +1,4 @@
-"""Long tokens at the window: found, filtered and listed by all of their bytes, as a person asks for them."""
+"""Long tokens in the window: Find, filters and tables use all of their bytes."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -52,7 +52,7 @@ def look_at_vocabulary(qtbot, window):
     return pane
 
 
-def test_find_finds_what_stands_deep_in_a_token(qtbot, monkeypatch, twice):
+def test_find_finds_text_deep_in_a_token(qtbot, monkeypatch, twice):
     def act(window, answers):
         tokens = train(qtbot, window)
         qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
@@ -75,7 +75,7 @@ def test_find_finds_what_stands_deep_in_a_token(qtbot, monkeypatch, twice):
     assert at_the_window(monkeypatch, act, [str(twice)]) == 0
 
 
-def test_a_search_that_takes_long_shows_what_enter_was_pressed_for(qtbot, monkeypatch, twice):
+def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, twice):
     def act(window, answers):
         tokens = train(qtbot, window)
         held = [True]
@@ -101,7 +101,7 @@ def test_a_search_that_takes_long_shows_what_enter_was_pressed_for(qtbot, monkey
 
 
 @pytest.mark.parametrize("typed", [PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"])
-def test_the_vocabulary_lists_what_has_it_inside(qtbot, monkeypatch, twice, typed):
+def test_the_vocabulary_filter_finds_text_deep_in_a_token(qtbot, monkeypatch, twice, typed):
     def act(window, answers):
         tokens = train(qtbot, window)
         pane = look_at_vocabulary(qtbot, window)
@@ -115,7 +115,7 @@ def test_the_vocabulary_lists_what_has_it_inside(qtbot, monkeypatch, twice, type
 
 
 @pytest.mark.parametrize("typed", [PIECE, f"/{PIECE}/"])
-def test_the_merges_list_what_has_it_inside(qtbot, monkeypatch, twice, typed):
+def test_the_merges_filter_finds_text_deep_in_a_token(qtbot, monkeypatch, twice, typed):
     def act(window, answers):
         tokens, pane = train(qtbot, window), window.merges
         qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
@@ -128,7 +128,7 @@ def test_the_merges_list_what_has_it_inside(qtbot, monkeypatch, twice, typed):
     assert at_the_window(monkeypatch, act, [str(twice)]) == 0
 
 
-def test_where_there_is_no_room_to_spell_all_out_it_is_said(qtbot, monkeypatch, twice):
+def test_tokens_searched_in_part_have_a_message(qtbot, monkeypatch, twice):
     def act(window, answers):
         tokens = train(qtbot, window)
         monkeypatch.setattr(token_search, "ROOM", 0)
@@ -147,7 +147,7 @@ def test_where_there_is_no_room_to_spell_all_out_it_is_said(qtbot, monkeypatch, 
     assert at_the_window(monkeypatch, act, [str(twice)]) == 0
 
 
-def test_long_white_space_and_digits_are_listed_as_such(qtbot, monkeypatch, tmp_path):
+def test_long_white_space_and_digits_have_their_kinds(qtbot, monkeypatch, tmp_path):
     path = tmp_path / "wide.txt"
     path.write_text((" " * 3000 + "1" * 700) * 2)
 

@@ -1,4 +1,4 @@
-"""Long tokens are searched and described by all of their bytes: beside spelling each of them out."""
+"""Long tokens are searched and described by all of their bytes, against spelling them out."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -61,7 +61,7 @@ def typed_from(data, spelled):
 
 @settings(deadline=None, max_examples=400)
 @given(vocabularies(), st.data())
-def test_a_filter_lets_pass_what_it_lets_pass_spelled_out(vocabulary, data):
+def test_a_filter_agrees_with_spelled_out_tokens(vocabulary, data):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
     query = FilterQuery(typed_from(data, spelled))
     if query.is_expression or not query.needs_heads:
@@ -73,7 +73,7 @@ def test_a_filter_lets_pass_what_it_lets_pass_spelled_out(vocabulary, data):
 
 @settings(deadline=None, max_examples=300)
 @given(vocabularies(), st.data())
-def test_find_finds_the_same_as_if_no_token_were_long(vocabulary, data):
+def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     base, parts, spelled = vocabulary
     ids = np.array(data.draw(st.permutations(range(len(spelled)))), np.int32)
     typed = typed_from(data, spelled)
@@ -88,7 +88,7 @@ def test_find_finds_the_same_as_if_no_token_were_long(vocabulary, data):
 
 @settings(deadline=None, max_examples=400)
 @given(vocabularies() | vocabularies([b" ", b"1", "\u3000".encode(), b"\xe3", b"\x80", "一".encode()]))
-def test_a_token_looks_as_it_does_spelled_out(vocabulary):
+def test_the_flags_agree_with_the_spelled_out_token(vocabulary):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
     expected = [looks.describe_token(whole) for whole in spelled]
     assert finish(token_index.index_work(made)).flags.tolist() == expected
@@ -123,7 +123,7 @@ def test_an_expression_is_searched_for_in_all_of_a_token(vocabulary, expression)
 
 @settings(deadline=None, max_examples=200)
 @given(vocabularies(), st.integers(0, 200))
-def test_without_room_the_longest_are_searched_by_their_beginning_and_counted(vocabulary, room):
+def test_without_room_only_the_beginning_of_the_longest_is_searched(vocabulary, room):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
     query = FilterQuery("/a$/")
     merged = sorted(len(whole) for whole in spelled[len(made.base) :] if len(whole) >= SHORT)
@@ -139,7 +139,7 @@ def test_without_room_the_longest_are_searched_by_their_beginning_and_counted(vo
 
 
 @pytest.mark.parametrize("typed", ["dab", "/da?b/"])
-def test_tokens_that_came_since_are_searched_as_well(typed):
+def test_later_tokens_are_searched_too(typed):
     base, spelled = (b"ab", b"cd"), [b"ab", b"cd", b"abcd", b"abcdabcd", b"cdabcdabcd"]
     made = snapshot_of(base, np.array([(0, 1), (2, 2), (1, 3)], np.int32), spelled)
     matches, index = token_search.Matches(FilterQuery(typed)), None

@@ -1,4 +1,4 @@
-"""The rows of a table while a job works them out: the old ones stay until it answers."""
+"""The rows of a table while a job computes new ones."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Long texts in the token view: blocks that are laid out when they come into sight, and a place that never jumps."""
+"""Long texts in the token view: blocks are laid out when they become visible, and the visible text does not jump."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -46,14 +46,14 @@ def top(view: TokenView) -> tuple[int, int]:
     return tuple(next(iter(view._rows.boxes(place))).first for place in (row, row + 1))
 
 
-def test_of_a_long_text_only_what_is_in_sight_is_laid_out(view):
+def test_only_the_visible_part_of_a_long_text_is_laid_out(view):
     view.select(view._table.tokens - 1, view._table.tokens - 1)
     assert sum(map(view._rows.knows, range(view._rows.blocks))) < 6
     assert view.viewport().rect().contains(view.token_rectangle(view._table.tokens - 1).center().toPoint())
 
 
 @pytest.mark.parametrize("way", [1, -1])
-def test_row_after_row_is_seen_and_none_twice(view, way):
+def test_scrolling_shows_every_row_once(view, way):
     bar = view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     seen = [top(view)]
@@ -78,7 +78,7 @@ def test_both_ends_can_be_reached_from_anywhere(view):
         assert view.token_rectangle(0).top() < 8
 
 
-def test_what_is_in_sight_stays_when_a_place_far_above_is_measured(view):
+def test_the_visible_text_stays_when_a_distant_block_above_is_laid_out(view):
     bar = view.verticalScrollBar()
     bar.setValue(bar.maximum() * 3 // 4)
     before = top(view)
@@ -86,7 +86,7 @@ def test_what_is_in_sight_stays_when_a_place_far_above_is_measured(view):
     assert top(view) == before
 
 
-def test_a_text_may_be_long_gone_from_its_place_when_it_shrinks(view):
+def test_a_short_text_after_a_long_one_needs_no_scrolling(view):
     view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
     view.set_tokens(*tokens_of(b"short"))
     assert view.verticalScrollBar().maximum() == 0
@@ -97,7 +97,7 @@ def test_a_text_may_be_long_gone_from_its_place_when_it_shrinks(view):
 @pytest.mark.parametrize(
     "text", ["line\n" * 9_000, "word " * 9_000, "太阳" * 9_000, "\u0301" * 20_000, "x" * 40_000, ""]
 )
-def test_blocks_cover_every_token_once_and_cut_no_character_where_they_need_not(text):
+def test_blocks_cover_every_token_once_and_avoid_cutting_characters(text):
     table = EncodedText(*tokens_of(text.encode(), 6)) if text else EncodedText(b"", np.zeros(0, np.int64), np.zeros(0))
     assert table.cuts[[0, -1]].tolist() == [0, table.tokens]
     assert (np.diff(table.cuts) > 0).all() or not text

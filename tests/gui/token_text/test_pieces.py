@@ -86,11 +86,11 @@ def test_too_many_marks_on_one_letter_are_shown_one_by_one():
 
 
 @pytest.mark.parametrize("raw", [b"\x00", b"a\x1bb", "\u200b".encode(), "\ufeff".encode(), "\ufe0f".encode()])
-def test_what_cannot_be_seen_is_shown_as_bytes(raw: bytes):
+def test_invisible_text_is_shown_as_bytes(raw: bytes):
     assert describe(raw) == (raw.hex(" ").upper(), "bytes")
 
 
-def test_no_text_has_no_pieces():
+def test_an_empty_text_has_no_pieces():
     assert pieces(*spans()) == []
 
 
@@ -126,14 +126,14 @@ def test_neighbours_never_have_the_same_colour(ids: list[int]):
     assert np.all(table.colours[1:] != table.colours[:-1])
 
 
-def test_a_token_has_its_colour_wherever_it_stands():
+def test_a_token_has_the_same_colour_everywhere():
     one = table_of(*spans(b"a", b"b", b"c", ids=[300, 5, 301]))
     two = table_of(*spans(b"b", b"x", b"a", ids=[5, 77, 300]))
     assert one.colours[0] == two.colours[2]
     assert one.colours[1] == two.colours[0]
 
 
-def test_a_token_without_text_of_its_own_shares_the_piece_before_it_and_at_the_beginning_the_one_behind():
+def test_an_empty_token_joins_the_piece_before_it_or_at_the_start_the_next_one():
     ends = np.array([0, 3, 3, 3, 4, 4])
     found = pieces("€a".encode(), ends, np.arange(6, dtype=np.uint32))
     assert [(piece.text, piece.first, piece.count) for piece in found] == [("€", 0, 4), ("a", 4, 2)]

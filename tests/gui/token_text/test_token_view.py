@@ -1,4 +1,4 @@
-"""The token view, used as a person would: point, click, type, copy, scroll, change the theme."""
+"""The token view: pointer, selection, keys, copying, scrolling, and changes of the theme."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -138,7 +138,7 @@ def test_shift_and_arrows_extend_the_selection(qtbot, view: TokenView):
     assert view.selection() == (5, 7)
 
 
-def test_pointing_says_the_token_and_leaving_says_none(qtbot, view: TokenView):
+def test_hovering_emits_the_token_and_leaving_emits_none(qtbot, view: TokenView):
     view.set_tokens(*spans(*LINES))
     with qtbot.waitSignal(view.tokenHovered) as heard:
         qtbot.mouseMove(view.viewport(), middle(view, 1))
@@ -148,7 +148,7 @@ def test_pointing_says_the_token_and_leaving_says_none(qtbot, view: TokenView):
     assert heard.args == [-1]
 
 
-def test_copy_is_the_views_while_it_has_the_focus(qtbot, theme: Theme):
+def test_the_view_handles_copy_while_it_has_the_focus(qtbot, theme: Theme):
     window = QMainWindow()
     qtbot.addWidget(window)
     view = TokenView(theme)
@@ -314,7 +314,7 @@ def test_a_megabyte_can_be_reached_from_end_to_end(qtbot, view: TokenView):
     assert view.verticalScrollBar().value() == 0
 
 
-def test_the_scroll_bar_comes_to_cover_the_whole_text_by_itself(qtbot, view: TokenView):
+def test_the_scroll_bar_covers_the_whole_text_after_scrolling(qtbot, view: TokenView):
     view.set_tokens(*big())
     bar = view.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 12_000 * 20, timeout=20_000)
@@ -367,7 +367,7 @@ def test_a_screen_reader_hears_count_and_current_token(view: TokenView):
     assert view.accessibleDescription() == "10 tokens. Token 2: ' cat', id 501."
 
 
-def test_what_is_read_from_right_to_left_stands_so(view: TokenView):
+def test_right_to_left_text_is_shown_from_right_to_left(view: TokenView):
     view.set_tokens(*spans(b"say ", "של".encode(), "ום".encode(), b" ", "עולם".encode(), b" twice"))
     begins = [view.token_rectangle(token).left() for token in range(6)]
     assert begins[0] < begins[4] < begins[3] < begins[2] < begins[1] < begins[5]
@@ -375,7 +375,7 @@ def test_what_is_read_from_right_to_left_stands_so(view: TokenView):
     assert all(view.token_at(box.center().toPoint()) == token for token, box in enumerate(boxes))
 
 
-def test_tokens_of_a_shared_piece_from_right_to_left_stand_so_as_well(view: TokenView):
+def test_tokens_of_a_shared_right_to_left_piece_are_mirrored(view: TokenView):
     mark = "\u0645\u064f".encode()  # two characters that are drawn as one
     view.set_show_ids(True)
     view.set_tokens(*spans(mark[:2], mark[2:], b" ", "é".encode()[:1], "é".encode()[1:]))
@@ -396,7 +396,7 @@ def test_one_piece_from_right_to_left_stays_where_it_is(view: TokenView):
     assert begins == sorted(begins)
 
 
-def test_a_menu_that_a_key_asks_for_opens_at_the_token_that_was_reached(qtbot, view: TokenView):
+def test_a_menu_opened_by_a_key_is_at_the_current_token(qtbot, view: TokenView):
     view.set_tokens(*spans(*LINES))
     view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     places = []
@@ -412,7 +412,7 @@ def test_a_menu_that_a_key_asks_for_opens_at_the_token_that_was_reached(qtbot, v
     assert len(places) == 2
 
 
-def test_what_is_marked_comes_into_view_only_where_none_of_it_is(view: TokenView):
+def test_highlighting_scrolls_only_if_no_highlighted_token_is_visible(view: TokenView):
     view.set_tokens(*spans(*[b"word "] * 2000))
     bar, sight = view.verticalScrollBar(), view.viewport().rect()
     for place in (0, 7, bar.maximum() // 2, bar.maximum() // 2 + 11, bar.maximum()):

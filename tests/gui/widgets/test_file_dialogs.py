@@ -1,4 +1,4 @@
-"""The questions that need a dialog, asked with the real ones."""
+"""File dialogs and questions, with the real dialogs."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def file_name(dialog: QDialog) -> QLineEdit:
 
 
 @pytest.mark.parametrize("question", ["open_files", "open_folder", "save_file"])
-def test_a_dialog_about_files_is_within_the_screen(choosers, meanwhile, tmp_path, question):
+def test_a_file_dialog_is_within_the_screen(choosers, meanwhile, tmp_path, question):
     seen: list[str] = []
 
     def look(dialog: QDialog) -> None:

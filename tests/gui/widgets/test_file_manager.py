@@ -1,4 +1,4 @@
-"""A file is shown in the system's own file manager, selected where the system can do that."""
+"""Showing a file in the system's file manager, selected where the system supports that."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_the_file_is_selected(monkeypatch, system, tmp_path, platform, program, 
     assert system.asked == [(program, [before, str(file)])]
 
 
-def test_elsewhere_and_where_that_fails_the_folder_is_opened(monkeypatch, system, tmp_path):
+def test_without_selection_or_after_an_error_the_folder_is_opened(monkeypatch, system, tmp_path):
     monkeypatch.setattr(file_manager.sys, "platform", "linux")
     show_in_file_manager(tmp_path / "tokenizer.json")
     assert system.asked == [tmp_path.as_posix()]
@@ -58,7 +58,7 @@ def test_elsewhere_and_where_that_fails_the_folder_is_opened(monkeypatch, system
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_a_folder_is_opened_itself_and_it_is_told_whether_that_worked(monkeypatch, system, tmp_path, works):
+def test_a_folder_is_opened_and_success_is_returned(monkeypatch, system, tmp_path, works):
     monkeypatch.setattr(file_manager.QDesktopServices, "openUrl", lambda url: system.open(url) and works)
     assert show_in_file_manager(tmp_path) is works
     assert system.asked == [tmp_path.as_posix()]

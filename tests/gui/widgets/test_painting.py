@@ -1,4 +1,4 @@
-"""A fault while a widget is painted goes to the exception hook."""
+"""An error while a widget is painted goes to the exception hook."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage, QPainter
 from tokstudio.gui.widgets.painting import guarded_painter
 
 
-def test_a_fault_reaches_the_hook_and_ends_the_painter_or_restores_it(qapp, monkeypatch):
+def test_an_error_reaches_the_hook_and_ends_or_restores_the_painter(qapp, monkeypatch):
     told = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: told.append(error))
     image = QImage(8, 8, QImage.Format.Format_RGB32)

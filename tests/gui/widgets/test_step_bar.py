@@ -1,4 +1,4 @@
-"""The bar that steps: every way to move the playhead, and no way to move it by accident."""
+"""The step bar: every way to move the playhead, and none by accident."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def button(bar, word):
     return next(one for one in bar.findChildren(QToolButton) if word in one.accessibleName())
 
 
-def test_it_says_where_the_playhead_is(bar):
+def test_it_shows_the_playhead(bar):
     assert label(bar).text() == "312 of 744"
     bar.set_range(10_000_000)
     bar.set_value(25_000)
     assert label(bar).text() == "25,000 of 10,000,000"
 
 
-def test_without_merges_it_says_nothing_and_is_disabled(bar, moves):
+def test_without_merges_it_is_empty_and_disabled(bar, moves):
     bar.set_range(0)
     assert label(bar).text() == "–"
     assert not slider(bar).isEnabled()
@@ -79,7 +79,7 @@ def test_buttons_that_lead_nowhere_are_disabled(bar):
 
 
 @pytest.mark.parametrize("maximum", [744, 10_000_000])
-def test_a_click_brings_the_playhead_there_and_a_drag_goes_on(qtbot, bar, moves, maximum):
+def test_a_click_moves_the_playhead_and_a_drag_continues(qtbot, bar, moves, maximum):
     bar.set_range(maximum)
     bar.set_value(0)
     line = slider(bar)
@@ -92,7 +92,7 @@ def test_a_click_brings_the_playhead_there_and_a_drag_goes_on(qtbot, bar, moves,
     assert moves[-1] == bar.value()
 
 
-def test_what_is_held_stays_under_the_pointer_while_a_run_grows(qtbot, bar, moves):
+def test_a_held_handle_stays_under_the_pointer_while_a_run_grows(qtbot, bar, moves):
     slider = bar.findChild(QSlider)
     middle = QPoint(slider.width() // 2, slider.height() // 2)
     qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=middle)
@@ -130,7 +130,7 @@ def test_keys_in_the_slider_move_the_playhead(qtbot, bar, moves, key, target):
     assert moves == [target]
 
 
-def test_what_the_program_sets_is_no_move(bar, moves):
+def test_changes_by_the_program_emit_no_move(bar, moves):
     bar.set_value(5)
     bar.set_value(5)
     bar.set_range(3)
@@ -176,7 +176,7 @@ def test_the_speed_makes_no_window_wider(qtbot):
     assert bar.minimumSizeHint().width() == asked
 
 
-def test_the_ends_leave_their_room_to_the_slider_where_there_is_little(bar):
+def test_a_narrow_bar_hides_the_buttons_first_and_last(bar):
     ends = [button(bar, "First"), button(bar, "Last")]
     others = [button(bar, "Previous"), button(bar, "Next"), bar.play_button]
     asked = bar.minimumSizeHint().width()

@@ -1,4 +1,4 @@
-"""About says what TokStudio is made of, in which versions and under which licences."""
+"""The About dialog: components, versions and licences."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -29,7 +29,7 @@ def row_of(about, name):
 
 
 @pytest.mark.parametrize("name", ["NumPy", "Numba", "regex", "sentencepiece", "tokenizers"])
-def test_each_component_is_told_with_the_version_that_runs(about, name):
+def test_each_component_is_listed_with_its_version(about, name):
     row = row_of(about, name)
     assert about.table.item(row, 1).text() == version(name)
     assert about.table.item(row, 2).text()
@@ -57,7 +57,7 @@ def test_the_licences_of_qt_are_there_in_full(about):
     assert "END OF TERMS AND CONDITIONS" in text, "the one that it adds to"
 
 
-def test_the_versions_are_copied_for_whoever_reports_a_fault(qtbot, about):
+def test_the_versions_can_be_copied_for_a_bug_report(qtbot, about):
     [copy] = [button for button in about.findChildren(QPushButton) if button.text() == "Copy Versions"]
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()

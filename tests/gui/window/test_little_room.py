@@ -1,4 +1,4 @@
-"""Panes with less room than they would like: what is needed stays in sight, the wheel and the keyboard lead on."""
+"""Small panes: important parts stay visible, and wheel and keyboard work."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_the_wheel_scrolls_the_pane_over_every_field_and_changes_none(pane, sess
     assert session.training.settings == SETTINGS
 
 
-def test_what_gets_the_keyboard_comes_into_sight_with_its_help(qtbot, pane):
+def test_a_focused_field_is_scrolled_into_view_with_its_help(qtbot, pane):
     pane.size_field.check.setFocus()
     fields = {field.note: field for field in (pane.size_field, *pane.more.fields)}
     seen = 0
@@ -110,7 +110,7 @@ def test_what_gets_the_keyboard_comes_into_sight_with_its_help(qtbot, pane):
     assert seen > 8
 
 
-def test_an_error_comes_into_sight_below_the_field_that_is_typed_into(qtbot, pane):
+def test_an_error_is_scrolled_into_view_below_its_field(qtbot, pane):
     edit, note = pane.more.specials.edit, pane.more.specials.note
     edit.setFocus()
     edit.selectAll()
@@ -119,7 +119,7 @@ def test_an_error_comes_into_sight_below_the_field_that_is_typed_into(qtbot, pan
     qtbot.waitUntil(lambda: in_sight(note))
 
 
-def test_what_is_typed_into_stays_in_sight_with_its_help_as_the_room_shrinks(qtbot, pane):
+def test_the_focused_field_stays_visible_as_the_pane_shrinks(qtbot, pane):
     pane.more.longest.check.setFocus()
     qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
     for height in (390, 360, 330):
@@ -127,7 +127,7 @@ def test_what_is_typed_into_stays_in_sight_with_its_help_as_the_room_shrinks(qtb
         qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
 
 
-def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pane, session):
+def test_a_low_pane_hides_help_but_not_errors(qtbot, pane, session):
     session.training.set_settings(Settings(1000, 2))
     pane.window().resize(280, 290)
     QApplication.processEvents()
@@ -217,7 +217,7 @@ def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars)
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_panes_have_the_sizes_again_that_were_chosen_when_a_window_that_was_small_is_large(qtbot, monkeypatch):
+def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, monkeypatch):
     def sizes(window):
         return {pane.objectName(): pane.size() for pane in window.panes if not pane.visibleRegion().isEmpty()}
 
@@ -308,7 +308,7 @@ def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, 
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_field_for_finding_stays_in_the_toolbar_of_a_narrow_window(qtbot, monkeypatch):
+def test_the_find_field_stays_in_the_tool_bar_of_a_narrow_window(qtbot, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: QSize(704, 412))
 
     def act(window, answers):
@@ -330,7 +330,7 @@ def test_the_field_for_finding_stays_in_the_toolbar_of_a_narrow_window(qtbot, mo
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
-def test_ids_that_are_asked_for_stand_in_a_list_below_the_tokens(qtbot, monkeypatch, tmp_path, width, height):
+def test_the_list_of_ids_is_below_the_tokens(qtbot, monkeypatch, tmp_path, width, height):
     path = tmp_path / "book.txt"
     path.write_text(TEXT)
 

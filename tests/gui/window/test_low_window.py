@@ -1,4 +1,4 @@
-"""The right column in a low window, in a high one again, and what a person has arranged between."""
+"""The right column in low and high windows, also after the user has rearranged it."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CENTRE = {"Compression Distribution", "Merges Vocabulary Runs"}
 HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
 
 
-def test_in_a_low_window_the_right_column_is_one_place_in_which_its_contents_have_room(qtbot, monkeypatch, tmp_path):
+def test_in_a_low_window_the_right_column_is_one_place(qtbot, monkeypatch, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text(TEXT)
 
@@ -91,7 +91,7 @@ def widen_left(qtbot, window, by: int) -> None:
     qtbot.wait(20)
 
 
-def test_a_right_column_that_a_person_has_changed_stays_so_at_every_height(qtbot, monkeypatch):
+def test_a_rearranged_right_column_stays_at_every_height(qtbot, monkeypatch):
     def act(window, answers):
         window.why.setFloating(True)
         set_height(qtbot, window, 640)
@@ -109,7 +109,7 @@ def test_a_right_column_that_a_person_has_changed_stays_so_at_every_height(qtbot
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(qtbot, monkeypatch):
+def test_when_a_low_window_becomes_high_only_the_right_column_is_split(qtbot, monkeypatch):
     def act(window, answers):
         begin_high(qtbot, window)
         window.why.raise_()
@@ -137,7 +137,7 @@ def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(
 
 
 @pytest.mark.parametrize("changed", ["distribution", "corpus", "why"])
-def test_what_is_closed_or_floats_in_a_low_window_does_not_hold_the_right_column_together(qtbot, monkeypatch, changed):
+def test_closed_or_floating_panes_do_not_prevent_splitting_the_right_column(qtbot, monkeypatch, changed):
     def act(window, answers):
         set_height(qtbot, window, 660)
         assert tabs(window) == LOW
@@ -158,7 +158,7 @@ def test_what_is_closed_or_floats_in_a_low_window_does_not_hold_the_right_column
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_window_that_was_closed_low_keeps_what_a_person_has_arranged_when_it_is_high(qtbot, monkeypatch):
+def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch):
     def arrange(window, answers):
         begin_high(qtbot, window)
         put_below_configure(qtbot, window)

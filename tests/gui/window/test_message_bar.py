@@ -1,4 +1,4 @@
-"""What went wrong, as a person is told: one message at a time, that goes by itself when it is no longer true."""
+"""Error messages: one at a time, which disappears when it is no longer true."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def bar(qtbot, theme, show):
     return MessageBar(theme, host)
 
 
-def test_a_newer_message_takes_the_place_of_the_older_and_tells_of_it(bar):
+def test_a_newer_message_replaces_the_older_and_lists_it(bar):
     bar.show_problem(FILE)
     bar.show_problem(TRAINING)
     bar.show_problem(TRAINING)
@@ -37,7 +37,7 @@ def test_a_newer_message_takes_the_place_of_the_older_and_tells_of_it(bar):
     assert not bar.details_button.isVisible(), "what was closed is not told again"
 
 
-def test_only_a_failed_training_is_mended_by_other_settings(bar):
+def test_other_settings_hide_only_the_error_of_a_training(bar):
     bar.show_problem(FILE)
     bar.clear_of_training()
     assert bar.isVisible()
@@ -46,7 +46,7 @@ def test_only_a_failed_training_is_mended_by_other_settings(bar):
     assert not bar.isVisible()
 
 
-def test_a_message_goes_by_escape_and_when_its_cause_is_gone(qtbot, monkeypatch):
+def test_a_message_is_hidden_by_escape_and_without_its_cause(qtbot, monkeypatch):
     def act(window, answers):
         session, messages = window.session, window.messages
         session.jobs.failed.emit(FILE)

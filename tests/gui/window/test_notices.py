@@ -1,4 +1,4 @@
-"""What is done beside what was asked for is said, with a button that takes it back."""
+"""Notices about actions without a request, with a button that undoes them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,7 +23,7 @@ def names(window) -> list[str]:
     return [source.name for source in window.session.corpus.sources]
 
 
-def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatch, book):
+def test_a_text_added_to_a_sample_has_a_notice_and_can_replace_it(qtbot, monkeypatch, book):
     def act(window, answers):
         card = window.notices
         window.actions_by_id["sample_python"].trigger()
@@ -47,7 +47,7 @@ def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_another_notice_takes_its_place_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch, book):
+def test_another_notice_replaces_it_when_the_sample_is_removed(qtbot, monkeypatch, book):
     def act(window, answers):
         window.actions_by_id["sample_python"].trigger()
         window.opening.open_paths([book])
@@ -59,7 +59,7 @@ def test_another_notice_takes_its_place_when_the_sample_is_taken_away_by_hand(qt
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_step_after_a_finished_run_is_told_and_undone(qtbot, monkeypatch, book):
+def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, monkeypatch, book):
     def act(window, answers):
         session, card = window.session, window.notices
         finished = trained(qtbot, window)
@@ -79,7 +79,7 @@ def test_a_step_after_a_finished_run_is_told_and_undone(qtbot, monkeypatch, book
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_first_step_is_no_news_and_a_later_stop_takes_the_notice_away(qtbot, monkeypatch, book):
+def test_a_first_step_has_no_notice_and_a_stop_hides_it(qtbot, monkeypatch, book):
     def act(window, answers):
         session, card = window.session, window.notices
         qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
@@ -117,7 +117,7 @@ def test_a_sample_trains_with_settings_of_its_own(qtbot, monkeypatch, settings):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_with_the_settings_of_a_sample_nothing_is_told(qtbot, monkeypatch):
+def test_the_settings_of_a_sample_cause_no_notice(qtbot, monkeypatch):
     def act(window, answers):
         window.actions_by_id["sample_train_article"].trigger()
         quiet(qtbot, window)

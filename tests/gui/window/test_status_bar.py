@@ -1,4 +1,4 @@
-"""The line at the bottom: what goes on, and how the active run stands."""
+"""The status bar: the current work, and the figures of the active run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def for_a_while() -> Work[str]:
     return "Wrote merges.csv."
 
 
-def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
+def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
     session.corpus.add_text("the cat sat on the mat " * 50)
     session.training.set_settings(Settings(vocabulary_size=266))
     session.training.start()
@@ -54,7 +54,7 @@ def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
     assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
 
 
-def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session, line):
+def test_a_narrow_bar_shortens_the_figures_without_cutting_digits(qtbot, session, line):
     session.corpus.add_text("the cat sat on the mat " * 50)
     session.training.set_settings(Settings(vocabulary_size=266))
     session.training.start()
@@ -70,7 +70,7 @@ def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session,
     assert line.figures.toolTip() == whole
 
 
-def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
+def test_a_pause_shows_its_position_and_the_keys_to_continue(qtbot, session, line):
     session.corpus.add_text("the cat sat on the mat " * 50)
     session.training.step()
     sentence = "Paused after 1 merge. F6 resumes, F10 makes one more."
@@ -79,7 +79,7 @@ def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
     qtbot.waitUntil(lambda: line.label.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
 
 
-def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
+def test_a_message_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 50)
     session.jobs.start(for_ever)
     line.say("Wrote merges.csv.")
@@ -87,7 +87,7 @@ def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypa
     qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
 
 
-def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
+def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 1)
     monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.01)
     job = session.jobs.start(for_a_while)
@@ -98,7 +98,7 @@ def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
     assert not line.label.isVisible(), "one sentence stands there, not two"
 
 
-def test_a_sentence_without_room_ends_in_dots_and_is_told_whole_by_the_tip(qtbot, session, line):
+def test_a_long_sentence_ends_in_dots_with_a_tip(qtbot, session, line):
     sentence = "Wrote vocabulary.json and merges.json to a folder. Read back: identical over 1,234 tokens." * 3
     line.say(sentence)
     line.resize(400, line.height())
@@ -143,7 +143,7 @@ def test_a_quiet_job_is_not_shown(qtbot, session, line):
     assert line.label.text() == ""
 
 
-def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
+def test_a_job_cancelled_elsewhere_is_not_shown(qtbot, session):
     latest, told = LatestJob(session.jobs), []
     latest.failed.connect(told.append)
     latest.run(for_ever)
@@ -154,7 +154,7 @@ def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
     assert str(told[0]) == "Cancelled."
 
 
-def test_time_left_is_judged_by_the_last_seconds():
+def test_the_time_left_is_estimated_from_the_last_seconds():
     pace = Pace()
     for second in range(61):
         # Slow at first, then ten times as fast.
@@ -163,7 +163,7 @@ def test_time_left_is_judged_by_the_last_seconds():
     assert pace.seconds_left() == pytest.approx((1000 - 240) / 10)
 
 
-def test_time_left_is_not_told_before_it_can_be_judged():
+def test_the_time_left_is_not_shown_before_it_can_be_estimated():
     pace = Pace()
     pace.note(0.0, Progress("merging", 0, 1000))
     pace.note(1.0, Progress("merging", 500, 1000))
@@ -176,7 +176,7 @@ def test_time_left_is_not_told_before_it_can_be_judged():
     assert unknown.seconds_left() is None
 
 
-def test_what_of_the_corpus_was_not_as_it_should_be_is_told(qtbot, session, line):
+def test_invalid_utf8_and_unknown_characters_are_reported(qtbot, session, line):
     session.corpus.set_sources((Source.from_texts([b"aab\xff" * 20]),))
     session.training.set_settings(
         Settings(None, 2, base="characters", base_vocabulary=("a", "<?>", "\ufffd"), unknown_token="<?>")
@@ -186,7 +186,7 @@ def test_what_of_the_corpus_was_not_as_it_should_be_is_told(qtbot, session, line
     assert line.label.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
 
 
-def test_the_figure_of_held_out_text_stands_beside_the_other(qtbot, session, line):
+def test_the_ratio_of_held_out_text_is_beside_the_other(qtbot, session, line):
     session.corpus.add_text("the cat sat on the mat\n" * 100)
     session.training.set_settings(Settings(270, held_out=0.1))
     session.training.start()

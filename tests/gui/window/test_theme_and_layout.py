@@ -1,4 +1,4 @@
-"""Theme, text size and layout change together with everything that was measured by them."""
+"""Changes of theme, text size and layout update everything measured by them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_the_window_is_painted_again_after_a_change_of_theme(qtbot, monkeypatch)
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_pane_that_a_layout_makes_a_window_of_its_own_is_painted(qtbot, monkeypatch):
+def test_a_pane_made_floating_by_a_layout_is_painted(qtbot, monkeypatch):
     def act(window, answers):
         pane = window.text
         pane.setFloating(True)
@@ -50,7 +50,7 @@ def test_a_pane_that_a_layout_makes_a_window_of_its_own_is_painted(qtbot, monkey
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_after_another_size_of_text_everything_has_the_measures_of_that_size(qtbot, monkeypatch):
+def test_a_change_of_text_size_updates_every_measure(qtbot, monkeypatch):
     def act(window, answers):
         session = window.session
         session.corpus.add_text(TEXT)

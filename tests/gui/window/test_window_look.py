@@ -1,4 +1,4 @@
-"""What a person sees of the window at small and usual sizes: nothing is hidden, cut, or drawn twice."""
+"""The window at small and usual sizes: nothing is hidden, cut, or drawn twice."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tokstudio.gui.style.theme import Theme
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
-def test_configure_begins_at_its_top_where_more_was_left_open(qtbot, monkeypatch, width, height):
+def test_configure_starts_at_its_top_with_more_open(qtbot, monkeypatch, width, height):
     def open_more(window, answers):
         window.resize(width, height)
         window.reset_layout()
@@ -51,7 +51,7 @@ def test_configure_begins_at_its_top_where_more_was_left_open(qtbot, monkeypatch
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_more_is_whole_at_the_first_start_before_any_text_is_split(qtbot, monkeypatch):
+def test_more_is_fully_visible_at_the_first_start(qtbot, monkeypatch):
     def look(window, answers):
         window.resize(1440, 900)
         window.reset_layout()
@@ -99,7 +99,7 @@ def _tabs() -> QTabBar:
     ],
     ids=["button", "tool button", "check box", "radio button", "tabs"],
 )
-def test_a_control_that_tab_has_led_to_has_one_ring(qtbot, show, mode, make, of_one_ring):
+def test_a_control_focused_by_tab_has_one_focus_ring(qtbot, show, mode, make, of_one_ring):
     theme, before, control, around = Theme(mode), QLineEdit(), make(), QWidget()
     column = QVBoxLayout(around)
     column.addWidget(before)

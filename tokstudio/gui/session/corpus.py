@@ -1,4 +1,4 @@
-"""The corpus of the studio: its sources, what they hold, and what of them is one document.
+"""The corpus of the studio: its sources, their statistics, and their division into documents.
 
 See also `training_control`.
 """
@@ -32,27 +32,27 @@ from tokstudio.gui.state.source_records import KeptSources, is_missing
 from tokstudio.gui.state.training_settings import Documents
 from tokstudio.resources import SAMPLES
 
-_LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
+_LONG_TEXT = 1 << 20  # characters; longer texts become sources in a job
 
 
 class CorpusState(QObject):
     """The sources. Call every method from the GUI thread.
 
     Signals:
-        sources_changed: The list of sources, or what one of them holds.
-        statistics_changed: `statistics`: counted anew, or None while that goes on.
+        sources_changed: The list of sources, or the text of one.
+        statistics_changed: `statistics`: counted again, or None while counting.
         problem: A source could not be read, or not all of a folder (Problem).
         outdated_changed: `outdated`.
-        source_found: A source that was missing is there again, as it was: what stood for it, and the source.
-        division_cancelled: The person has cancelled a division: the text stays divided as this says.
+        source_found: A missing source is available again, unchanged: its placeholder, and the source.
+        division_cancelled: A division was cancelled: the text is still divided by this.
 
     Args:
-        jobs: Where sources are read and counted.
+        jobs: Read and count sources.
         parent: The owner.
 
     Attributes:
-        kept: What projects keep of the sources.
-        outdated: Sources whose files are not what was read any more, each with the word for what became of its file.
+        kept: The records of the sources in projects.
+        outdated: Sources whose files have changed, each with `CHANGED` or `GONE`.
     """
 
     sources_changed = Signal()
@@ -70,28 +70,28 @@ class CorpusState(QObject):
         self.outdated: dict[Source, str] = {}
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
-        self._divided: Documents = "file"  # what the text was divided by last
-        self._before: dict[Source, Source] = {}  # the same text as it was divided before
+        self._divided: Documents = "file"  # the last division of the text
+        self._before: dict[Source, Source] = {}  # the same text in its earlier division
         self._counting: Job | None = None
         self._splitting: Job | None = None
 
     @property
     def current(self) -> Corpus:
-        """All sources, in their order."""
+        """All sources, in order."""
         return Corpus(self.sources)
 
     @property
     def splitting(self) -> bool:
-        """Whether the text is just being divided into other documents."""
+        """Whether the text is being divided."""
         return self._splitting is not None
 
     def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
-        """Reads files and folders in the background and adds what could be read to the corpus."""
+        """Reads files and folders in the background and adds the readable ones to the corpus."""
         documents = self._documents
         self._jobs.start(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
 
     def read_as_bytes(self, path: Path) -> None:
-        """Reads a file without decoding it: anew where it is part of the corpus, else as a new source."""
+        """Reads a file without decoding it: again if it is in the corpus, else as a new source."""
         known = next((index for index, source in enumerate(self.sources) if source.path == path), None)
         if known is None:
             self.open_paths([path], "bytes")
@@ -104,7 +104,7 @@ class CorpusState(QObject):
         self._jobs.start(lambda: read_counts(paths, documents), self._add_read, self._reading_failed)
 
     def add_text(self, text: str, name: str = "Pasted text") -> None:
-        """Adds a text at hand to the corpus."""
+        """Adds a text to the corpus."""
         documents = self._documents
         if len(text) > _LONG_TEXT:
             self._jobs.start(lambda: read_text(text, name, documents), self._add_read)
@@ -113,7 +113,7 @@ class CorpusState(QObject):
             self.set_sources((*self.sources, made))
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
-        """Replaces the sources, and counts anew what they hold."""
+        """Replaces the sources, and counts them again."""
         self.sources = sources
         self._before = {source: self._before[source] for source in sources if source in self._before}
         known = set(sources)
@@ -129,7 +129,7 @@ class CorpusState(QObject):
         self.statistics_changed.emit()
 
     def set_outdated(self, outdated: dict[Source, str]) -> None:
-        """Takes over which sources' files are not what was read any more; not of others."""
+        """Sets which sources' files have changed; others are ignored."""
         known = set(self.sources)
         outdated = {source: word for source, word in outdated.items() if source in known}
         if outdated != self.outdated:
@@ -137,12 +137,12 @@ class CorpusState(QObject):
             self.outdated_changed.emit()
 
     def remove_sources(self, indexes: list[int]) -> None:
-        """Takes sources out of the corpus."""
+        """Removes sources from the corpus."""
         gone = set(indexes)
         self.set_sources(tuple(source for i, source in enumerate(self.sources) if i not in gone))
 
     def reread(self, index: int, encoding: str | None) -> None:
-        """Reads a source's file again, in another encoding or because it has changed; the others stay."""
+        """Reads a source's file again, in another encoding or because it has changed; other sources stay."""
         old, documents = self.sources[index], self._documents
         kept = self.kept.of(old)
         if is_missing(old) and kept is not None:
@@ -151,7 +151,7 @@ class CorpusState(QObject):
             self._jobs.start(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
 
     def set_documents(self, documents: Documents) -> None:
-        """Divides the text into other documents: a whole file each, or a line each."""
+        """Sets whether a document is a whole file or a line, and divides the text."""
         if documents == self._documents:
             return
         self._documents = documents
@@ -161,7 +161,7 @@ class CorpusState(QObject):
             self._divided = documents
 
     def split(self) -> None:
-        """Divides every source into the documents that were set last."""
+        """Divides every source by the last setting."""
         if self._splitting is not None:
             self._splitting.cancel()
         sources, documents, before = self.sources, self._documents, dict(self._before)
@@ -170,7 +170,7 @@ class CorpusState(QObject):
         self._splitting.ended.connect(self._splitting_ended)
 
     def report(self, problem: Problem) -> None:
-        """Tells the person what is wrong with a source, or with what was to become one."""
+        """Shows an error of a source, also of one that was not added."""
         self.problem.emit(problem)
 
     def _splitting_cancelled(self) -> None:
@@ -195,7 +195,7 @@ class CorpusState(QObject):
             if before and all(map(_is_sample, before)):
                 self._tell_of_samples(before, read.sources)
             if read.documents != self._documents:
-                # What a document is has been changed while they were read.
+                # The setting has changed while they were read.
                 self.split()
         for path, remark in read.remarks:
             self.report(Problem(remark, path=path, remark=True))
@@ -203,7 +203,7 @@ class CorpusState(QObject):
             self.report(problem_of(error, path))
 
     def _tell_of_samples(self, samples: tuple[Source, ...], added: tuple[Source, ...]) -> None:
-        """Says that texts were added to samples, which may be taken for replaced."""
+        """Says that texts were added to samples, as they may be thought to replace them."""
 
         def replace_samples() -> None:
             self.set_sources(tuple(source for source in self.sources if not _is_sample(source)))
@@ -221,7 +221,7 @@ class CorpusState(QObject):
             self.report(problem_of(changed.error, changed.source.path))
             return
         ((old, made),) = changed.pairs
-        # While it was read, it may have been divided into other documents; then only its file says which it is.
+        # It may have been divided while it was read; then only the file tells which source it is.
         known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)
         if known is not None:
             self.set_sources(tuple(made if source is known else source for source in self.sources))
@@ -243,7 +243,7 @@ class CorpusState(QObject):
         self.report(problem_of(error))
 
     def _set_statistics(self, statistics: Statistics) -> None:
-        # What was counted of sources that have been replaced since may still arrive.
+        # Statistics of replaced sources may still arrive.
         if self.sender() is self._counting:
             self.statistics = statistics
             self.statistics_changed.emit()

@@ -1,4 +1,4 @@
-"""Reading sources for the window: work for a job, in which one bad file does not keep the others out."""
+"""Reads sources for the window in a job, in which an unreadable file does not affect the others."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,13 +24,13 @@ _PIECE = 1 << 18  # characters
 
 @dataclass(frozen=True)
 class Read:
-    """What came of reading.
+    """The result of reading.
 
     Attributes:
-        sources: What could be read.
-        problems: What was wrong with the rest, by file or folder.
-        documents: What of them is one document, "file" or "line".
-        remarks: What to tell of what was read, by file or folder: skipped files, structured text read as plain text.
+        sources: The readable sources.
+        problems: The errors of the others, by file or folder.
+        documents: What one document is, "file" or "line".
+        remarks: Remarks by file or folder: skipped files, structured text read as plain text.
     """
 
     sources: tuple[Source, ...]
@@ -41,12 +41,12 @@ class Read:
 
 @dataclass(frozen=True)
 class Changed:
-    """Sources, each with the one that takes its place.
+    """Sources, each with the one that replaces it.
 
     Attributes:
-        pairs: The earlier and the new one.
-        documents: What of the new ones is one document.
-        problem: What is to be said of a source that was missing, and is back as another.
+        pairs: The earlier and the new source.
+        documents: What one document of the new ones is.
+        problem: A message about a source that was missing and has changed.
     """
 
     pairs: tuple[tuple[Source, Source], ...]
@@ -59,8 +59,8 @@ class Unread:
     """A source whose file could not be read again, and why.
 
     Attributes:
-        source: As it was.
-        error: Why.
+        source: The earlier source.
+        error: The reason.
     """
 
     source: Source
@@ -68,7 +68,7 @@ class Unread:
 
 
 def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -> Work[Read]:
-    """Reads what can be read of files and folders; one that is named twice, as by its folder too, is read once."""
+    """Reads the readable files and folders; a file named twice, as by its folder, is read once."""
     files: list[Path] = []
     problems: list[tuple[Path, Exception]] = []
     folders: list[Folder] = []
@@ -85,7 +85,7 @@ def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -
 
 
 def _structured(sources: tuple[Source, ...]) -> list[tuple[Path, str]]:
-    """One remark for all sources of JSON or tables, which are read as plain text."""
+    """One remark about all sources of JSON or tables, which are read as plain text."""
     told = [(source, structure_remark(source.name, source.data)) for source in sources]
     told = [(source, remark) for source, remark in told if remark]
     more = f" and {len(told) - 1:,} more" if len(told) > 1 else ""
@@ -93,12 +93,12 @@ def _structured(sources: tuple[Source, ...]) -> list[tuple[Path, str]]:
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
-    """Reads what can be read of files of word counts."""
+    """Reads the readable files of word counts."""
     return (yield from _read_each(paths, read_counts_work, documents))
 
 
 def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
-    """Makes a source of a long text at hand, in pieces."""
+    """Makes a source of a long text, in pieces."""
     pieces: list[bytes] = []
     for start in range(0, len(text), _PIECE):
         pieces.append(to_utf8(text[start : start + _PIECE]))
@@ -109,9 +109,9 @@ def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
 
 
 def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed | Unread]:
-    """Gives a source and what its file holds now: several may be read again at once.
+    """Returns a source and a new one from its file; several jobs may run at once.
 
-    A binary file that was read as bytes stays so where its encoding shall be detected.
+    If the encoding is to be detected, a file that was read as bytes is read as bytes again.
     """
     path = old.path
     assert path is not None
@@ -129,7 +129,7 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
 
 
 def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
-    """Looks again for a source of a project whose file was not there; it is divided as it was."""
+    """Tries to read the missing file of a source of a project; it is divided as before."""
     try:
         found = yield from reopen_source_work(kept)
     except TokStudioError as error:
@@ -139,13 +139,13 @@ def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
 
 
 def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[Changed]:
-    """Gives every source with the same text in other documents; what is missing stays, and so what is known of it.
+    """Returns every source with the same text in other documents; placeholders are unchanged.
 
     Args:
         sources: The sources.
         documents: What one document is.
-        before: Of some of them, the same text as it was divided before: where it is so again, that source is given, as
-            runs may have been trained on it.
+        before: For some of them, the same text in its earlier division: that source is used again, as runs may
+            have been trained on it.
     """
     pairs: list[tuple[Source, Source]] = []
     for source in sources:

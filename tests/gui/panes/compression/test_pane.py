@@ -1,4 +1,4 @@
-"""The plot as a person meets it: welcomed, told to train, watching the curve, moving the playhead, changing runs."""
+"""The Compression pane: welcome, curves, playhead, and changing runs."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def choose(pane, words):
     next(action for action in pane.menu.actions() if action.text() == words).trigger()
 
 
-def test_at_the_first_start_people_are_welcomed(qtbot, pane, actions):
+def test_the_first_start_shows_a_welcome(qtbot, pane, actions):
     page = pane.welcome
     assert pane.stack.currentWidget() is page
     assert pane.bar.isHidden()
@@ -52,7 +52,7 @@ def test_a_sample_can_be_chosen_by_keyboard(qtbot, pane, actions):
         qtbot.keyClick(card, Qt.Key.Key_Space)
 
 
-def test_the_welcome_leaves_out_what_there_is_no_room_for(qtbot, pane):
+def test_the_welcome_hides_parts_that_do_not_fit(qtbot, pane):
     card = pane.welcome.findChildren(QPushButton)[1]
     pane.resize(900, 600)
     assert card._description.isVisible()
@@ -63,7 +63,7 @@ def test_the_welcome_leaves_out_what_there_is_no_room_for(qtbot, pane):
     assert card.toolTip()
 
 
-def test_with_a_corpus_it_says_that_train_comes_next_or_what_stands_in_the_way(qtbot, session, pane, actions):
+def test_with_a_corpus_it_names_train_or_why_it_is_not_available(qtbot, session, pane, actions):
     session.corpus.add_text("some text")
     assert pane.stack.currentWidget() is pane.ready
     assert "Press Train" in pane.ready.sentence.text()
@@ -100,7 +100,7 @@ def test_it_can_show_tokens_or_counts_instead(pane, trained):
     assert pane.plot.accessibleDescription() == "no merges"
 
 
-def test_among_tabs_where_it_has_no_title_the_button_says_what_the_curve_shows(pane, trained):
+def test_without_a_title_the_button_names_the_curve(pane, trained):
     assert pane.view_button.text() == "View"
     pane.show_title(False)
     assert pane.view_button.text() == "Bytes per token"
@@ -133,7 +133,7 @@ def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     assert pane.plot.accessibleDescription().startswith("no merges")
 
 
-def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, make_run):
+def test_earlier_runs_stay_and_the_legend_activates_them(qtbot, pane, trained, make_run):
     first = trained.runs.active
     second = make_run(vocabulary_size=400)
     assert curve(pane, first).role == "other"
@@ -153,7 +153,7 @@ def curve_entries(pane) -> dict[str, QAction]:
     return {action.text(): action for action in pane.curves.actions() if not action.isSeparator()}
 
 
-def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_their_room(qtbot, pane, trained, make_run):
+def test_curves_of_other_runs_can_be_hidden_and_the_plot_is_rescaled(qtbot, pane, trained, make_run):
     odd, second, active = trained.runs.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
     trained.runs.rename(odd, "R&D")
     assert set(pane.plot.content.curves) == {odd.key, second.key, active.key}
@@ -192,7 +192,7 @@ def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_
     assert trained.runs.active is first
 
 
-def test_while_a_training_is_paused_its_run_stays_active_and_it_is_said_why(qtbot, pane, trained, make_run):
+def test_during_a_paused_training_its_run_stays_active_with_a_message(qtbot, pane, trained, make_run):
     first = trained.runs.active
     trained.training.step()
     qtbot.waitUntil(lambda: trained.training.state == "paused" and len(trained.runs.active) == 1, timeout=PATIENCE)
@@ -284,7 +284,7 @@ def test_pictures_have_the_size_that_was_asked(pane, trained):
     assert b"<svg" in pane.to_svg(400, 300)
 
 
-def test_hidden_it_draws_nothing_and_catches_up_when_shown(session, pane, make_run):
+def test_a_hidden_pane_draws_nothing_and_is_updated_when_shown(session, pane, make_run):
     pane.hide()
     session.corpus.add_text(sample_text("article"))
     run = make_run(vocabulary_size=400)

@@ -30,7 +30,7 @@ def test_a_list_of_base_tokens_is_loaded_from_a_file(qtbot, monkeypatch, tmp_pat
     at_the_window(monkeypatch, act)
 
 
-def test_a_file_that_holds_no_list_is_told_and_changes_nothing(qtbot, monkeypatch, tmp_path):
+def test_an_invalid_file_is_an_error_and_changes_nothing(qtbot, monkeypatch, tmp_path):
     path = tmp_path / "own.json"
     path.write_text("{}")
 
@@ -59,7 +59,7 @@ def test_a_list_begins_with_the_characters_of_the_corpus(qtbot, monkeypatch, tmp
     at_the_window(monkeypatch, act)
 
 
-def test_a_long_list_can_be_written_on(qtbot, monkeypatch, tmp_path):
+def test_a_long_list_can_be_edited(qtbot, monkeypatch, tmp_path):
     entries = [chr(0x4E00 + number) for number in range(20_000)]
     path = tmp_path / "own.json"
     path.write_text(json.dumps(entries))

@@ -1,4 +1,4 @@
-"""Pattern, everything under More, and the forecast, as a person uses them: field by field."""
+"""Pattern, the settings under More, and the forecast, field by field."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def pieces(view) -> list[bytes]:
     return [table.data[a:b] for a, b in zip(table.edges[:-1], table.edges[1:], strict=True)]
 
 
-def test_more_is_folded_away_until_it_is_asked_for(qtbot, pane, actions):
+def test_more_is_closed_until_it_is_opened(qtbot, pane, actions):
     assert not pane.more.isVisible()
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
     assert pane.more.isVisible()
@@ -87,14 +87,14 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
     assert pane.pattern.caption.text() == (whole if name == "none" else pieces_said)
 
 
-def test_an_own_expression_begins_with_that_of_the_name_before(qtbot, pane, session):
+def test_a_custom_expression_starts_with_that_of_the_earlier_choice(qtbot, pane, session):
     choose(qtbot, pane.pattern.choice.combo, "gpt2")
     qtbot.keyClick(pane.pattern.choice.combo, Qt.Key.Key_End)
     assert pane.pattern.own.isVisible()
     assert session.training.settings.pattern == REGEX["gpt2"]
 
 
-def test_the_arrow_keys_lead_past_the_presets_and_back_again(qtbot, pane, session):
+def test_the_arrow_keys_go_through_the_presets_and_back(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "qwen2")
     for _ in range(3):
@@ -110,7 +110,7 @@ def test_the_arrow_keys_lead_past_the_presets_and_back_again(qtbot, pane, sessio
     assert edit.hasFocus()
 
 
-def test_own_expression_taken_from_the_list_can_be_typed_at_once(qtbot, pane, session):
+def test_choosing_a_custom_expression_focuses_its_field(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "gpt2")
     combo.showPopup()
@@ -121,7 +121,7 @@ def test_own_expression_taken_from_the_list_can_be_typed_at_once(qtbot, pane, se
     assert edit.text() == REGEX["gpt2"]
 
 
-def test_an_expression_that_was_written_survives_a_look_at_a_preset(qtbot, pane, session):
+def test_a_custom_expression_is_kept_while_a_preset_is_chosen(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "Expression")
     type_into(qtbot, edit, r"\w+|\W")
@@ -130,7 +130,7 @@ def test_an_expression_that_was_written_survives_a_look_at_a_preset(qtbot, pane,
     assert session.training.settings.pattern == r"\w+|\W"
 
 
-def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qtbot, pane, session):
+def test_an_expression_that_other_libraries_refuse_has_a_hint(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit, note = pane.pattern.own.edit, pane.pattern.own.note
@@ -144,7 +144,7 @@ def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qt
     assert "Hugging Face" not in note.text()
 
 
-def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
+def test_a_custom_expression_is_checked_while_typing(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit = pane.pattern.own.edit
@@ -160,7 +160,7 @@ def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview)[:3] == [b"the", b" ", b"cat"], timeout=PATIENCE)
 
 
-def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbot, pane, session):
+def test_text_dropped_by_an_expression_is_reported_at_the_field_and_at_train(qtbot, pane, session):
     session.corpus.add_text("one two")
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     type_into(qtbot, pane.pattern.own.edit, r"\w+")
@@ -184,7 +184,7 @@ def test_the_preview_follows_the_corpus_and_its_documents(qtbot, pane, session):
     qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are already split"), timeout=PATIENCE)
 
 
-def test_base_units_bring_their_own_fields(qtbot, more, session):
+def test_base_units_show_their_fields(qtbot, more, session):
     assert not more.vocabulary.isVisible()
     choose(qtbot, more.base.combo, "Characters")
     assert session.training.settings.base == "characters"
@@ -216,7 +216,7 @@ def test_the_unknown_token_is_one_of_the_special_ones(qtbot, more, session):
     assert session.training.settings.problem is None
 
 
-def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, more, pane, session):
+def test_special_tokens_are_checked_while_typing_and_have_a_position(qtbot, more, pane, session):
     assert not more.placement.isEnabled()
     type_into(qtbot, more.specials.edit, f"{SPECIAL}\na")
     assert session.training.settings.special_tokens == (SPECIAL, "a")
@@ -230,7 +230,7 @@ def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, mo
     assert session.training.settings.special_placement == "first"
 
 
-def test_the_size_says_what_is_true_with_special_tokens(qtbot, more, pane, session):
+def test_the_vocabulary_size_counts_special_tokens(qtbot, more, pane, session):
     type_into(qtbot, more.specials.edit, SPECIAL)
     session.training.set_settings(Settings(257, special_tokens=(SPECIAL,)))
     assert pane.size_field.note.text() == ("Vocabulary size must be greater than 257 (256 bytes and 1 special token).")
@@ -274,7 +274,7 @@ def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, 
     assert session.training.settings.held_out == 1 / 3
 
 
-def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, more, pane, session):
+def test_word_counts_disable_the_held_out_share_with_a_reason(qtbot, more, pane, session):
     session.training.set_settings(Settings(held_out=0.1))
     session.corpus.set_sources(Corpus.from_counts({"a": 2}).sources)
     words = "Word counts have no lines, so nothing can be held out of them: set the held-out share to 0."
@@ -335,7 +335,7 @@ def test_settings_from_elsewhere_are_shown_in_every_field(qtbot, more, pane, ses
     assert session.training.settings == settings
 
 
-def test_the_forecast_stands_above_train(qtbot, pane, session):
+def test_the_forecast_is_shown_above_train(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     qtbot.waitUntil(lambda: session.training.forecast is not None, timeout=PATIENCE)
     assert pane.forecast.isVisible()
@@ -346,7 +346,7 @@ def test_the_forecast_stands_above_train(qtbot, pane, session):
     assert not pane.forecast.isVisible()
 
 
-def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
+def test_too_little_memory_is_reported_and_a_sample_is_offered(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     assert not pane.sample_button.isVisible()
     words = "This training would take about 9.0 GB of memory, but only 1.0 GB is free: train on a sample of 0 MB."
@@ -366,7 +366,7 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     assert session.runs.active.name.startswith("Run 1 (sample of 1.")
 
 
-def test_what_does_not_fit_can_be_trained_on_all_the_same(qtbot, pane, session):
+def test_a_training_can_start_in_spite_of_too_little_memory(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     qtbot.waitUntil(lambda: session.training.forecast is not None, timeout=PATIENCE)
     assert not pane.anyway_button.isVisible()
@@ -405,7 +405,7 @@ def test_the_preview_stays_pale_in_its_place_while_an_expression_is_wrong(qtbot,
     assert pane.pattern.caption.text() == "Split by the last expression that worked."
 
 
-def test_a_character_that_is_missing_is_told_at_the_list(qtbot, more, pane, session):
+def test_a_missing_character_is_named_at_the_list(qtbot, more, pane, session):
     session.corpus.add_text("abc " * 20)
     own = Settings(base="characters", base_vocabulary=("a", "b", " ", "<?>"))
     session.training.set_settings(own)
@@ -426,7 +426,7 @@ def test_special_tokens_are_read_back_with_marks_for_blanks(qtbot, more):
     assert more.specials.read_as.text() == "3 special tokens: <a>, ··, end·"
 
 
-def test_settings_that_are_folded_away_are_named(qtbot, pane, session):
+def test_changed_settings_in_a_closed_more_are_named(qtbot, pane, session):
     assert not pane.unusual.isVisible()
     session.training.set_settings(
         Settings(
@@ -450,13 +450,13 @@ def test_settings_that_are_folded_away_are_named(qtbot, pane, session):
     assert not pane.unusual.isVisible()
 
 
-def test_more_comes_into_sight_when_it_is_unfolded(qtbot, pane):
+def test_more_is_scrolled_into_view_when_it_is_opened(qtbot, pane):
     pane.window().resize(320, 420)
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not pane.more.base.note.visibleRegion().isEmpty())
 
 
-def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pane, session):
+def test_with_characters_the_number_of_merges_is_known_after_counting(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(40, base="characters"))
     qtbot.waitUntil(lambda: session.corpus.statistics is not None)
@@ -464,7 +464,7 @@ def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pa
     assert pane.summary.text() == f"At most about {40 - distinct} merges on top of {distinct} base tokens."
 
 
-def test_the_reason_stays_in_sight_where_there_is_little_room(qtbot, pane, session):
+def test_the_reason_stays_visible_in_a_small_pane(qtbot, pane, session):
     pane.resize(250, 240)
     pane.window().resize(260, 250)
     session.corpus.add_text(TEXT)
@@ -475,7 +475,7 @@ def test_the_reason_stays_in_sight_where_there_is_little_room(qtbot, pane, sessi
     assert not pane.summary.visibleRegion().isEmpty()
 
 
-def test_tab_goes_through_the_fields_in_the_order_in_which_they_stand(qtbot, more, pane, session):
+def test_tab_visits_the_fields_in_their_order(qtbot, more, pane, session):
     session.training.set_settings(
         Settings(1000, 2, "a|.", base="characters", base_vocabulary=("a",), max_token_bytes=9)
     )

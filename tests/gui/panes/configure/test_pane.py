@@ -1,4 +1,4 @@
-"""The Configure pane as a person uses it: what they type, what it says to that, and the buttons below."""
+"""The Configure pane: input, messages, and the buttons below."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def shown_buttons(pane) -> list[str]:
     return [button.text() for button in pane.buttons.values() if button.isVisible()]
 
 
-def test_what_is_typed_is_taken_at_once(qtbot, pane, session):
+def test_typed_values_apply_at_once(qtbot, pane, session):
     type_number(qtbot, pane.size_field, "32000")
     assert session.training.settings == Settings(32_000, None)
     assert pane.summary.text() == "At most 31,744 merges on top of 256 bytes."
@@ -75,7 +75,7 @@ def test_a_number_may_be_typed_with_separators(qtbot, pane, session):
     assert session.training.settings.vocabulary_size == 1500
 
 
-def test_a_vocabulary_that_is_too_small_is_told_why_in_the_words_of_the_core(qtbot, pane, session):
+def test_a_vocabulary_that_is_too_small_shows_the_message_of_the_core(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     type_number(qtbot, pane.size_field, "256")
     words = core_words(vocabulary_size=256)
@@ -91,7 +91,7 @@ def test_a_vocabulary_that_is_too_small_is_told_why_in_the_words_of_the_core(qtb
     assert pane.buttons["train"].isEnabled()
 
 
-def test_a_frequency_of_one_is_told_why(qtbot, pane, session):
+def test_a_frequency_of_one_is_an_error_with_a_reason(qtbot, pane, session):
     qtbot.mouseClick(pane.frequency_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     assert session.training.settings == Settings(1000, 2)
     type_number(qtbot, pane.frequency_field, "1")
@@ -125,7 +125,7 @@ def test_settings_from_elsewhere_are_shown(pane, session):
     assert pane.summary.text() == "Ends when no pair occurs 12 times."
 
 
-def test_both_limits_are_told_as_limits(pane, session):
+def test_both_limits_are_named_in_the_summary(pane, session):
     session.training.set_settings(Settings(1000, 3))
     assert pane.summary.text() == "At most 744 merges on top of 256 bytes; ends earlier when no pair occurs 3 times."
 
@@ -166,7 +166,7 @@ def test_train_begins_a_training_and_the_keyboard_stays_with_the_buttons(qtbot, 
     assert pane.buttons["train"].hasFocus()
 
 
-def test_a_run_that_could_go_on_is_offered_and_goes_on(qtbot, pane, session):
+def test_a_run_that_can_continue_is_offered_and_continues(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(270, None))
     session.training.start()
@@ -188,7 +188,7 @@ def test_every_control_has_a_name(pane):
     assert pane.size_field.check.accessibleName() == "Limit by vocabulary size"
 
 
-def test_a_pause_does_not_widen_the_pane_and_every_word_has_room(qtbot, pane, session):
+def test_a_pause_does_not_widen_the_pane_and_no_text_is_cut(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(None, 2))
     narrowest = pane.widget().minimumSizeHint().width()

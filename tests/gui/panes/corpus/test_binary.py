@@ -125,7 +125,7 @@ def test_a_text_that_became_binary_is_read_as_bytes_in_its_place(qtbot, monkeypa
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_what_a_folder_holds_beside_texts_is_one_line_in_the_pane(qtbot, monkeypatch, tmp_path, packed):
+def test_other_files_of_a_folder_are_one_message_in_the_pane(qtbot, monkeypatch, tmp_path, packed):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "empty.txt").touch()
     (tmp_path / ".hidden").write_text(TEXT)

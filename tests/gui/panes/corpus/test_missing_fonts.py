@@ -1,4 +1,4 @@
-"""What is said of scripts that no font of the computer has."""
+"""Messages about scripts without a font on the computer."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Corpus pane as a person uses it: add, look, remove, read again, and what it says when a file cannot be read."""
+"""The Corpus pane: adding, previewing, removing and reloading sources, and messages about unreadable files."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
     assert pane.statistics.shown()["Documents"] == "2"
 
 
-def test_bytes_that_are_no_utf8_and_long_lines_are_told(qtbot, pane, session):
+def test_invalid_utf8_and_long_lines_are_reported(qtbot, pane, session):
     session.corpus.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
     settled(qtbot, session)
     shown = pane.statistics.shown()
@@ -209,7 +209,7 @@ def test_pasted_text_has_no_encoding_to_choose(pane, session):
     menu.close()
 
 
-def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, session, tmp_path):
+def test_a_changed_file_is_marked_and_reloaded_by_a_click(qtbot, pane, session, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("before")
     session.corpus.open_paths([path])
@@ -231,7 +231,9 @@ def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, sess
     assert pane.source_list.isColumnHidden(RELOAD)
 
 
-def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, session, theme, actions, dock, tmp_path):
+def test_a_missing_file_is_marked_with_the_text_that_training_uses(
+    qtbot, pane, session, theme, actions, dock, tmp_path
+):
     configure = ConfigurePane(session, theme, actions)
     dock(configure, 320, 900)
     paths = [tmp_path / "mine.txt", tmp_path / "yours.txt"]
@@ -313,7 +315,7 @@ def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
     assert not pane.problems.isVisible()
 
 
-def test_a_problem_goes_when_its_file_can_be_read(qtbot, pane, session, tmp_path):
+def test_a_problem_disappears_when_its_file_can_be_read(qtbot, pane, session, tmp_path):
     good, empty = tmp_path / "good.txt", tmp_path / "empty.txt"
     good.write_text("good")
     empty.touch()
@@ -329,7 +331,7 @@ def test_a_problem_goes_when_its_file_can_be_read(qtbot, pane, session, tmp_path
     assert len(pane.problems.problems) == 1
 
 
-def test_a_file_that_could_not_be_read_again_is_forgiven_when_it_can_or_is_removed(qtbot, pane, session, tmp_path):
+def test_a_reload_error_disappears_after_a_reload_or_a_removal(qtbot, pane, session, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("before")
     session.corpus.open_paths([path])
@@ -350,7 +352,7 @@ def test_a_file_that_could_not_be_read_again_is_forgiven_when_it_can_or_is_remov
         assert not pane.problems.isVisible()
 
 
-def test_problems_go_with_the_corpus_they_were_about_but_not_when_its_text_is_divided(qtbot, pane, session):
+def test_problems_disappear_with_their_corpus_but_not_by_a_division(qtbot, pane, session):
     session.corpus.add_text("one\ntwo")
     session.corpus.problem.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
     session.corpus.set_documents("line")
@@ -360,7 +362,7 @@ def test_problems_go_with_the_corpus_they_were_about_but_not_when_its_text_is_di
     assert not pane.problems.isVisible()
 
 
-def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, session):
+def test_escape_dismisses_the_problems_with_any_focus(qtbot, pane, session):
     session.corpus.add_text("one")
     for number in range(2):
         session.corpus.problem.emit(Problem(f"{number}.txt: odd"))
@@ -369,7 +371,7 @@ def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, ses
     assert not pane.problems.isVisible()
 
 
-def test_a_long_name_gives_way_to_what_is_said_about_it(qtbot, pane, session):
+def test_a_long_name_is_shortened_before_its_remarks(qtbot, pane, session):
     name = "a-very-long-name-" * 8 + "v2.txt"
     session.corpus.add_text("text", name)
     settled(qtbot, session)
@@ -383,7 +385,7 @@ def test_a_long_name_gives_way_to_what_is_said_about_it(qtbot, pane, session):
     assert pane.caption.text() == f"{name} · UTF-8"
 
 
-def test_a_name_from_right_to_left_does_not_turn_the_sentence_around(qtbot, pane, session):
+def test_a_right_to_left_name_does_not_reorder_the_sentence(qtbot, pane, session):
     session.corpus.add_text("text", "סיפור.txt")
     session.corpus.problem.emit(Problem("קצר.txt: the file is empty."))
     settled(qtbot, session)
@@ -393,7 +395,7 @@ def test_a_name_from_right_to_left_does_not_turn_the_sentence_around(qtbot, pane
         assert unicodedata.bidirectional(label.text()[0]) == "L"
 
 
-def test_what_was_opened_last_is_selected_and_a_hidden_pane_catches_up(qtbot, pane, session):
+def test_the_last_opened_source_is_selected_also_in_a_hidden_pane(qtbot, pane, session):
     session.corpus.add_text("one", "one")
     pane.hide()
     session.corpus.add_text("two", "two")
@@ -478,7 +480,7 @@ def test_text_beside_word_counts_keeps_its_own_figures(qtbot, pane, session):
     assert (shown["Bytes"], shown["Characters"], shown["Encoding"]) == ("9", "9", "UTF-8")
 
 
-def test_a_file_of_counts_that_is_wrong_is_told_in_the_pane(qtbot, pane, session, tmp_path):
+def test_an_invalid_file_of_counts_is_reported_in_the_pane(qtbot, pane, session, tmp_path):
     (tmp_path / "words.tsv").write_text("the\t-3\n")
     session.corpus.open_counts([tmp_path / "words.tsv"])
     qtbot.waitUntil(lambda: "words.tsv: line 1: the count -3 must be at least 1." in visible_words(pane))

@@ -32,7 +32,7 @@ def values(plot):
     return dict(zip(plot.curve.x.astype(int).tolist(), plot.curve.y.astype(int).tolist(), strict=True))
 
 
-def test_empty_it_says_what_will_be_there(pane):
+def test_an_empty_pane_explains_itself(pane):
     assert pane.stack.currentWidget() is pane.empty
     assert "The lengths and the uses of the tokens" in pane.empty.label.text()
     assert not pane.count_button.isVisible()
@@ -159,7 +159,7 @@ def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
     assert len(shown) == 41, "tokens that are used equally often are not the same one each time"
 
 
-def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane, session, actions):
+def test_uses_of_an_opened_tokenizer_are_drawn_after_counting(qtbot, pane, session, actions):
     tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
     session.runs.add_tokenizer(tokenizer, "small")
     pane.tabs.setCurrentIndex(1)
@@ -177,7 +177,7 @@ def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane,
     assert "were counted after merge 1" in pane.empty.label.text()
 
 
-def test_a_hidden_pane_catches_up_when_it_is_seen(qtbot, pane, trained):
+def test_a_hidden_pane_is_updated_when_shown(qtbot, pane, trained):
     settled(qtbot, pane)
     pane.hide()
     trained.view.set_playhead(0)

@@ -76,7 +76,7 @@ def test_the_newest_merge_stands_first_with_its_figures(model, tokenizer):
     assert texts(model, 443)[0] == "1"
 
 
-def test_rows_come_on_top_while_it_trains(qtbot, model, tokenizer):
+def test_rows_are_added_at_the_top_during_training(qtbot, model, tokenizer):
     run = growing(tokenizer, 10)
     model.set_run(run, 10)
     add(run, tokenizer, 7)
@@ -99,7 +99,7 @@ def test_rows_after_the_playhead_are_dimmed_and_its_own_is_marked(model, tokeniz
 
 
 @pytest.mark.parametrize("typed", ["e ", "THE", "жи", "的", "D0 B8", "0xE3", "300", "#12", "zzzz", "\\n"])
-def test_the_filter_passes_what_holds_the_text_the_bytes_or_the_number(qtbot, model, tokenizer, typed):
+def test_the_filter_finds_text_bytes_and_numbers(qtbot, model, tokenizer, typed):
     model.set_run(growing(tokenizer, 444), 444)
     model.set_query(Query(typed))
     text = typed.replace("\\n", "\n").lower()
@@ -113,7 +113,7 @@ def test_the_filter_passes_what_holds_the_text_the_bytes_or_the_number(qtbot, mo
     assert settled(qtbot, model) == [number for number in range(444, 0, -1) if passes(number)]
 
 
-def test_a_filter_goes_on_with_what_is_merged_later(qtbot, model, tokenizer):
+def test_a_filter_also_applies_to_later_merges(qtbot, model, tokenizer):
     run = growing(tokenizer, 100)
     model.set_run(run, 100)
     model.set_query(Query("e"))
@@ -128,7 +128,7 @@ def test_a_filter_goes_on_with_what_is_merged_later(qtbot, model, tokenizer):
     assert numbers(model) == list(range(444, 0, -1))
 
 
-def test_rows_and_tokens_lead_to_each_other(qtbot, model, tokenizer):
+def test_rows_map_to_tokens_and_back(qtbot, model, tokenizer):
     model.set_run(growing(tokenizer, 444), 444)
     assert model.row_of_token(256) == 443
     assert model.token_at(443) == 256
@@ -175,7 +175,7 @@ def test_without_a_run_there_is_nothing(model):
     assert model.widest(0)
 
 
-def test_a_filter_by_length_is_of_whole_tokens(qtbot, model):
+def test_a_filter_by_length_counts_whole_tokens(qtbot, model):
     text, config = "".join(f"{number:03}," for number in range(200)) + "\n", TrainingConfig(min_frequency=2)
     corpus = Corpus.from_text(text * 4)
     run = StudioRun.reopened(1, "Run 1", train(corpus, config).run, corpus)
@@ -188,7 +188,7 @@ def test_a_filter_by_length_is_of_whole_tokens(qtbot, model):
     assert max(lengths) >= 600
 
 
-def test_lengths_of_which_the_greater_comes_first_are_an_error():
+def test_a_length_range_in_reverse_order_is_an_error():
     assert FilterQuery("length:9-5").error == "No length is at least 9 and at most 5: write the smaller number first."
     assert FilterQuery("/a/ length:9-5").error
     assert not FilterQuery("length:5-5").error

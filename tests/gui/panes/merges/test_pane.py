@@ -1,4 +1,4 @@
-"""The merge log as a person uses it: watching it stream, reading back, choosing, filtering, copying."""
+"""The Merges pane: following the log, choosing, filtering, copying."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def first_visible(pane):
     return pane.model.number_at(pane.table.rowAt(0))
 
 
-def test_empty_it_says_what_will_be_there(pane):
+def test_an_empty_pane_explains_itself(pane):
     assert pane.stack.currentIndex() == 0
     assert "Merges appear here" in pane.stack.currentWidget().label.text()
 
@@ -61,7 +61,7 @@ def test_a_double_click_moves_the_playhead_there(qtbot, pane, trained):
     assert trained.view.playhead == 339
 
 
-def test_a_token_that_is_looked_at_elsewhere_is_selected_and_brought_into_view(qtbot, pane, trained):
+def test_a_token_chosen_elsewhere_is_selected_and_scrolled_to(qtbot, pane, trained):
     other = QWidget(pane.parentWidget())
     other.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     looked = []
@@ -86,7 +86,7 @@ def test_a_token_that_is_only_pointed_at_elsewhere_moves_nothing(qtbot, pane, tr
     assert pane.model.token_at(pane.table.current_row) == 401
 
 
-def test_while_it_trains_rows_stay_still_unless_one_looks_at_the_top(qtbot, session, pane):
+def test_during_training_rows_stay_still_unless_the_view_is_at_the_top(qtbot, session, pane):
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(2000, None))
     session.training.step()
@@ -105,7 +105,7 @@ def test_while_it_trains_rows_stay_still_unless_one_looks_at_the_top(qtbot, sess
     assert first_visible(pane) == 1744
 
 
-def test_the_playheads_row_comes_into_view_when_a_person_moves_it(pane, trained):
+def test_moving_the_playhead_scrolls_to_its_row(pane, trained):
     trained.view.set_playhead(20)
     row = pane.model.row_of_number(20)
     assert 0 <= pane.table.rowViewportPosition(row) < pane.table.viewport().height()
@@ -139,7 +139,7 @@ def test_copied_rows_are_on_the_clipboard(qtbot, pane, trained):
     assert lines[0].split("\t")[4] == str(int(trained.runs.active.log.count[343]))
 
 
-def test_hidden_it_does_nothing_and_catches_up_when_shown(session, pane, make_run):
+def test_a_hidden_pane_does_nothing_and_is_updated_when_shown(session, pane, make_run):
     pane.hide()
     make_run(sample_text("article"), vocabulary_size=600)
     assert pane.model.rowCount() == 0
@@ -155,7 +155,7 @@ def test_a_deleted_run_leaves_an_empty_pane(pane, trained):
     assert pane.stack.currentIndex() == 0
 
 
-def test_columns_fit_any_width_and_the_token_never_goes(qtbot, pane, trained):
+def test_columns_fit_any_width_and_the_token_is_never_hidden(qtbot, pane, trained):
     table = pane.table
     for width in (240, 320, 480, 1200):
         pane.resize(width, 300)
@@ -206,7 +206,7 @@ def test_a_run_without_merges_says_why(qtbot, session, pane):
     assert pane.empty.label.text() == words
 
 
-def test_a_length_holds_for_the_merge_of_a_number_as_well(qtbot, pane, trained):
+def test_a_length_also_applies_to_a_merge_found_by_number(qtbot, pane, trained):
     length = len(trained.runs.active.tokenizer.tokens[256 + 99])
     for wanted, listed in ((length, True), (length + 1, False)):
         pane.filter.setText(f"100 length:{wanted}")

@@ -1,4 +1,4 @@
-"""The table of runs: what it says of trained, growing and opened runs, and that it changes none of them."""
+"""The table of runs: its texts for trained, growing and opened runs; it changes no run."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_a_trained_run_is_described_by_its_numbers(model, run):
     assert shown(model, 0, SECONDS) == f"{run.run.seconds:.3f}"
 
 
-def test_what_is_not_known_of_an_opened_tokenizer_is_a_dash(model, run):
+def test_unknown_figures_of_an_opened_tokenizer_are_dashes(model, run):
     opened = StudioRun.opened(2, "gpt2", run.tokenizer)
     model.set_runs([run, opened], opened, "training")
     assert [shown(model, 1, column) for column in (CORPUS, FREQUENCY, RATIO, MEASURED, SECONDS)] == ["–"] * 5
@@ -77,7 +77,7 @@ def test_what_is_not_known_of_an_opened_tokenizer_is_a_dash(model, run):
     assert [shown(model, row, MARK, ACTIVE) for row in (0, 1)] == [False, True]
 
 
-def test_a_run_that_has_not_ended_says_what_it_does(model):
+def test_a_run_in_training_shows_its_state(model):
     growing = StudioRun(1, "New", TrainingConfig(min_frequency=3), Corpus.from_text(TEXT))
     model.set_runs([growing], growing, "paused")
     assert shown(model, 0, ENDED) == "paused"

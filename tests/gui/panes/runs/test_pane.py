@@ -1,4 +1,4 @@
-"""The Runs pane as a person uses it: choose, rename, delete, and watch a training grow."""
+"""The Runs pane: choosing, renaming, deleting, and following a training."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def three(make_run, pane) -> RunsPane:
     return pane
 
 
-def test_an_empty_pane_says_what_it_is_for(pane):
+def test_an_empty_pane_explains_itself(pane):
     words = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
     assert "Every run is kept here. You can compare, rename or delete it." in words
     assert not table(pane).isVisible()
@@ -236,7 +236,7 @@ def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen
     assert text(pane, 1, SECONDS) == f"{session.runs.all[1].run.seconds:.3f}"
 
 
-def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
+def test_a_hidden_pane_is_updated_when_shown(session, pane, make_run):
     pane.hide()
     make_run(vocabulary_size=270)
     assert table(pane).model().rowCount() == 0
@@ -244,7 +244,7 @@ def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
     assert text(pane, 0, NAME) == "Run 1"
 
 
-def test_an_opened_tokenizer_stands_beside_the_runs(session, pane, make_run):
+def test_an_opened_tokenizer_is_listed_with_the_runs(session, pane, make_run):
     make_run(vocabulary_size=270)
     session.runs.add_tokenizer(session.runs.active.tokenizer, "gpt2/tokenizer.json")
     assert text(pane, 1, NAME) == "gpt2/tokenizer.json"
@@ -252,7 +252,7 @@ def test_an_opened_tokenizer_stands_beside_the_runs(session, pane, make_run):
     assert text(pane, 1, CORPUS) == "–"
 
 
-def test_runs_are_numbered_by_runs_whatever_else_is_opened_or_deleted(qtbot, session, pane, make_run):
+def test_opened_tokenizers_and_deleted_runs_do_not_change_the_numbers_of_runs(qtbot, session, pane, make_run):
     make_run(vocabulary_size=270)
     for name in ("gpt2", "cl100k", "llama"):
         session.runs.add_tokenizer(session.runs.active.tokenizer, name)
@@ -283,7 +283,7 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
 
 
-def test_an_opened_tokenizer_is_measured_on_the_corpus_and_other_texts_are_told_apart(qtbot, session, pane, make_run):
+def test_figures_measured_on_different_texts_are_marked(qtbot, session, pane, make_run):
     def count() -> None:
         session.runs.count_uses()
         qtbot.waitUntil(lambda: session.runs.active.counted is not None, timeout=PATIENCE)
@@ -332,7 +332,7 @@ def test_a_context_menu_needs_a_row(three):
     assert not any(menu.isVisible() for menu in view.findChildren(QMenu))
 
 
-def test_held_out_text_has_a_column_where_there_is_any(qtbot, pane, session, make_run):
+def test_there_is_a_held_out_column_if_any_run_has_held_out_text(qtbot, pane, session, make_run):
     make_run(vocabulary_size=270)
     assert pane.table.isColumnHidden(HELD_OUT)
     session.corpus.set_sources(())

@@ -1,4 +1,4 @@
-"""The Text pane, used as a person would: type, paste, choose, click, move the playhead, decode, drop a file."""
+"""The Text pane: typing, pasting, selecting, the playhead, decoding, dropped files."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_an_empty_pane_offers_a_sentence(qtbot, session: Session, pane: TextPane
     assert not pane.encode.empty.isVisible()
 
 
-def test_without_a_tokenizer_the_text_is_measured_and_the_reason_said(qtbot, pane: TextPane):
+def test_without_a_tokenizer_the_length_of_the_text_and_a_reason_are_shown(qtbot, pane: TextPane):
     pane.encode.input.insertPlainText("né")
     assert pane.encode.figures.values() == ("2", "3", "–", "–")
     assert "Train or open a tokenizer" in pane.encode.view.accessibleDescription()
@@ -113,7 +113,7 @@ def test_the_playhead_changes_the_tokens(qtbot, session: Session, trained: TextP
         assert trained.encode.figures.values()[2] == str(tokens)
 
 
-def test_the_text_follows_a_training_that_is_under_way(qtbot, session: Session, pane: TextPane):
+def test_the_tokens_follow_a_running_training(qtbot, session: Session, pane: TextPane):
     session.view.set_text("the cat")
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(300))
@@ -129,7 +129,7 @@ def test_the_text_follows_a_training_that_is_under_way(qtbot, session: Session, 
     assert int(pane.encode.figures.values()[2]) == len(session.runs.active.tokenizer.encode("the cat"))
 
 
-def test_a_piece_lights_up_its_id_and_an_id_its_piece(qtbot, session, trained, actions):
+def test_selecting_a_piece_highlights_its_id_and_the_reverse(qtbot, session, trained, actions):
     actions["show_ids"].setChecked(True)
     view, ids = trained.encode.view, trained.encode.ids
     click(qtbot, view, view.token_rectangle(2).center().toPoint())
@@ -149,7 +149,7 @@ def test_ids_are_shown_on_request_only_and_can_be_copied(qtbot, session, trained
     assert QGuiApplication.clipboard().text() == " ".join(map(str, session.view.tokenizer.encode(session.view.text)))
 
 
-def test_arrows_go_from_id_to_id(qtbot, trained, actions):
+def test_arrow_keys_move_between_ids(qtbot, trained, actions):
     actions["show_ids"].setChecked(True)
     trained.encode.view.select(0, 0)
     qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right)
@@ -158,16 +158,14 @@ def test_arrows_go_from_id_to_id(qtbot, trained, actions):
     assert trained.encode.view.selection() == (1, 2)
 
 
-def test_resting_on_a_piece_looks_at_its_token(qtbot, session: Session, trained: TextPane):
+def test_hovering_over_a_piece_shows_its_token(qtbot, session: Session, trained: TextPane):
     view = trained.encode.view
     qtbot.mouseMove(view.viewport(), view.token_rectangle(1).center().toPoint())
     assert session.view.token is None
     qtbot.waitUntil(lambda: session.view.token == session.view.tokenizer.encode(session.view.text)[1])
 
 
-def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_looked_at_as_well(
-    qtbot, session: Session, trained: TextPane
-):
+def test_selection_and_current_token_stay_while_the_playhead_moves(qtbot, session: Session, trained: TextPane):
     view = trained.encode.view
     click(qtbot, view, view.token_rectangle(0).center().toPoint())
     before, text = session.view.token, view.selected_text()
@@ -176,7 +174,7 @@ def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_
     assert session.view.token == before
 
 
-def test_a_fault_in_the_round_trip_is_shown_where_it_is(qtbot, session, trained, monkeypatch):
+def test_a_round_trip_error_is_shown_with_its_position(qtbot, session, trained, monkeypatch):
     broken = np.array([116, 104, 88], np.uint32)
 
     def wrong(self: Tokenizer, text: object, allowed_special: object = ()) -> Work[object]:
@@ -196,7 +194,7 @@ def test_text_that_was_set_elsewhere_is_kept_exactly(qtbot, session: Session, tr
     assert trained.encode.figures.values()[1] == str(len(text.encode()))
 
 
-def test_a_non_breaking_space_that_is_typed_stays_one(qtbot, session: Session, pane: TextPane):
+def test_a_typed_non_breaking_space_is_kept(qtbot, session: Session, pane: TextPane):
     pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
     assert session.view.text == "a\u00a0b\nc 🌍"
     assert pane.encode.figures.values()[:2] == ("7", "11")
@@ -242,7 +240,7 @@ def test_the_newest_of_several_long_texts_is_shown(qtbot, session: Session, trai
     assert not trained.encode.input.isReadOnly()
 
 
-def test_a_hidden_pane_waits_and_catches_up(qtbot, session: Session, trained: TextPane):
+def test_a_hidden_pane_is_updated_when_shown(qtbot, session: Session, trained: TextPane):
     trained.hide()
     before = trained.encode.figures.values()
     session.view.set_playhead(0)
@@ -293,7 +291,7 @@ def test_decode_names_ids_that_do_not_exist_and_shows_the_rest(qtbot, session: S
     assert trained.decode.problem.text() == "Id 99999 is not in the vocabulary."
 
 
-def test_decode_knows_only_what_the_playhead_has_made(qtbot, session: Session, trained: TextPane):
+def test_decode_uses_only_tokens_up_to_the_playhead(qtbot, session: Session, trained: TextPane):
     trained.tabs.setCurrentIndex(1)
     qtbot.keyClicks(trained.decode.input, "260")
     settled(qtbot, trained)
@@ -319,7 +317,7 @@ def test_every_kind_of_wrong_id_is_named(written: str, problem: str):
     assert finish(decode_work(Tokenizer(np.zeros((0, 2), np.int32)), written)).problem == problem
 
 
-def test_ids_of_endless_text_are_refused_before_it_is_made(monkeypatch):
+def test_ids_of_a_text_that_is_too_long_are_refused_before_decoding(monkeypatch):
     monkeypatch.setattr(encoded, "LONGEST", 100)
     chain = Tokenizer(np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(5)], np.int32))
     with pytest.raises(ConfigError, match="at most"):
@@ -327,7 +325,7 @@ def test_ids_of_endless_text_are_refused_before_it_is_made(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "ab", "a🌍\u0000\r\n", "\ud83d\ude00", "é" * 300_000])
-def test_what_is_encoded_is_proved_by_decoding(text: str):
+def test_encoding_is_checked_by_decoding(text: str):
     tokenizer = Tokenizer(np.array([[97, 98], [0xC3, 0xA9]], np.int32))
     result = finish(encode_work(tokenizer, text))
     assert result.differs is None
@@ -356,7 +354,7 @@ def others(pane: TextPane) -> tuple[str, ...]:
     return pane.encode.others.shown() if pane.encode.others.isVisible() else ()
 
 
-def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained: TextPane, make_run):
+def test_counts_of_other_tokenizers_are_shown(qtbot, session: Session, trained: TextPane, make_run):
     qtbot.waitUntil(lambda: others(trained) == ("Words 7", "Split at spaces 4"), timeout=PATIENCE)
     first = session.runs.active
     make_run(vocabulary_size=260)
@@ -371,7 +369,7 @@ def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
 
 
-def test_a_run_of_another_project_is_not_taken_for_the_one_before(qtbot, session: Session, trained: TextPane):
+def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, session: Session, trained: TextPane):
     settled(qtbot, trained)
     # As many merges, of bytes that the text has not, and the same key.
     merges = np.array([(0, byte) for byte in range(len(session.runs.active))], np.int32)
@@ -407,7 +405,7 @@ def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(
     assert others(trained)[-1].endswith(" more")
 
 
-def test_what_is_counted_never_changes_how_small_the_pane_can_be(qtbot, session, trained, make_run):
+def test_counts_do_not_change_the_minimum_size(qtbot, session, trained, make_run):
     smallest = trained.minimumSizeHint(), trained.encode.minimumSizeHint()
     for _ in range(5):
         make_run(vocabulary_size=260)
@@ -418,7 +416,7 @@ def test_what_is_counted_never_changes_how_small_the_pane_can_be(qtbot, session,
     assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
 
 
-def test_of_many_others_some_are_told_by_a_tip(qtbot, trained: TextPane):
+def test_counts_that_do_not_fit_are_in_a_tip(qtbot, trained: TextPane):
     qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
     grid = trained.encode.others
     grid.set_counts([(f"Run {number}", 1000 * number) for number in range(1, 9)] + [("Broken", None)])
@@ -447,7 +445,7 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
 
 
-def test_the_person_shares_the_height_otherwise(qtbot, trained: TextPane):
+def test_the_user_can_resize_the_field(qtbot, trained: TextPane):
     page = trained.encode
     page.splitter.setSizes([200, 100])
     page.splitter.splitterMoved.emit(200, 1)
@@ -457,7 +455,7 @@ def test_the_person_shares_the_height_otherwise(qtbot, trained: TextPane):
     assert page.input.height() > 150
 
 
-def test_a_run_that_begins_leaves_nothing_selected_of_the_one_before(qtbot, session, trained, actions, make_run):
+def test_a_new_run_clears_the_selection(qtbot, session, trained, actions, make_run):
     actions["show_ids"].setChecked(True)
     view = trained.encode.view
     click(qtbot, view, view.token_rectangle(1).center().toPoint())
@@ -473,7 +471,7 @@ def test_a_run_that_begins_leaves_nothing_selected_of_the_one_before(qtbot, sess
     assert session.view.token is None
 
 
-def test_tokens_of_the_run_before_are_not_looked_at_while_a_long_text_is_encoded(qtbot, session, trained, make_run):
+def test_tokens_of_the_earlier_run_cannot_be_chosen_while_a_long_text_is_encoded(qtbot, session, trained, make_run):
     def shows_the_active_run() -> bool:
         return trained.encode.figures.values()[2] == f"{len(session.view.tokenizer.encode(session.view.text)):,}"
 
@@ -570,7 +568,7 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: 
 
 
 @pytest.mark.parametrize("allowed", [(), "all"])
-def test_an_unknown_token_covers_the_character_it_stands_for(allowed):
+def test_an_unknown_token_covers_the_character_it_replaces(allowed):
     settings = Settings(30, base="characters", base_vocabulary=("<?>", *"abct "), unknown_token="<?>")
     tokenizer = train(Corpus.from_text("a cat at a cab " * 9), settings.config())
     text = "a ¿cat<?>\n北🌍 at"
@@ -583,9 +581,7 @@ def test_an_unknown_token_covers_the_character_it_stands_for(allowed):
     assert result.differs is not None
 
 
-def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_thread(
-    qtbot, session: Session, trained: TextPane, monkeypatch
-):
+def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session: Session, trained: TextPane, monkeypatch):
     made: list[bool] = []
 
     def noted(table: EncodedText, *parts) -> None:
@@ -611,7 +607,7 @@ def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_t
     assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.view.text)))
 
 
-def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, session, trained: TextPane, monkeypatch):
+def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, trained: TextPane, monkeypatch):
     page = trained.encode
     before = page.figures.values()
     qtbot.waitUntil(lambda: bool(page.others.counts()), timeout=PATIENCE)
@@ -643,7 +639,7 @@ def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, s
     qtbot.waitUntil(page.others.isEnabled, timeout=PATIENCE)
 
 
-def test_another_run_does_not_wait_for_what_is_encoded_for_the_first(qtbot, session: Session, trained, make_run):
+def test_a_change_of_run_cancels_the_encoding_for_the_earlier_one(qtbot, session: Session, trained, make_run):
     first = session.runs.active
     second = make_run(CORPUS, vocabulary_size=280)
     session.runs.activate(first)
@@ -657,7 +653,7 @@ def test_another_run_does_not_wait_for_what_is_encoded_for_the_first(qtbot, sess
     assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.view.text)):,}"
 
 
-def test_the_byte_level_alphabet_leaves_the_place_and_the_selection(qtbot, session: Session, trained, actions):
+def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot, session: Session, trained, actions):
     session.view.set_text("the cat is that émission\n" * 400)
     settled(qtbot, trained)
     view = trained.encode.view

@@ -1,4 +1,4 @@
-"""Stepping through an encoding as a person does it: by slider, buttons, keys and rows; and why something is not one."""
+"""The page Steps: moving by slider, buttons, keys and rows; and why some text is not one token."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -58,7 +58,7 @@ def steps(qtbot, session, pane, make_run):
     return stepped(qtbot, pane)
 
 
-def test_after_a_click_on_the_tab_the_keys_go_from_step_to_step(qtbot, session, pane, make_run):
+def test_after_a_click_on_the_tab_keys_move_between_steps(qtbot, session, pane, make_run):
     make_run(CORPUS, vocabulary_size=290)
     session.view.set_text(SENTENCE)
     pane.window().setFocus()
@@ -96,7 +96,7 @@ def assert_shows(steps, rounds, number):
 
 
 @pytest.mark.parametrize("size", [13, 15])
-def test_the_words_of_the_first_steps_are_whole_in_a_narrow_pane(qtbot, pane, steps, theme, size):
+def test_the_texts_of_the_first_steps_are_not_cut_in_a_narrow_pane(qtbot, pane, steps, theme, size):
     theme.set_text_size(size)
     steps.window().resize(300, 500)
     table = steps.table
@@ -108,7 +108,7 @@ def test_the_words_of_the_first_steps_are_whole_in_a_narrow_pane(qtbot, pane, st
         assert table.visualRect(index).width() >= table._cells.width_of(words, RoundsModel.columns[PARTS])
 
 
-def test_without_text_or_tokenizer_it_says_what_will_be_there(qtbot, session, pane):
+def test_an_empty_page_explains_itself(qtbot, session, pane):
     pane.tabs.setCurrentIndex(2)
     steps = pane.steps
     assert steps.empty.label.text().startswith("Enter a text under Encode")
@@ -149,7 +149,7 @@ def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, p
     assert steps.number == 2
 
 
-def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
+def test_the_menu_opens_the_steps_with_the_focus_on_the_slider(qtbot, monkeypatch):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["step_through_text"]
         assert action.toolTip() == "Train a tokenizer first, or open one."
@@ -171,7 +171,7 @@ def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
+def test_each_step_is_described_and_its_tokens_are_marked(qtbot, session, steps):
     rounds = rounds_of(session)
     assert steps.phase.text() == "Split into 1 pre-token"
     steps.bar.slider.setValue(1)
@@ -189,7 +189,7 @@ def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
     assert f"at {len(rounds.round(several).starts)} places" in steps.phase.text()
 
 
-def test_a_row_leads_to_its_step_and_says_what_it_joins(qtbot, session, steps):
+def test_a_row_shows_its_step_and_its_pair(qtbot, session, steps):
     rounds = rounds_of(session)
     assert steps.model.rowCount() == len(rounds)
     row = len(rounds) - 2
@@ -211,7 +211,7 @@ def test_a_row_leads_to_its_step_and_says_what_it_joins(qtbot, session, steps):
     qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == expected)
 
 
-def test_the_playhead_takes_steps_away_and_gives_them_back(qtbot, session, steps):
+def test_the_playhead_limits_the_steps(qtbot, session, steps):
     steps.bar.slider.setValue(steps.bar.slider.maximum())
     for merges in (0, 3, 20, len(session.runs.active)):
         session.view.set_playhead(merges)
@@ -222,7 +222,7 @@ def test_the_playhead_takes_steps_away_and_gives_them_back(qtbot, session, steps
         assert state.ids.tolist() == session.view.tokenizer.encode(SENTENCE)
 
 
-def test_what_is_selected_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
+def test_a_selection_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
     session.training.start()
@@ -320,14 +320,14 @@ def test_a_library_s_tokenizer_is_refused_with_the_reason(qtbot, session, pane, 
     qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text(), timeout=PATIENCE)
 
 
-def test_of_a_long_text_the_beginning_is_stepped_through(qtbot, session, pane, steps):
+def test_a_long_text_has_steps_for_its_beginning(qtbot, session, pane, steps):
     session.view.set_text("the cat é " * 3000)
     settled(qtbot, pane)
     assert steps._note.text() == f"The first {len(steps._rounds.steps.data):,} bytes of the text."
     assert LONGEST - 4 < len(steps._rounds.steps.data) <= LONGEST
 
 
-def test_pieces_can_be_looked_at_and_copied_with_their_ids(qtbot, session, pane, steps):
+def test_pieces_can_be_chosen_and_copied_with_their_ids(qtbot, session, pane, steps):
     pane.switches["show_ids"].setChecked(True)
     pane.copy_ids()
     steps.bar.slider.setValue(steps.bar.slider.maximum())
@@ -397,7 +397,7 @@ def test_pieces_that_are_selected_among_the_steps_can_be_asked_about(qtbot, sess
     assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
 
 
-def test_an_answer_goes_with_its_text(qtbot, session, pane, steps):
+def test_an_answer_disappears_with_its_text(qtbot, session, pane, steps):
     steps.bar.slider.setValue(1)
     steps.view.select(0, 1)
     pane.ask_why_not()
@@ -406,7 +406,7 @@ def test_an_answer_goes_with_its_text(qtbot, session, pane, steps):
     assert not steps.why_not.isVisible()
 
 
-def test_the_span_of_merges_in_which_it_is_one():
+def test_an_answer_names_the_merges_during_which_it_is_one_token():
     # "ab" is one from merge 1 to merge 2; "bc" never is, "abc" from merge 3 on.
     tokenizer = Tokenizer(np.array([[97, 98], [120, 121], [256, 99]], np.int32))
     full = finish(steps_work(tokenizer, "abc"))
@@ -417,7 +417,7 @@ def test_the_span_of_merges_in_which_it_is_one():
     assert answer(full, full.at(3), 1, 3)[1] == ""
 
 
-def test_of_what_will_be_taken_before_it_is_one_it_says_so():
+def test_an_answer_names_an_earlier_merge_that_takes_a_part():
     tokenizer = Tokenizer(np.array([[97, 98], [98, 99]], np.int32))
     full = finish(steps_work(tokenizer, "abc"))
     why, more = answer(full, full.at(0), 1, 3)
@@ -458,7 +458,7 @@ def ask_by_keys(qtbot, window):
     return window.text.steps.why_not.words.text()
 
 
-def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_one(qtbot, monkeypatch):
+def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, monkeypatch):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["why_not_one_token"]
         session.corpus.add_text(CORPUS)
@@ -498,7 +498,7 @@ def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_menu_of_the_pieces_is_about_the_piece_below_the_pointer(qtbot, session, pane, make_run):
+def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pane, make_run):
     make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
     text = "xyzzy and the more"
     session.view.set_text(text)
@@ -549,7 +549,7 @@ def test_the_cursor_behind_characters_of_several_units_and_bytes(qtbot, session,
     assert told == [(0, 1), (0, 1), (1, 3), (3, 7), (7, 8)]
 
 
-def test_the_current_step_stays_in_sight_when_an_answer_takes_room(qtbot, session, pane, steps):
+def test_the_current_step_stays_visible_beside_an_answer(qtbot, session, pane, steps):
     pane.window().resize(440, 420)
     slider = steps.bar.slider
     slider.setValue(0)
@@ -565,7 +565,7 @@ def test_the_current_step_stays_in_sight_when_an_answer_takes_room(qtbot, sessio
     assert shown.bottom() <= sight.bottom()
 
 
-def test_in_a_narrow_pane_the_title_gives_way_to_the_tabs(session, theme, show):
+def test_in_a_narrow_pane_the_title_is_hidden(session, theme, show):
     pane = TextPane(session, theme, {})
     for width, titled in ((230, False), (600, True)):
         show(pane, width, 400)
@@ -573,7 +573,7 @@ def test_in_a_narrow_pane_the_title_gives_way_to_the_tabs(session, theme, show):
         assert pane.title.isVisible() == titled
 
 
-def test_who_writes_asks_about_the_word_at_the_cursor_and_not_what_was_selected_before(qtbot, session, pane, steps):
+def test_with_the_focus_in_the_field_the_question_is_about_the_word_at_the_cursor(qtbot, session, pane, steps):
     written = pane.encode.input
     pane.tabs.setCurrentIndex(0)
     pane.encode.view.select(0, 1)
@@ -588,7 +588,7 @@ def test_who_writes_asks_about_the_word_at_the_cursor_and_not_what_was_selected_
     assert steps._question[0] >= len(SENTENCE) - 2
 
 
-def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, session, pane, steps):
+def test_a_selection_in_the_field_is_asked_about(qtbot, session, pane, steps):
     written = pane.encode.input
     session.view.set_text("é🌍 " + SENTENCE)
     pane.tabs.setCurrentIndex(0)
@@ -605,7 +605,7 @@ def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, sessi
     assert why_not_one(steps._rounds.steps, begin, end).sentence in steps.why_not.words.text()
 
 
-def test_the_word_at_the_cursor_is_found_far_behind_what_is_stepped_through_at_first(qtbot, session, pane, steps):
+def test_the_word_at_the_cursor_is_found_far_after_the_first_steps(qtbot, session, pane, steps):
     session.view.set_text(f"{SENTENCE}. " * 2000)
     pane.tabs.setCurrentIndex(0)
     written = pane.encode.input
@@ -622,7 +622,7 @@ def test_the_word_at_the_cursor_is_found_far_behind_what_is_stepped_through_at_f
     assert text.strip() in steps.why_not.words.text()
 
 
-def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
+def test_a_text_that_is_too_long_for_steps_has_a_message(qtbot, session, pane, steps):
     session.view.set_text(f"{SENTENCE}. " * 2000)
     pane.tabs.setCurrentIndex(0)
     written = pane.encode.input
@@ -638,7 +638,7 @@ def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
     assert not steps.why_not.isVisible()
 
 
-def test_what_was_asked_of_a_run_is_not_answered_of_another(qtbot, session, pane, steps, make_run):
+def test_a_question_is_not_answered_for_another_run(qtbot, session, pane, steps, make_run):
     pane.ask_why_not()
     settled(qtbot, pane)
     assert steps.why_not.isVisible()

@@ -1,4 +1,4 @@
-"""The field keeps the text as it was pasted and typed, however its lines end."""
+"""The field keeps the text as it was pasted and typed, with any line ends."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,7 +27,7 @@ def paste(field, text):
     field.insertFromMimeData(data)
 
 
-def test_a_paste_keeps_every_end_of_a_line(qtbot, field):
+def test_a_paste_keeps_all_line_ends(qtbot, field):
     told = []
     field.edited.connect(lambda: told.append(field.text()))
     paste(field, LINES)
@@ -38,7 +38,7 @@ def test_a_paste_keeps_every_end_of_a_line(qtbot, field):
     assert field.text() == "x"
 
 
-def test_a_paste_in_the_middle_stands_there_and_the_cursor_behind_it(qtbot, field):
+def test_a_paste_is_inserted_at_the_cursor(qtbot, field):
     field.set_text("a🌍\r\nb")
     for _ in range(3):
         qtbot.keyClick(field, Qt.Key.Key_Right)
@@ -48,7 +48,7 @@ def test_a_paste_in_the_middle_stands_there_and_the_cursor_behind_it(qtbot, fiel
     assert field.text() == "a🌍\r\n1\r\n2!b"
 
 
-def test_what_is_typed_leaves_the_other_ends_of_lines_as_they_are(qtbot, field):
+def test_typing_does_not_change_other_line_ends(qtbot, field):
     field.set_text(LINES)
     field.moveCursor(field.textCursor().MoveOperation.Start)
     qtbot.keyClicks(field, "0 ")
@@ -65,7 +65,7 @@ def test_what_is_typed_leaves_the_other_ends_of_lines_as_they_are(qtbot, field):
     assert field.text() == LINES
 
 
-def test_bytes_are_counted_in_the_text_as_it_is(field):
+def test_bytes_are_counted_with_the_original_line_ends(field):
     field.set_text("a\r\né\r\nb")
     cursor = field.textCursor()
     cursor.setPosition(2)
@@ -79,7 +79,7 @@ def test_bytes_are_counted_in_the_text_as_it_is(field):
     st.text("ab\r\n🌍", max_size=12), st.integers(0, 12), st.integers(0, 12), st.text("xyb\n\r", min_size=1, max_size=4)
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_an_edit_anywhere_changes_what_is_shown_there_and_nothing_else(field, text, first, second, written):
+def test_an_edit_changes_only_its_range(field, text, first, second, written):
     field.set_text("")
     field.set_text(text)
     assert field.text() == text

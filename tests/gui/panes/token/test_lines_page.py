@@ -1,4 +1,4 @@
-"""The lines in which a token stands, used as a person would: choose a token, look at its lines, scroll, stop, copy."""
+"""The page Lines of the Token pane: finding, scrolling, stopping, copying."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Sessio
     assert trained.lines.stack.currentWidget() is trained.lines.table
 
 
-def test_nothing_is_looked_for_until_the_page_is_seen(qtbot, session: Session, trained: TokenPane):
+def test_the_search_starts_when_the_page_is_visible(qtbot, session: Session, trained: TokenPane):
     trained.tabs.setCurrentIndex(0)
     session.view.look_at(token_of(session, b"t"))
     assert not trained.lines.searching
@@ -110,7 +110,7 @@ def test_more_lines_come_as_one_scrolls_and_end_goes_to_the_last(qtbot, session:
     assert trained.lines.note.text() == f"{CORPUS.count('t'):,} places"
 
 
-def test_what_there_is_to_say_instead_of_lines(qtbot, session: Session, trained: TokenPane):
+def test_an_empty_page_explains_why(qtbot, session: Session, trained: TokenPane):
     words = trained.lines.empty.label
     session.view.look_at(ord("Z"))
     settled(qtbot, trained)
@@ -125,7 +125,7 @@ def test_what_there_is_to_say_instead_of_lines(qtbot, session: Session, trained:
     assert words.text() == "text.txt has changed."
 
 
-def test_each_run_says_by_itself_why_there_are_no_lines(qtbot, session: Session, trained: TokenPane):
+def test_each_run_has_its_own_reason_for_missing_lines(qtbot, session: Session, trained: TokenPane):
     words = trained.lines.empty.label
     session.runs.active.corpus = None
     session.view.look_at(ord("t"))
@@ -137,7 +137,7 @@ def test_each_run_says_by_itself_why_there_are_no_lines(qtbot, session: Session,
     assert "open a text" in words.text()
 
 
-def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, pane: TokenPane):
+def test_an_opened_tokenizer_is_searched_in_the_open_corpus(qtbot, session: Session, pane: TokenPane):
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     session.view.look_at(256)
     assert "open a text" in pane.lines.empty.label.text()
@@ -150,7 +150,7 @@ def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, p
     assert "does not occur" in pane.lines.empty.label.text()
 
 
-def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session, pane, tmp_path, monkeypatch):
+def test_a_tokenizer_of_another_library_has_lines_too(qtbot, session, pane, tmp_path, monkeypatch):
     bpe = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1, "c": 2, "bc": 3, " ": 4, "\n": 5}, [("b", "c")]))
     bpe.normalizer = tokenizers.normalizers.Lowercase()
     bpe.save(str(tmp_path / "tokenizer.json"))
@@ -191,7 +191,7 @@ def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):
     assert trained.lines.note.text() == "Copied 2 lines."
 
 
-def test_what_is_not_listed_yet_comes_by_scrolling_and_the_note_says_so(qtbot, make_run, session, pane):
+def test_scrolling_lists_more_lines_and_the_note_says_so(qtbot, make_run, session, pane):
     make_run(CORPUS * 20, vocabulary_size=330)
     session.view.set_playhead(0)
     session.view.look_at(ord("t"))
@@ -218,7 +218,7 @@ def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session:
             assert (places[0], places[-1]) == (max(places), min(places))
 
 
-def test_a_token_without_letters_stands_as_what_is_nearest(qtbot, session: Session, pane: TokenPane):
+def test_a_token_without_letters_has_the_direction_of_the_nearest_text(qtbot, session: Session, pane: TokenPane):
     session.runs.add_tokenizer(Tokenizer(np.empty((0, 2), np.int32)), "bytes")
     session.corpus.add_text("the cat - كتاب, قلم - book\nكتاب: the cat\n12 - 3", "mixed")
     session.view.look_at(ord("-"))
@@ -228,7 +228,7 @@ def test_a_token_without_letters_stands_as_what_is_nearest(qtbot, session: Sessi
     assert [line.right_to_left for line in settled(qtbot, pane)] == [True]
 
 
-def test_what_is_around_the_token_touches_it_and_white_space_there_is_marked(qtbot, session, pane, theme):
+def test_the_texts_touch_the_token_and_white_space_there_is_marked(qtbot, session, pane, theme):
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     session.corpus.add_text("one ab,two\nxab\ty z\n" + "long " * 30 + "ab " + "line " * 30, "first")
     session.view.look_at(256)
@@ -283,7 +283,7 @@ def test_stop_ends_the_search_and_says_so(qtbot, session: Session, searching: To
     assert searching.lines.model.rowCount() == 0
 
 
-def test_a_search_that_nobody_sees_ends(qtbot, session: Session, searching: TokenPane):
+def test_hiding_the_page_ends_the_search(qtbot, session: Session, searching: TokenPane):
     searching.tabs.setCurrentIndex(0)
     assert not searching.lines.searching
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
@@ -298,7 +298,7 @@ def test_a_part_of_a_character_is_shown_by_its_bytes():
     assert shown == [("a  E6 ", "97", " A5 ", 1), ("b  E6 ", "97", " A6  c", 2)]
 
 
-def test_of_word_counts_it_says_which_word_and_how_often():
+def test_a_line_of_word_counts_has_the_word_and_its_count():
     corpus = Corpus.from_counts({"sea": 5, "shells": 3, "sells": 3, "shore": 1})
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=258))
     lines = finish(LineSearch(corpus, tokenizer, ord("h")).more_work(10))
@@ -310,7 +310,7 @@ def test_of_word_counts_it_says_which_word_and_how_often():
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]
 
 
-def test_a_byte_at_the_end_of_a_word_is_that_word_s_and_shown_by_itself(tmp_path):
+def test_a_byte_at_the_end_of_a_word_is_shown_alone(tmp_path):
     vocabulary = {"a": 0} | {f"<0x{byte:02X}>": number for number, byte in enumerate("é".encode(), 1)}
     bpe = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [], byte_fallback=True))
     bpe.normalizer = tokenizers.normalizers.Lowercase()

@@ -1,4 +1,4 @@
-"""The tree of a token's merges: where boxes stand, and what pointing, clicking and keys do."""
+"""The tree of a token's merges: the layout, and the effects of pointer and keys."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -126,17 +126,17 @@ def test_a_truncated_token_shows_that_there_is_more():
 # A person
 
 
-def test_a_click_on_a_box_tells_its_token(qtbot, tree, clicks):
+def test_a_click_on_a_box_emits_its_token(qtbot, tree, clicks):
     qtbot.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=middle(tree, 2))
     assert clicks == [300]
 
 
-def test_a_click_beside_the_boxes_tells_nothing(qtbot, tree, clicks):
+def test_a_click_beside_the_boxes_emits_nothing(qtbot, tree, clicks):
     qtbot.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert clicks == []
 
 
-def test_a_press_that_slides_off_its_box_is_no_click(qtbot, tree, clicks):
+def test_a_press_that_is_released_beside_its_box_is_no_click(qtbot, tree, clicks):
     qtbot.mousePress(tree.viewport(), Qt.MouseButton.LeftButton, pos=middle(tree, 2))
     qtbot.mouseRelease(tree.viewport(), Qt.MouseButton.LeftButton, pos=middle(tree, 1))
     assert clicks == []
@@ -159,7 +159,7 @@ def _distance(one, other):
     return sum(abs(a - b) for a, b in zip(one.getRgb(), other.getRgb(), strict=True))
 
 
-def test_arrows_go_from_box_to_box_and_enter_is_a_click(qtbot, tree, clicks):
+def test_arrow_keys_move_between_boxes_and_enter_is_a_click(qtbot, tree, clicks):
     keys = (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Up)
     for key, token in zip(keys, (265, 300, 280, 264, 300, 503), strict=True):
         qtbot.keyClick(tree, key)
@@ -169,14 +169,14 @@ def test_arrows_go_from_box_to_box_and_enter_is_a_click(qtbot, tree, clicks):
     assert clicks == [503]
 
 
-def test_the_current_box_is_said_to_who_cannot_see_it(qtbot, tree):
+def test_the_current_box_is_announced_to_screen_readers(qtbot, tree):
     assert tree.accessibleName() == "Merge tree"
     assert tree.accessibleDescription() == ",·and·, id 503, merged from ,· and and·"
     qtbot.keyClick(tree, Qt.Key.Key_Down)
     assert tree.accessibleDescription().startswith(",·, id 265")
 
 
-def test_keys_bring_a_far_box_into_view(qtbot, tree):
+def test_keys_scroll_to_a_distant_box(qtbot, tree):
     tree.set_tree(chain(200))
     for _ in range(60):
         qtbot.keyClick(tree, Qt.Key.Key_Down)
@@ -184,7 +184,7 @@ def test_keys_bring_a_far_box_into_view(qtbot, tree):
     assert tree.viewport().rect().contains(place.center().toPoint())
 
 
-def test_without_a_token_there_is_nothing_to_point_at(qtbot, tree, clicks):
+def test_without_a_token_there_are_no_boxes(qtbot, tree, clicks):
     tree.set_tree(None)
     qtbot.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(200, 20))
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Plus):
@@ -232,7 +232,7 @@ def test_ctrl_and_the_wheel_zoom_around_the_pointer(tree):
     assert after.center().x() == pytest.approx(at.x(), abs=2)
 
 
-def test_the_ground_can_be_dragged(qtbot, tree):
+def test_the_background_can_be_dragged(qtbot, tree):
     tree.set_tree(chain(100))
     before = tree.place_of(0)
     empty = QPoint(5, tree.viewport().height() - 5)
@@ -274,7 +274,7 @@ def test_the_text_of_an_svg_stays_in_its_boxes_where_its_font_is_missing(tree):
     assert middles == {box.label: pytest.approx(box.x, abs=1.0) for box in tree._drawn.boxes}
 
 
-def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, tree, monkeypatch):
+def test_an_error_while_drawing_goes_to_the_exception_hook(qtbot, tree, monkeypatch):
     def broken(*_):
         raise ValueError("no such colour")
 

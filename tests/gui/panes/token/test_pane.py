@@ -1,4 +1,4 @@
-"""The Token pane, used as a person would: look at tokens, click their parts, move the playhead, copy."""
+"""The Token pane: showing tokens, following their parts, the playhead, copying."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -35,7 +35,7 @@ def trained(make_run, pane: TokenPane) -> TokenPane:
     return pane
 
 
-def test_an_empty_pane_says_what_it_is_for(pane: TokenPane):
+def test_an_empty_pane_explains_itself(pane: TokenPane):
     assert pane.pages.currentWidget() is pane.empty
     assert "Point at a token" in pane.empty.label.text()
     assert not pane.copies.isEnabled()
@@ -54,14 +54,14 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
     assert trained.facts.text() == f"{raw.hex(' ').upper()}  ·  {expected}"
 
 
-def test_uses_of_one_token_are_those_that_the_run_counts_for_all(session: Session, trained: TokenPane):
+def test_the_uses_of_one_token_equal_those_of_the_run(session: Session, trained: TokenPane):
     run = session.runs.active
     for merges in (0, 1, 9, len(run)):
         counted = run.uses(merges)
         assert [run.uses_of(token, merges) for token in range(len(counted))] == counted.tolist()
 
 
-def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(session: Session, pane: TokenPane, unknown_run):
+def test_the_rank_is_among_all_tokens_of_the_encoded_corpus(session: Session, pane: TokenPane, unknown_run):
     unknown_run(CORPUS)
     for merges in (0, 5, len(session.runs.active)):
         session.view.set_playhead(merges)
@@ -74,13 +74,13 @@ def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(session: Sessio
             assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.view.tokenizer)}")
 
 
-def test_the_unknown_token_says_what_becomes_it(session: Session, pane: TokenPane, unknown_run):
+def test_the_unknown_token_shows_the_characters_that_become_it(session: Session, pane: TokenPane, unknown_run):
     unknown_run(CORPUS)
     session.view.look_at(session.view.tokenizer.special_tokens["<unk>"])
     assert pane.meaning.text() == "Every character that is not in the vocabulary becomes it."
 
 
-def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
+def test_a_byte_shows_its_meaning(session: Session, trained: TokenPane):
     session.view.look_at(0x20)
     assert trained.facts.text().startswith("byte 20: space  ·  ")
     assert trained.origin.text() == "id 32 · byte"
@@ -89,7 +89,7 @@ def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
     assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the corpus"
 
 
-def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
+def test_tokens_built_from_a_token_are_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
     session.view.look_at(ord("t"))
     tokenizer = session.view.tokenizer
     built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
@@ -100,7 +100,7 @@ def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session
     assert session.view.token == built[0]
 
 
-def test_of_very_many_more_come_as_one_scrolls(qtbot, session: Session, pane: TokenPane):
+def test_scrolling_lists_more_built_tokens(qtbot, session: Session, pane: TokenPane):
     # 300 tokens are built from "a".
     pairs = [[97, other] for other in range(256)] + [[other, 97] for other in range(44)]
     session.runs.add_tokenizer(Tokenizer(np.array(pairs, np.int32)), "wide")
@@ -152,7 +152,7 @@ def test_the_playhead_limits_what_is_built_and_used(session: Session, trained: T
     assert trained.facts.text().endswith("now only inside longer tokens")
 
 
-def test_a_token_above_the_playhead_says_which_merge_makes_it(session: Session, trained: TokenPane):
+def test_a_token_after_the_playhead_shows_its_merge(session: Session, trained: TokenPane):
     session.view.look_at(280)
     session.view.set_playhead(10)
     assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
@@ -191,7 +191,7 @@ def test_another_run_without_the_token_empties_the_pane(session: Session, traine
     assert trained.facts.text() == "61 62"
 
 
-def test_a_hidden_pane_waits_and_catches_up(session: Session, trained: TokenPane):
+def test_a_hidden_pane_is_updated_when_shown(session: Session, trained: TokenPane):
     session.view.look_at(97)
     trained.hide()
     session.view.look_at(98)
@@ -200,7 +200,7 @@ def test_a_hidden_pane_waits_and_catches_up(session: Session, trained: TokenPane
     assert trained.headline.text() == "b"
 
 
-def test_a_token_as_long_as_a_book_is_shown_by_its_beginning(session: Session, pane: TokenPane):
+def test_a_very_long_token_shows_its_beginning(session: Session, pane: TokenPane):
     # Each merge doubles the one before: a million bytes, and a tree far larger than anyone could see.
     doubling = np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(19)], np.int32)
     session.runs.add_tokenizer(Tokenizer(doubling), "long")
@@ -219,7 +219,7 @@ def test_the_beginning_of_a_long_token_ends_between_two_characters(session: Sess
     assert pane.meaning.text() == ""
 
 
-def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: TokenPane):
+def test_a_chain_of_thousands_of_merges_is_shown(session: Session, pane: TokenPane):
     chain = np.array([[97, 97]] + [[256 + k, 97] for k in range(5000)], np.int32)
     session.runs.add_tokenizer(Tokenizer(chain), "chain")
     session.view.look_at(256 + 5000)
@@ -258,7 +258,7 @@ def test_a_long_label_ends_between_two_graphemes():
     assert token_label(flags.encode(), 4) == "🇩🇪…"
 
 
-def test_signs_are_told_from_text():
+def test_signs_differ_from_text():
     assert segments(" · ".encode()) == [("·", True), ("·", False), ("·", True)]
 
 
@@ -303,7 +303,7 @@ def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, mon
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_token_that_no_text_becomes_says_why(qtbot, session, pane):
+def test_an_unreachable_token_says_why(qtbot, session, pane):
     # "abc" is never made of "ab" and "c", as "bc" comes first.
     merges = np.array([[ord("b"), ord("c")], [ord("a"), ord("b")], [257, ord("c")], [ord("b"), ord(" ")]], np.int32)
     session.runs.add_tokenizer(Tokenizer(merges, pattern="gpt2"), "cut")

@@ -80,7 +80,7 @@ def test_a_row_says_what_a_token_is_made_of_and_how_often_it_is_used(model, toke
 
 
 @pytest.mark.parametrize("merges", [0, 1, 200, 443, 444])
-def test_only_what_exists_at_the_playhead_is_listed_with_its_uses_then(model, tokenizer, merges):
+def test_only_tokens_at_the_playhead_are_listed_with_their_counts(model, tokenizer, merges):
     model.set_playhead(merges)
     assert ids(model) == list(range(256 + merges))
     uses = tokenizer.run.uses(merges)
@@ -171,7 +171,7 @@ def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokeniz
     assert settled(qtbot, model) == list(range(406))
 
 
-def test_a_token_that_is_gone_is_told_from_one_that_never_was(model, tokenizer):
+def test_a_replaced_token_differs_from_one_that_never_occurred(model, tokenizer):
     uses, base = tokenizer.run.uses(), tokenizer.run.base_counts
     taken = next(token for token in range(256, 700) if uses[token] == 0)
     byte = next(token for token in range(256) if uses[token] == 0 < base[token])
@@ -219,7 +219,7 @@ def test_text_and_kind_filter_together_in_any_order(qtbot, model, tokenizer):
     assert sorted(settled(qtbot, model)) == [400, 655]  # the token of that id, and the one that merge made
 
 
-def test_a_kept_place_follows_its_token_through_orders_filters_and_the_playhead(qtbot, model):
+def test_a_persistent_index_follows_its_token_through_orders_filters_and_the_playhead(qtbot, model):
     kept = QPersistentModelIndex(model.index(model.row_of_token(300), TOKEN))
     for act in (
         lambda: model.sort(TOKEN, DOWN),
@@ -235,7 +235,7 @@ def test_a_kept_place_follows_its_token_through_orders_filters_and_the_playhead(
     assert not kept.isValid()
 
 
-def test_it_keeps_up_with_a_run_that_grows_while_sorted(qtbot, session, tokenizer):
+def test_a_sorted_list_follows_a_growing_run(qtbot, session, tokenizer):
     run = StudioRun(1, "Run 1", CONFIG, Corpus.from_text(sample_text("scripts")))
     run.base_counts = tokenizer.run.base_counts
     model = VocabularyModel(session.indexing)
@@ -256,7 +256,7 @@ def test_it_keeps_up_with_a_run_that_grows_while_sorted(qtbot, session, tokenize
     assert shown == sorted(shown)
 
 
-def test_a_file_may_number_its_tokens_as_it_likes(qtbot, session, tokenizer):
+def test_a_file_may_assign_ids_in_any_order(qtbot, session, tokenizer):
     byte_ids = np.arange(1255, 999, -1, dtype=np.int32)
     merges = np.array([[byte_ids[97], byte_ids[98]], [7, byte_ids[99]]], np.int32)
     opened = Tokenizer(merges, np.array([7, 3], np.int32), alphabet=Alphabet.of_bytes(byte_ids))
@@ -276,7 +276,7 @@ def test_a_file_may_number_its_tokens_as_it_likes(qtbot, session, tokenizer):
 @pytest.mark.parametrize(
     "text", ["é" * 4096, (" " * 3000 + "1" * 700) * 2, "\u3000" * 2000], ids=["é", "wide", "broad"]
 )
-def test_a_long_token_is_judged_as_a_whole(qtbot, text):
+def test_the_flags_of_a_long_token_are_those_of_the_whole(qtbot, text):
     corpus = Corpus.from_text(text)
     config = TrainingConfig(vocabulary_size=300, pattern="none")
     made = train(corpus, config)

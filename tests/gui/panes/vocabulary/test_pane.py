@@ -1,4 +1,4 @@
-"""The vocabulary as a person uses it: at the playhead, sorted by a click, filtered by kind."""
+"""The Vocabulary pane: at the playhead, sorted by a click, filtered by kind."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def click_header(qtbot, pane, column):
     qtbot.waitUntil(lambda: not pane.model.searching)
 
 
-def test_empty_it_says_what_it_is_for(pane):
+def test_an_empty_pane_explains_itself(pane):
     assert pane.stack.currentIndex() == 0
     assert "vocabulary" in pane.stack.currentWidget().label.text()
 
@@ -94,7 +94,7 @@ def test_it_lists_what_exists_at_the_playhead(pane, trained):
     assert pane.model.index(300, USES).data() == f"{int(uses[300]):,}"
 
 
-def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, trained):
+def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
     uses = trained.runs.active.uses(344)
     click_header(qtbot, pane, USES)
     first = [int(uses[token]) for token in ids(pane)]
@@ -121,7 +121,7 @@ def test_choosing_a_row_shows_its_token(qtbot, pane, trained):
     assert trained.view.token == 4
 
 
-def test_a_selection_that_goes_with_the_playhead_comes_back_with_it(pane, trained):
+def test_a_selection_lost_by_the_playhead_is_restored_by_it(pane, trained):
     looked = []
     trained.view.token_changed.connect(lambda: looked.append(trained.view.token))
     trained.view.look_at(500)
@@ -134,7 +134,7 @@ def test_a_selection_that_goes_with_the_playhead_comes_back_with_it(pane, traine
     assert looked == [500]
 
 
-def test_the_chosen_row_stays_in_sight_as_the_table_shrinks_and_one_out_of_sight_moves_nothing(qtbot, pane, trained):
+def test_the_current_row_stays_visible_as_the_table_shrinks(qtbot, pane, trained):
     table = pane.table
     bar = table.verticalScrollBar()
     last = table.rowAt(table.viewport().height() - table.rowHeight(0))
@@ -188,14 +188,14 @@ def test_all_rows_can_be_copied(qtbot, pane, trained):
     assert bytes.fromhex(lines[400].split("\t")[2]) == trained.runs.active.tokenizer.tokens[400]
 
 
-def test_the_export_button_is_the_windows_action(qtbot, pane, actions):
+def test_the_export_button_triggers_the_action_of_the_window(qtbot, pane, actions):
     button = next(one for one in pane.findChildren(QToolButton) if one.accessibleName().startswith("Export"))
     with qtbot.waitSignal(actions["export_vocabulary_csv"].triggered):
         button.click()
     assert button.accessibleName()
 
 
-def test_another_run_takes_its_place(pane, trained, make_run):
+def test_a_change_of_run_replaces_the_rows(pane, trained, make_run):
     first = trained.runs.active
     make_run(vocabulary_size=300)
     assert len(ids(pane)) == 300
@@ -238,7 +238,7 @@ def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, p
     assert pane.note.text() == f"{len(wanted)} of 600"
 
 
-def test_what_is_looked_for_while_another_run_is_chosen_is_found_in_that_one(qtbot, pane, trained, make_run):
+def test_a_pending_search_continues_in_the_newly_active_run(qtbot, pane, trained, make_run):
     first = trained.runs.active
     trained.corpus.set_sources(())
     second = make_run("in the inn of the king\n" * 40, vocabulary_size=280)
@@ -254,7 +254,7 @@ def test_what_is_looked_for_while_another_run_is_chosen_is_found_in_that_one(qtb
     assert pane.note.text() == f"{len(wanted)} of {second.vocabulary_size}"
 
 
-def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbot, pane, trained):
+def test_an_invalid_expression_is_an_error_and_the_rows_stay(qtbot, pane, trained):
     pane.filter.setText("/in/")
     before = shown(qtbot, pane)
     qtbot.keyClick(pane.filter, Qt.Key.Key_End)
@@ -269,7 +269,7 @@ def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbo
     assert not pane.wrong.isVisible()
 
 
-def test_what_is_wrong_with_an_expression_is_told_whole_in_a_narrow_pane(qtbot, pane, trained):
+def test_the_error_of_an_expression_is_not_cut_in_a_narrow_pane(qtbot, pane, trained):
     pane.filter.setText("no token has this")
     assert not shown(qtbot, pane)
     assert pane.stack.currentWidget().label.text() == "Nothing matches this filter."
@@ -289,7 +289,7 @@ def whole(label):
     return label.isVisible() and words.height() <= room.height() and words.width() <= room.width()
 
 
-def test_a_length_holds_for_the_token_of_a_number_as_well(qtbot, pane, trained):
+def test_a_length_also_applies_to_a_token_found_by_id(qtbot, pane, trained):
     tokens = list(trained.runs.active.tokenizer.tokens)
     assert len(tokens[300]) < 4
     pane.filter.setText("300")
@@ -307,7 +307,7 @@ def test_a_length_holds_for_the_token_of_a_number_as_well(qtbot, pane, trained):
     assert shown(qtbot, pane) == [token for token in tokens if len(token) >= 3 and token.lstrip(b" ")[:1] == b"t"]
 
 
-def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_run):
+def test_an_expression_that_takes_too_long_is_stopped(qtbot, pane, make_run):
     make_run("a" * 3000 + "!", vocabulary_size=265)
     before = shown(qtbot, pane)
     pane.filter.setText("/(a|aa|aaa)+(a|aa|aaa)+(a|aa)+$b/")
@@ -317,7 +317,7 @@ def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_ru
     assert all(b"aaa" in token for token in shown(qtbot, pane))
 
 
-def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
+def test_lengths_can_be_set_in_the_panel_or_typed(qtbot, pane, trained):
     tokens = list(trained.runs.active.tokenizer.tokens)
     pane.panel.least.setValue(4)
     pane.panel.most.setValue(6)
@@ -379,7 +379,7 @@ def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
     assert pane.kinds.accessibleName().endswith("1 selected")
 
 
-def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(qtbot, pane, make_run):
+def test_uncounted_special_tokens_are_neither_used_nor_unused(qtbot, pane, make_run):
     run = make_run(
         "one two three <|end|> zzz" * 20,
         vocabulary_size=14,
@@ -401,7 +401,7 @@ def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(qtbot, pa
     assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text == "0"]
 
 
-def test_unreachable_is_what_no_text_becomes_for_whatever_reason(qtbot, pane, session):
+def test_tokens_that_no_text_becomes_are_listed_as_unreachable(qtbot, pane, session):
     # "b " is cut by the pattern; "abc" is never made of "ab" and "c", as "bc" comes first; "xyz" is made by no merge.
     merges = np.array([[ord("b"), ord(" ")], [ord("b"), ord("c")], [ord("a"), ord("b")], [258, ord("c")]], np.int32)
     tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
@@ -453,9 +453,7 @@ def _is_text(raw):
     return True
 
 
-def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_it_was_cancelled(
-    qtbot, pane, session, monkeypatch
-):
+def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pane, session, monkeypatch):
     waiting, begun = [True], []
 
     def held(tokenizer):
@@ -483,7 +481,7 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
     qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)
 
 
-def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows_the_run(qtbot, monkeypatch):
+def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, monkeypatch):
     def act(window, answers):
         session, pane = window.session, window.vocabulary
         session.corpus.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
@@ -499,7 +497,7 @@ def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_menu_of_a_row_is_about_the_row_below_the_pointer(qtbot, session, trained, pane, actions):
+def test_the_context_menu_acts_on_the_row_below_the_pointer(qtbot, session, trained, pane, actions):
     place = pane.table.visualRect(pane.model.index(3, 1)).center()
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
     assert session.view.chosen == pane.model.token_at(3)

@@ -1,4 +1,4 @@
-"""The Why pane as a person uses it: choosing merges, reading what they were chosen from, going on to a runner-up."""
+"""The Why pane: the candidates of a merge, other rules, and following runner-ups."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -56,7 +56,7 @@ def says(pane):
     return pane.empty.label.text()
 
 
-def test_it_says_what_will_be_there(session, pane, make_run):
+def test_an_empty_pane_explains_itself(session, pane, make_run):
     assert says(pane).startswith("Train a tokenizer, and choose a merge")
     make_run(vocabulary_size=280)
     assert says(pane).startswith("Choose a merge, or a token that a merge made")
@@ -82,7 +82,7 @@ def test_a_merge_is_shown_with_what_it_was_chosen_from(qtbot, session, pane, tra
             assert " + " in words
 
 
-def test_of_a_tie_the_choices_of_the_other_rules_are_named(qtbot, session, pane, make_run):
+def test_with_a_tie_the_choices_of_other_rules_are_listed(qtbot, session, pane, make_run):
     make_run(TIED * 20, vocabulary_size=270)
     look_at_merge(qtbot, session, pane, 1)
     why = known(session, 1)
@@ -123,7 +123,7 @@ def test_a_runner_up_leads_to_the_merge_that_it_became(qtbot, session, pane, tra
     assert pane.number.text() == f"merge {number:,}"
 
 
-def test_a_pair_that_was_never_merged_leads_nowhere(qtbot, session, pane, make_run):
+def test_a_pair_that_was_never_merged_has_no_link(qtbot, session, pane, make_run):
     make_run(vocabulary_size=258)
     look_at_merge(qtbot, session, pane, 1)
     row = next(row for row in range(1, 21) if not pane.model.merge_at(row))
@@ -173,7 +173,7 @@ def test_a_file_has_no_counts(session, pane):
     assert says(pane).startswith("This tokenizer was opened from a file")
 
 
-def test_a_special_token_was_made_by_no_merge(qtbot, session, pane):
+def test_a_special_token_has_no_merge(qtbot, session, pane):
     session.corpus.add_text("the cat sat on the mat " * 9)
     session.training.set_settings(Settings(vocabulary_size=262, special_tokens=("<end>",)))
     session.training.start()
@@ -182,7 +182,7 @@ def test_a_special_token_was_made_by_no_merge(qtbot, session, pane):
     assert says(pane) == '"<end>" is a special token: no merge made it.'
 
 
-def test_a_corpus_that_is_gone_or_changed_is_said(qtbot, session, pane, trained):
+def test_a_missing_or_changed_corpus_has_a_message(qtbot, session, pane, trained):
     run = session.runs.active
     run.corpus_problem = "story.txt is missing"
     session.view.look_at(300)
@@ -228,7 +228,7 @@ def test_counting_shows_its_progress_and_can_be_cancelled(qtbot, session, pane, 
     answered(qtbot, pane)
 
 
-def test_an_error_is_said(qtbot, session, pane, trained, monkeypatch):
+def test_an_error_is_shown(qtbot, session, pane, trained, monkeypatch):
     def broken(*_):
         yield Progress("reading")
         raise CorpusError("story.txt: cannot be read.")
@@ -239,9 +239,7 @@ def test_an_error_is_said(qtbot, session, pane, trained, monkeypatch):
     assert pane.problem.text() == "story.txt: cannot be read."
 
 
-def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there_is_room(
-    qtbot, session, pane, trained, monkeypatch
-):
+def test_too_little_memory_is_an_error_with_both_figures(qtbot, session, pane, trained, monkeypatch):
     free = 3_000_000
     monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: free)
     monkeypatch.setattr("tokstudio.core.training.forecast._A_POSITION", 1_000_000)
@@ -255,7 +253,7 @@ def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there
     assert pane.parts.currentWidget() is pane.answer_page
 
 
-def test_in_a_narrow_pane_the_number_gives_way_to_the_tabs(qtbot, session, pane, trained):
+def test_in_a_narrow_pane_the_number_is_hidden(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 46)
     pane.show_title(False)
     seen = set()
@@ -286,7 +284,7 @@ def test_pointing_at_a_token_leaves_the_answer_and_choosing_it_does_not(qtbot, s
     assert pane.number.text() == "merge 9"
 
 
-def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
+def test_a_run_in_training_can_be_explained(qtbot, session, pane):
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(2000, None))
     for made in (1, 2, 3):
@@ -306,7 +304,7 @@ def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
     assert any(pane.model.merge_at(row) > 3 for row in range(1, 21))
 
 
-def test_a_pane_that_nobody_sees_counts_nothing(qtbot, session, pane, trained):
+def test_a_hidden_pane_counts_nothing(qtbot, session, pane, trained):
     pane.close()
     session.view.look_at(300)
     assert not pane.busy
@@ -315,7 +313,7 @@ def test_a_pane_that_nobody_sees_counts_nothing(qtbot, session, pane, trained):
     assert pane.number.text() == "merge 45"
 
 
-def test_a_run_that_is_deleted_is_let_go_of(qtbot, session, pane, trained):
+def test_a_deleted_run_is_released(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 3)
     session.runs.delete(session.runs.active)
     assert says(pane).startswith("Train a tokenizer")
@@ -356,7 +354,7 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypat
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_each_place_of_panes_has_one_bar_of_tabs(qtbot, monkeypatch):
+def test_each_group_of_panes_has_one_tab_bar(qtbot, monkeypatch):
     def act(window, answers):
         def once():
             found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
