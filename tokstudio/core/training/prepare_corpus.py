@@ -71,7 +71,9 @@ class Prepared:
     held_out: tuple[Source, ...]
 
 
-def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Prepared, Units]]:
+def prepare_corpus_work(
+    corpus: Corpus, config: TrainingConfig, threads: int | None = None
+) -> Work[tuple[Prepared, Units]]:
     """Prepares a corpus in bounded pieces; the units are for the engine.
 
     Raises:
@@ -87,7 +89,7 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = tuple(source for source, _ in valid)
         replaced = sum(places for _, places in valid)
-    parts, cut_out = yield from _sequences_work(sources, config)
+    parts, cut_out = yield from _sequences_work(sources, config, threads)
     try:
         layout = yield from lay_out_work(parts, config)
     except MissingCharacterError as error:
@@ -123,7 +125,7 @@ def _placed_work(
 
 
 def _sequences_work(
-    sources: tuple[Source, ...], config: TrainingConfig
+    sources: tuple[Source, ...], config: TrainingConfig, threads: int | None = None
 ) -> Work[tuple[list[Sequences], dict[str, int]]]:
     """The sequences, documents or distinct pre-tokens; and how often each special token was cut out."""
     specials = SpecialFinder(token.encode() for token in config.all_specials)
@@ -133,7 +135,7 @@ def _sequences_work(
     cut_out = dict(zip((text.decode() for text in specials.texts), counts.tolist(), strict=True))
     cut = [(source if source.counts is None else _cut_counts(source, pieces), pieces) for source, pieces in cut]
     if config.pattern != "none":
-        return [(yield from count_work(cut, splitter(config.pattern)))], cut_out
+        return [(yield from count_work(cut, splitter(config.pattern), threads))], cut_out
     return [_whole(source, pieces) for source, pieces in cut], cut_out
 
 

@@ -34,9 +34,14 @@ class Trainer:
 
     Between two pieces `run` and `tokenizer()` give the current state. The corpus is prepared first: see
     `prepare_corpus`.
+
+    Args:
+        corpus: What is trained on.
+        config: The settings.
+        threads: How many threads count pre-tokens; None for one per core. The run does not depend on it.
     """
 
-    def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
+    def __init__(self, corpus: Corpus, config: TrainingConfig, threads: int | None = None) -> None:
         self.corpus = corpus
         self.config = config
         self.ended: str | None = None
@@ -46,13 +51,13 @@ class Trainer:
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
         self._merging: MergingProgress | None = None
-        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config)
+        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config, threads)
         self._prepared: Prepared | None = None
         self._preparation = Progress("reading", 0, corpus.bytes)
         self._failure: Exception | None = None
 
     @classmethod
-    def resume(cls, corpus: Corpus, run: Run, config: TrainingConfig) -> Trainer:
+    def resume(cls, corpus: Corpus, run: Run, config: TrainingConfig, threads: int | None = None) -> Trainer:
         """Continues `run`, with the merges that an uninterrupted run would have made.
 
         The run's merges are made again first, which is exact and takes no longer than the first time.
@@ -75,7 +80,7 @@ class Trainer:
             raise ConfigError(
                 f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run already went down to that."
             )
-        trainer = cls(corpus, config)
+        trainer = cls(corpus, config, threads)
         trainer._to_repeat = run if len(run) else None
         return trainer
 

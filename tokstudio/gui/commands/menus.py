@@ -19,7 +19,7 @@ _MENUS: dict[str, str] = {
     ">&Recent < - remove_source reload_source >Encodin&g < clear_corpus - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
-    "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter",
+    "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",
     "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - "
     ">Base_To&kens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last play >Playin&g_Speed < - "

@@ -123,6 +123,8 @@ def list_actions(
             obstacle=availability.no_target),
         Action("filter", "Fi&lter", "Go to the filter of the current table.",
             window.focus_filter, keys=("Ctrl+Shift+F",), icon="filter"),
+        Action("preferences", "&Preferences…", "Set defaults, appearance, threads, copies and questions.",
+            window.show_preferences, keys=(_Key.Preferences, "Ctrl+,"), role=QAction.MenuRole.PreferencesRole),
         Action("train", "&Train", "Train a tokenizer on the corpus.",
             training.start, keys=("Ctrl+R", "F5"), icon="train", obstacle=lambda s: s.training.obstacle),
         Action("train_on_sample", "Train on a Samp&le", "Train on as much of the corpus as fits into memory.",

@@ -52,6 +52,10 @@ class Window(Protocol):
         """Puts every pane back in its original place."""
         ...
 
+    def show_preferences(self) -> None:
+        """Opens the page of preferences."""
+        ...
+
     def show_shortcuts(self) -> None:
         """Lists every key."""
         ...

@@ -30,7 +30,7 @@ from tokstudio.gui.project.snapshot import (
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import KeptSources
 
-_EVERY = 60_000  # milliseconds between two checks for changes
+_EVERY = 60  # seconds between two checks for changes
 _SOON = 3000  # milliseconds
 
 
@@ -62,7 +62,8 @@ class Recovery(QObject):
         self._copying = self._training = False
         self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
-        self._timer.setInterval(_EVERY)
+        self._timer.setInterval(1000 * _EVERY)
+        self._enabled = True
         self._timer.timeout.connect(self.copy)
         if session.recorder is not None:
             self._timer.start()
@@ -74,6 +75,15 @@ class Recovery(QObject):
     def sentence(self) -> str:
         """A description of what can be restored; "" if there is nothing."""
         return _sentence(self._left[0]) if self._left else ""
+
+    def set_autosave(self, enabled: bool, seconds: int) -> None:
+        """Keeps copies so often, or none; a run in training is recorded all the same."""
+        self._enabled = enabled and self._session.recorder is not None
+        self._timer.setInterval(1000 * seconds)
+        if not self._enabled:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
 
     def look(self, folder: Path) -> None:
         """Looks for copies of a killed program in a folder."""
@@ -159,11 +169,11 @@ class Recovery(QObject):
 
     def _training_changed(self) -> None:
         before, self._training = self._training, self._session.training.current is not None
-        if before and not self._training:
+        if before and not self._training and self._enabled:
             self.copy()
 
     def _sources_changed(self) -> None:
-        if self._session.training.current is not None:
+        if self._session.training.current is not None and self._enabled:
             QTimer.singleShot(_SOON, self, self.copy)
 
     def _saved(self) -> None:

@@ -27,7 +27,7 @@ from tokstudio.gui.project.snapshot import (
     reopen_work,
     snapshot,
 )
-from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING, Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import KeptSources
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -270,12 +270,13 @@ class ProjectDocument(QObject):
 
     # ---- before closing
 
-    def may_leave(self, title: str, then: Callable[[], object]) -> bool:
+    def may_leave(self, title: str, then: Callable[[], object], *, closing: bool = False) -> bool:
         """Asks once if unsaved work would be lost; returns whether to continue.
 
-        If the user wants to save first, it returns False and calls `then` after saving.
+        If the user wants to save first, it returns False and calls `then` after saving. When closing, a preference can
+        turn off the question about runs that are not saved.
         """
-        question = self._question()
+        question = self._question(not closing or self._preferences.of(ASK_BEFORE_CLOSING))
         if question is not None:
             self._asking = True
             try:
@@ -292,11 +293,11 @@ class ProjectDocument(QObject):
             return self._choosers.confirm(title, question, title.partition(" ")[0])
         return True
 
-    def _question(self) -> str | None:
+    def _question(self, of_runs: bool) -> str | None:
         training = self._session.training.current
         ended = [run for run in self._session.runs.all if training is None or run is not training.run]
         unsaved = [run.name for run in ended if run.unsaved and not run.is_demo]
-        listed = f"{_listed(unsaved)} not been saved or exported." if unsaved else ""
+        listed = f"{_listed(unsaved)} not been saved or exported." if unsaved and of_runs else ""
         if training is not None and not training.run.is_demo:
             return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
         if self.path is not None and self.modified:

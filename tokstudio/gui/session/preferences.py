@@ -6,18 +6,134 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import platformdirs
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QObject, QSettings, Signal
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.pretokenization.patterns import NAMES
 
 T = TypeVar("T", bool, int, str)
 
 _MOST_RECENT = 8
 _TEXTS = ("text", "bytes")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """A preference that stands on the page of preferences, which is made from these.
+
+    Attributes:
+        key: Its name in the file.
+        group: The title that it stands under.
+        label: What people call it.
+        help: One line about it.
+        default: Its value where the file has none that can be read; its type is that of all values.
+        choices: The values that it may have, each with its name; any of the type where there are none.
+        least: The least value of a number.
+        most: The greatest value of a number.
+        suffix: The unit of a number.
+        least_name: What the least value of a number means, if that is no number.
+        font: Which font families may be chosen: "any" or "fixed"; "" where it is no font. "" is the system's font.
+    """
+
+    key: str
+    group: str
+    label: str
+    help: str
+    default: T
+    choices: tuple[tuple[str, str], ...] = ()
+    least: int = 0
+    most: int = 0
+    suffix: str = ""
+    least_name: str = ""
+    font: str = ""
+
+    def allows(self, value: object) -> bool:
+        """Whether it may have a value."""
+        if type(value) is not type(self.default):
+            return False
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.least <= value <= self.most
+        return not self.choices or value in dict(self.choices)
+
+
+_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
+_NEW = "New training"
+_LOOKS = "Appearance"
+_WORK = "Work"
+DEFAULT_PATTERN = Entry(
+    "default_pattern",
+    _NEW,
+    "Pattern",
+    "How text is split first. Reset in Configure goes back to these three.",
+    "none",
+    choices=tuple((name, name) for name in NAMES),
+)
+DEFAULT_SIZE = Entry(
+    "default_vocabulary_size", _NEW, "Vocabulary size", "Of a new training.", 1000, least=1, most=2_000_000_000
+)
+DEFAULT_TIES = Entry(
+    "default_tie_break",
+    _NEW,
+    "Tie rule",
+    "Which pair is merged first when several have the same count.",
+    "first",
+    choices=tuple((rule, _TIES[rule]) for rule in TIE_BREAKS),
+)
+THEME = Entry(
+    "theme",
+    _LOOKS,
+    "Theme",
+    "Light, dark, or as the system is.",
+    "system",
+    choices=(("system", "System"), ("light", "Light"), ("dark", "Dark")),
+)
+TEXT_SIZE = Entry(
+    "text_size", _LOOKS, "Text size", "Of the interface; all other sizes follow.", 13, least=9, most=40, suffix=" px"
+)
+INTERFACE_FONT = Entry("interface_font", _LOOKS, "Interface font", "Beside tokens and bytes.", "", font="any")
+MONOSPACE_FONT = Entry("monospace_font", _LOOKS, "Token font", "For tokens and bytes.", "", font="fixed")
+THREADS = Entry(
+    "threads",
+    _WORK,
+    "Threads for counting",
+    "How many count pre-tokens before a training. The result is the same.",
+    0,
+    most=64,
+    least_name="Automatic",
+)
+AUTOSAVE = Entry(
+    "autosave", _WORK, "Keep copies of unsaved work", "Offered after a crash. A training is recorded in any case.", True
+)
+AUTOSAVE_SECONDS = Entry(
+    "autosave_seconds", _WORK, "Time between copies", "If something has changed.", 60, least=10, most=3600, suffix=" s"
+)
+ASK_BEFORE_CLOSING = Entry(
+    "ask_before_closing",
+    _WORK,
+    "Ask before closing with unsaved runs",
+    "Without the question, runs that are not saved or exported are lost.",
+    True,
+)
+ENTRIES: tuple[Entry[Any], ...] = (
+    DEFAULT_PATTERN,
+    DEFAULT_SIZE,
+    DEFAULT_TIES,
+    THEME,
+    TEXT_SIZE,
+    INTERFACE_FONT,
+    MONOSPACE_FONT,
+    THREADS,
+    AUTOSAVE,
+    AUTOSAVE_SECONDS,
+    ASK_BEFORE_CLOSING,
+)
+_BY_KEY: dict[str, Entry[Any]] = {entry.key: entry for entry in ENTRIES}
 
 
 class Recent(NamedTuple):
@@ -47,8 +163,11 @@ def reset_settings() -> None:
         raise TokStudioError(f"{file}: the settings cannot be reset: {error.strerror or error}.") from error
 
 
-class Preferences:
-    """Typed values by name; a value that cannot be read as its type counts as not there.
+class Preferences(QObject):
+    """Typed values by name; a value that cannot be read as its type, or that its `Entry` forbids, counts as not there.
+
+    Signals:
+        changed(key): A value of one of `ENTRIES` was set to another.
 
     Args:
         path: The file; None for `settings_file`.
@@ -57,7 +176,10 @@ class Preferences:
         file: The file.
     """
 
+    changed = Signal(str)
+
     def __init__(self, path: Path | None = None) -> None:
+        super().__init__()
         self.file = path or settings_file()
         self._store = QSettings(str(self.file), QSettings.Format.IniFormat)
 
@@ -67,11 +189,22 @@ class Preferences:
             value = self._store.value(key, default, type=type(default))
         except (TypeError, ValueError):
             return default
-        return value if isinstance(value, type(default)) else default
+        entry = _BY_KEY.get(key)
+        if not isinstance(value, type(default)) or (entry is not None and not entry.allows(value)):
+            return default
+        return value
+
+    def of(self, entry: Entry[T]) -> T:
+        """The value of one of `ENTRIES`."""
+        return self.get(entry.key, entry.default)
 
     def set(self, key: str, value: bool | int | str) -> None:
         """Keeps a value."""
+        entry = _BY_KEY.get(key)
+        before = self.of(entry) if entry is not None else value
         self._store.setValue(key, value)
+        if entry is not None and self.of(entry) != before:
+            self.changed.emit(key)
 
     def bytes(self, key: str) -> QByteArray:
         """A block of bytes, such as the layout of a window; empty if it is not there."""

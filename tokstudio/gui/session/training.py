@@ -42,6 +42,7 @@ class Training(QObject):
         single: Whether to pause after one merge.
         recording: Records the run for recovery after a crash; None to record nothing.
         parent: The owner.
+        threads: How many threads count pre-tokens; None for one per core.
 
     Attributes:
         prepared: Whether the base of the run is known.
@@ -54,9 +55,11 @@ class Training(QObject):
         single: bool,
         recording: Recording | None = None,
         parent: QObject | None = None,
+        threads: int | None = None,
     ) -> None:
         super().__init__(parent)
         self.run = run
+        self._threads = threads
         self._earlier = earlier
         self._recording = recording
         self.prepared = earlier is not None
@@ -111,7 +114,10 @@ class Training(QObject):
         for beginning in (prepare_work(), corpus.sha256_work()):
             yield from self._until_stopped(beginning)
         earlier = self._earlier
-        trainer = Trainer(corpus, config) if earlier is None else Trainer.resume(corpus, earlier, config)
+        if earlier is None:
+            trainer = Trainer(corpus, config, self._threads)
+        else:
+            trainer = Trainer.resume(corpus, earlier, config, self._threads)
         told = False
         while trainer.ended is None:
             if self._stop.is_set():

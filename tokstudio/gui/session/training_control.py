@@ -47,6 +47,8 @@ class TrainingControl(QObject):
     Attributes:
         current: The training in progress.
         settings: What was entered, which may be something that cannot work.
+        defaults: The settings of a new training, until something is entered.
+        threads: How many threads count pre-tokens; None for one per core.
         forecast: What a training with them will likely take; None while it is not known.
         field_problem: What a field found wrong with the settings on this corpus; "" for nothing.
         opening: Whether a project is being opened.
@@ -73,7 +75,8 @@ class TrainingControl(QObject):
         self._view = view
         self._recorder = recorder
         self.current: Training | None = None
-        self.settings = Settings()
+        self.settings = self.defaults = Settings()
+        self.threads: int | None = None
         self.forecast: Forecast | None = None
         self.field_problem = ""
         self.opening = False
@@ -97,6 +100,12 @@ class TrainingControl(QObject):
             self._corpus.set_documents(settings.documents)
             self.settings_changed.emit()
             self.state_changed.emit()
+
+    def set_defaults(self, defaults: Settings, threads: int | None) -> None:
+        """Takes over the settings of a new training, and how many threads count pre-tokens (None: one per core)."""
+        changed, self.defaults, self.threads = defaults != self.defaults, defaults, threads
+        if changed:
+            self.settings_changed.emit()
 
     def set_forecast(self, forecast: Forecast) -> None:
         """Takes over what a training of this corpus with these settings will likely take."""
@@ -270,7 +279,7 @@ class TrainingControl(QObject):
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:
         recording = None if self._recorder is None else Recording(self._recorder, self._corpus.kept)
-        self.current = training = Training(run, earlier, single, recording, self)
+        self.current = training = Training(run, earlier, single, recording, self, self.threads)
         self._paused_before = False
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)

@@ -111,6 +111,7 @@ class Theme(QObject):
         super().__init__(parent)
         self._mode: Mode = mode
         self._text_size = BODY_PIXELS
+        self._families = ("", "")
         self._application: QApplication | None = None
         self._system_font: QFont | None = None
         self._palette = self._chosen_palette()
@@ -145,13 +146,23 @@ class Theme(QObject):
             self._apply()
             self.changed.emit()
 
+    def set_families(self, interface: str, monospace: str) -> None:
+        """Sets the font families of the interface, and of tokens and bytes; "" for the system's."""
+        if (interface, monospace) != self._families:
+            self._families = interface, monospace
+            self._apply()
+            self.changed.emit()
+
     def scaled(self, pixels: int) -> int:
         """Scales a size designed for body text of 13 pixels to the current text size."""
         return max(1, round(pixels * self._text_size / BODY_PIXELS))
 
     def monospace_font(self, size: int = BODY_PIXELS) -> QFont:
         """Returns the font of tokens and bytes; `size` is in pixels for body text of 13."""
-        return monospace_font(self.scaled(size))
+        font = monospace_font(self.scaled(size))
+        if self._families[1]:
+            font.setFamilies([self._families[1]])
+        return font
 
     def tabular_font(self, size: int = BODY_PIXELS) -> QFont:
         """Returns the font for columns of numbers; `size` is in pixels for body text of 13."""
@@ -191,6 +202,8 @@ class Theme(QObject):
         QPixmapCache.clear()
         font = QFont(self._system_font)
         font.setPixelSize(self._text_size)
+        if self._families[0]:
+            font.setFamilies([self._families[0]])
         # Qt takes four times as long to replace one sheet by another as to remove the first.
         self._application.setStyleSheet("")
         self._application.setFont(font)

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.wording import printable
+from tokstudio.core.model.config import TieBreak
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.export_commands import ExportCommands
@@ -34,18 +36,31 @@ from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
-from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.preferences import (
+    AUTOSAVE,
+    AUTOSAVE_SECONDS,
+    DEFAULT_PATTERN,
+    DEFAULT_SIZE,
+    DEFAULT_TIES,
+    INTERFACE_FONT,
+    MONOSPACE_FONT,
+    TEXT_SIZE,
+    THEME,
+    THREADS,
+    Preferences,
+)
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
-from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
 from tokstudio.gui.window.message_bar import MessageBar
 from tokstudio.gui.window.offer_cards import NoticeCard, RecoveryCard
+from tokstudio.gui.window.preferences import PreferencesDialog
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import ToolBar
 
@@ -169,6 +184,10 @@ class MainWindow(QMainWindow):
         """Restores the default layout."""
         self.places.reset()
 
+    def show_preferences(self) -> None:
+        """Opens the page of preferences, which applies at once."""
+        PreferencesDialog(self._preferences, self._theme, self._choosers, self).open()
+
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
         ShortcutsDialog(self.actions_by_id, self).exec()
@@ -247,6 +266,7 @@ class MainWindow(QMainWindow):
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
+        self._preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
         session.jobs.refused.connect(self.status.say)
         session.jobs.noticed.connect(self.notices.tell)
@@ -302,6 +322,17 @@ class MainWindow(QMainWindow):
     def _offer(self) -> None:
         self.unsaved_work.offer(self.recovery.sentence)
 
+    def _apply_preferences(self) -> None:
+        preferences = self._preferences
+        self._theme.set_mode(cast("Mode", preferences.of(THEME)))
+        self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
+        self._theme.set_text_size(preferences.of(TEXT_SIZE))
+        self._theme.set_families(preferences.of(INTERFACE_FONT), preferences.of(MONOSPACE_FONT))
+        self.recovery.set_autosave(preferences.of(AUTOSAVE), preferences.of(AUTOSAVE_SECONDS))
+        ties = cast("TieBreak", preferences.of(DEFAULT_TIES))
+        defaults = Settings(preferences.of(DEFAULT_SIZE), pattern=preferences.of(DEFAULT_PATTERN), tie_break=ties)
+        self.session.training.set_defaults(defaults, preferences.of(THREADS) or None)
+
     def _keep_settings(self) -> None:
         self._preferences.set("training", self.session.training.settings.to_text())
 
@@ -321,7 +352,9 @@ class MainWindow(QMainWindow):
         self.runs.table.set_choices(preferences.get("run_columns", ""))
         self.session.player.set_speed(preferences.get("playing_speed", ""))
         with self.session.history.suspended():
-            self.session.training.set_settings(Settings.from_text(preferences.get("training", "")))
+            text = preferences.get("training", "")
+            self._apply_preferences()
+            self.session.training.set_settings(Settings.from_text(text) if text else self.session.training.defaults)
 
     def remember(self) -> None:
         """Stores the layout."""
@@ -333,7 +366,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Asks once if unsaved work would be lost, stores the layout, and ends every job."""
-        if not self.projects.may_leave("Quit TokStudio", self.close):
+        if not self.projects.may_leave("Quit TokStudio", self.close, closing=True):
             event.ignore()
             return
         self.remember()

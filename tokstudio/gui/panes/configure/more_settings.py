@@ -169,7 +169,7 @@ class MoreSettings(QWidget):
             held_out=settings.held_out if is_shown(settings.held_out) else self.held_out.number.share,
         )
 
-    def show_settings(self, settings: Settings) -> None:
+    def show_settings(self, settings: Settings, defaults: Settings) -> None:
         """Shows settings without emitting signals."""
         own, in_characters = settings.base_vocabulary is not None, settings.base == "characters"
         self.base.set_value(settings.base)
@@ -188,7 +188,7 @@ class MoreSettings(QWidget):
         self.placement.setEnabled(bool(settings.special_tokens))
         self.entries.count.setText(_counted(settings.base_vocabulary or ()))
         self.specials.show_read(_read_back(settings.special_tokens))
-        self.reset.setEnabled(settings != Settings())
+        self.reset.setEnabled(settings != defaults)
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
         """Shows errors at the fields, by the settings' names."""

@@ -23,7 +23,6 @@ from tokstudio.gui.panes.configure.pattern_field import PatternField
 from tokstudio.gui.panes.configure.summary import limit_words, outdated_words, unusual_words
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import is_missing
-from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
@@ -200,7 +199,7 @@ class ConfigurePane(Pane):
         self._training.set_settings(self.more.taken_over(settings))
 
     def _reset(self) -> None:
-        self._training.set_settings(Settings())
+        self._training.set_settings(self._training.defaults)
 
     def _show_more(self, shown: bool) -> None:
         self.more_button.setChecked(shown)
@@ -217,7 +216,7 @@ class ConfigurePane(Pane):
         settings = self._training.settings
         self.size_field.set_value(settings.vocabulary_size)
         self.frequency_field.set_value(settings.min_frequency)
-        self.more.show_settings(settings)
+        self.more.show_settings(settings, self._training.defaults)
         faults = settings.faults
         self.size_field.set_error(faults.get("vocabulary_size"))
         self.frequency_field.set_error(faults.get("min_frequency"))

@@ -1,0 +1,279 @@
+"""The page of preferences as a person uses it, and what a settings file may hold."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QAction, QFontDatabase, QFontInfo
+from PySide6.QtWidgets import QApplication, QCheckBox
+
+from tests.gui.person import TEXT, at_the_window, quiet, trained
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.gui.session.preferences import ENTRIES, THEME, Preferences, settings_file
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.theme import BODY_PIXELS
+from tokstudio.gui.window.preferences import PreferencesDialog
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def opened(qtbot, window) -> PreferencesDialog:
+    window.actions_by_id["preferences"].trigger()
+    dialog = next(dialog for dialog in window.findChildren(PreferencesDialog) if dialog.isVisible())
+    qtbot.waitActive(dialog)
+    return dialog
+
+
+def choose(dialog, key: str, value: str) -> None:
+    box = dialog.controls[key]
+    box.setCurrentIndex([choice.value for choice in box.choices].index(value))
+
+
+def type_into(qtbot, dialog, key: str, text: str) -> None:
+    number = dialog.controls[key]
+    number.setFocus()
+    number.selectAll()
+    qtbot.keyClicks(number, text)
+    qtbot.keyClick(number, Qt.Key.Key_Return)
+
+
+def damaged(values: dict[str, str]) -> Preferences:
+    file = settings_file()
+    store = QSettings(str(file), QSettings.Format.IniFormat)
+    for key, value in values.items():
+        store.setValue(key, value)
+    store.sync()
+    return Preferences(file)
+
+
+def test_appearance_changes_at_once_and_the_menu_follows(qtbot, monkeypatch):
+    def act(window, answers):
+        dialog = opened(qtbot, window)
+        choose(dialog, "theme", "dark")
+        assert window._theme.palette.dark
+        assert window.actions_by_id["theme_dark"].isChecked()
+        type_into(qtbot, dialog, "text_size", "17")
+        assert window._theme.text_size == 17
+        assert QApplication.font().pixelSize() == 17
+        assert dialog.isVisible(), "Enter in a field closes nothing"
+        window.actions_by_id["theme_light"].trigger()
+        assert dialog.controls["theme"].currentText().startswith("Light")
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
+
+    def again(window, answers):
+        assert window._theme.text_size == 17
+        assert window._theme.mode == "light"
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert at_the_window(monkeypatch, again) == 0
+
+
+def test_fonts_are_those_that_were_chosen(qtbot, monkeypatch):
+    family = next(name for name in QFontDatabase.families() if QFontDatabase.isFixedPitch(name))
+
+    def act(window, answers):
+        dialog = opened(qtbot, window)
+        before = window._theme.monospace_font().families()
+        choose(dialog, "interface_font", family)
+        choose(dialog, "monospace_font", family)
+        assert QApplication.font().families() == [family]
+        assert window._theme.monospace_font().families() == [family]
+        assert QFontInfo(window._theme.monospace_font()).pixelSize() == BODY_PIXELS
+        choose(dialog, "monospace_font", "")
+        assert window._theme.monospace_font().families() == before
+        dialog.close_button.click()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_new_training_begins_with_the_defaults_of_the_page(qtbot, monkeypatch, book):
+    mine = Settings(2500, pattern="gpt2", tie_break="lowest-id")
+
+    def act(window, answers):
+        training = window.session.training
+        before = training.settings
+        dialog = opened(qtbot, window)
+        choose(dialog, "default_pattern", "gpt2")
+        type_into(qtbot, dialog, "default_vocabulary_size", "2500")
+        choose(dialog, "default_tie_break", "lowest-id")
+        dialog.close_button.click()
+        assert training.settings == before, "what is set already stays"
+        assert window.configure.more.reset.isEnabled()
+        window.configure.more.reset.click()
+        assert training.settings == mine
+        assert not window.configure.more.reset.isEnabled()
+
+    def forget(window, answers):
+        assert window.session.training.settings == mine
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert at_the_window(monkeypatch, forget) == 0
+
+
+def test_reset_asks_once_and_sets_everything_to_its_default(qtbot, monkeypatch):
+    def act(window, answers):
+        dialog = opened(qtbot, window)
+        choose(dialog, "theme", "dark")
+        dialog.controls["autosave"].click()
+        assert not dialog.controls["autosave_seconds"].isEnabled()
+        answers.yes = False
+        dialog.reset_button.click()
+        assert window._theme.palette.dark
+        answers.yes = True
+        dialog.reset_button.click()
+        assert answers.asked == ["Everything on this page goes back to its default."] * 2
+        assert window._theme.mode == "system"
+        assert dialog.controls["autosave"].isChecked()
+        assert dialog.controls["autosave_seconds"].isEnabled()
+        dialog.close_button.click()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_page_is_reached_and_left_by_keyboard_and_every_control_has_a_name(qtbot, monkeypatch):
+    def act(window, answers):
+        action = window.actions_by_id["preferences"]
+        assert "Ctrl+," in {key.toString() for key in action.shortcuts()}
+        assert action.menuRole() == QAction.MenuRole.PreferencesRole
+        dialog = opened(qtbot, window)
+        reached = set()
+        for _ in range(3 * len(ENTRIES)):
+            qtbot.keyClick(dialog.focusWidget() or dialog, Qt.Key.Key_Tab)
+            reached.add(dialog.focusWidget())
+        enabled = {control for control in dialog.controls.values() if control.isEnabled()}
+        assert enabled | {dialog.close_button, dialog.reset_button} <= reached
+        assert all(control.accessibleName() for control in dialog.controls.values())
+        assert dialog.controls.keys() == {entry.key for entry in ENTRIES}
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("ask", [True, False])
+def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbot, monkeypatch, book, ask):
+    kept = []
+
+    def act(window, answers):
+        trained(qtbot, window)
+        dialog = opened(qtbot, window)
+        if not ask:
+            qtbot.mouseClick(dialog.controls["ask_before_closing"], Qt.MouseButton.LeftButton)
+        dialog.close_button.click()
+        assert isinstance(dialog.controls["ask_before_closing"], QCheckBox)
+        kept.append(answers)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    assert kept[0].asked == (["Run 1 has not been saved or exported."] if ask else [])
+
+
+def test_opening_a_project_asks_all_the_same(qtbot, monkeypatch, book, tmp_path):
+    def act(window, answers):
+        window._preferences.set("ask_before_closing", False)
+        trained(qtbot, window)
+        answers.yes = False
+        window.projects.open(tmp_path / "other.tokstudio")
+        assert answers.asked == ["Run 1 has not been saved or exported."]
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, book):
+    def act(window, answers):
+        recorder = window.session.recorder
+        assert recorder is not None
+        window._preferences.set("autosave", False)
+        copies = []
+        monkeypatch.setattr(recorder, "autosave_work", lambda project: copies.append(project) or iter(()))
+        trained(qtbot, window)
+        assert copies == []
+        window._preferences.set("autosave", True)
+        window.session.training.start()
+        quiet(qtbot, window)
+        assert len(copies) == 1
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, book):
+    def act(window, answers):
+        assert window.session.training.threads is None
+        window._preferences.set("threads", 3)
+        assert window.session.training.threads == 3
+        used = []
+        monkeypatch.setattr(
+            "tokstudio.core.training.prepare_corpus.count_work",
+            lambda texts, splitter, threads=None: used.append(threads) or count_work(texts, splitter, threads),
+        )
+        quiet(qtbot, window)
+        window.session.training.set_settings(Settings(300, pattern="gpt2"))
+        window.session.training.start()
+        quiet(qtbot, window)
+        assert 3 in used
+
+    from tokstudio.core.training.prepare_corpus import count_work
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_the_number_of_threads_changes_no_merge():
+    corpus, config = Corpus.from_text(TEXT * 2000), TrainingConfig(vocabulary_size=280, pattern="gpt2")
+    made = []
+    for threads in (None, 1, 3):
+        trainer = Trainer(corpus, config, threads)
+        list(trainer)
+        made.append(trainer.run.merges.tolist())
+    assert made[0] == made[1] == made[2]
+
+
+def test_a_damaged_settings_file_gives_the_defaults(qtbot, monkeypatch):
+    file = settings_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"\x00\xff[General\ntheme=mauve\ntext_size=huge\n=\n" + bytes(range(256)))
+
+    def act(window, answers):
+        assert window._theme.mode == "system"
+        assert window._theme.text_size == BODY_PIXELS
+        assert opened(qtbot, window).close()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("theme", "mauve"),
+        ("text_size", "huge"),
+        ("text_size", "4000"),
+        ("default_pattern", "("),
+        ("default_vocabulary_size", "-5"),
+        ("default_tie_break", ""),
+        ("threads", "-1"),
+        ("threads", "1e9"),
+        ("autosave_seconds", "0"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_the_default(tmp_path, monkeypatch, key, value):
+    entry = next(entry for entry in ENTRIES if entry.key == key)
+    assert damaged({key: value}).of(entry) == entry.default
+
+
+def test_the_settings_of_version_0_1_are_read():
+    preferences = damaged({"theme": "dark", "text_size": "16"})
+    assert preferences.of(THEME) == "dark"
+    assert preferences.get("text_size", BODY_PIXELS) == 16
+
+
+def test_every_default_is_allowed():
+    assert all(entry.allows(entry.default) for entry in ENTRIES)
