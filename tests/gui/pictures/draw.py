@@ -101,7 +101,7 @@ def draw(picture: Picture, file: Path) -> None:
                 pane.raise_()
         settle(lambda: True)
         # How long the training took is not the same twice.
-        window.status.words.setText("")
+        window.status.label.setText("")
         window.grab().save(str(file), "PNG")
         for run in session.runs.all:
             run.mark_exported()

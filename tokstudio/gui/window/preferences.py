@@ -143,7 +143,7 @@ class PreferencesDialog(QDialog):
     def _apply_theme(self) -> None:
         for control in self.controls.values():
             if isinstance(control, Number):
-                control.dress(self._theme)
+                control.apply_style(self._theme)
 
     # ---- what the person does
 
