@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFontDatabase
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -42,6 +42,9 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not windows, f"windows left behind: {windows}"
     if application.styleSheet():
         application.setStyleSheet("")
+    system = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    if application.font().family() != system.family():
+        application.setFont(system)
 
 
 @pytest.fixture
