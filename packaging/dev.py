@@ -198,7 +198,7 @@ def set_up() -> None:
     """Brings the virtual environment and the system libraries up to what these sources need; quick if they are.
 
     Raises:
-        SetupError: When something is missing that a person must mend.
+        SetupError: If something is missing that the user must install.
     """
     key = setup_key()
     fault = environment_fault()
@@ -229,7 +229,7 @@ def set_up() -> None:
 def app(arguments: list[str]) -> int:
     """Opens the window on a sample corpus, or writes a picture of it where there is no display."""
     set_up()
-    # It is run where the person is, whose paths may be relative; modules that lie there are not run.
+    # It runs in the current folder, as paths may be relative; modules there are not imported.
     command = [str(program("python")), "-P", "-m", "tokstudio", "--demo", *arguments]
     if has_display(sys.platform, dict(os.environ)):
         say("opening the window ...")

@@ -1,4 +1,4 @@
-"""Tries a bundle as people meet it: `python smoke.py PROGRAM`, in the virtual environment (Qt reads the pictures).
+"""Tests a bundle as users run it: `python smoke.py PROGRAM`, in the virtual environment (Qt reads the pictures).
 
 The command line, the window without a display and, where there is an X server to be had, the window on that: opening by
 file, a later start, training by keys, a crash and its report. Every start has a home of its own. Prints what was tried,
@@ -29,7 +29,7 @@ _COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
 # Modules that the program and its processes import; none may be taken from the folder that it is started in.
 _PLANTED = ("json", "numpy", "re", "regex", "sentencepiece", "tokenizers", "typing")
 _LINUX = sys.platform.startswith("linux")
-# Where a program looks for a person's folders. Windows would say where they are without asking the variables.
+# Where a program looks for the folders of a user. Windows would say where they are without asking the variables.
 _HOMES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "WIN_PD_OVERRIDE_APPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
 
 

@@ -65,7 +65,7 @@ FONT_PACKAGE = "fonts-dejavu-core"
 
 
 class SetupError(Exception):
-    """Something a person must mend before TokStudio can start; its text says what and how."""
+    """An error that the user must fix before TokStudio can start; its text says how."""
 
 
 def say(text: str) -> None:
@@ -129,7 +129,7 @@ def is_root() -> bool:
 
 
 def apt_command(packages: list[str]) -> str:
-    """What a person types to install `packages`.
+    """The command that installs `packages`.
 
     >>> apt_command(["libegl1"])
     'sudo apt-get update && sudo apt-get install -y --no-install-recommends libegl1'
@@ -294,7 +294,7 @@ def check_libraries(python: Path, needed: list[str]) -> list[str]:
 
 
 def advice_for_missing(failures: list[str], packages: list[str]) -> str:
-    """What a person without our help does about missing libraries."""
+    """The instructions for installing missing libraries by hand."""
     if has_apt():
         return f"Qt needs system libraries that are missing. Install them, then run this again: {apt_command(packages)}"
     libraries = " ".join(dict.fromkeys(filter(None, map(missing_library, failures))))

@@ -43,7 +43,7 @@ def remove_failure() -> None:
 
 
 def keep_failure(sentence: str, *, lasting: bool = True) -> None:
-    """Shows or writes an error for a person who has started by a double click and sees no standard error.
+    """Shows or writes an error for a user who started with a double click and sees no standard error.
 
     Args:
         sentence: The error.

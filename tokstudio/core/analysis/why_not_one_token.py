@@ -38,7 +38,7 @@ class WhyNot:
 
     Attributes:
         kind: See `WhyNotKind`.
-        sentence: The explanation for a person.
+        sentence: The explanation for the user.
         token: The id of the token that the text is, was or would be; None where there is none.
         merge: The number of the merge that makes it; for "late", of the merge that was impossible; for "missing", of
         the

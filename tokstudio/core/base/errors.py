@@ -7,7 +7,7 @@ from tokstudio.core.base.wording import printable
 
 
 class TokStudioError(Exception):
-    """An error that a person can act on; its text is one sentence.
+    """An error that the user can act on; its text is one sentence.
 
     Args:
         message: The sentence; unprintable characters in it are escaped.

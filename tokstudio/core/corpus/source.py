@@ -57,7 +57,7 @@ class Source:
         name: The file's name, "Pasted text", or the title of a sample.
         path: The file; None for pasted text and samples.
         encoding: The encoding it was read in, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded.
-        note: A short remark for the person, such as "byte order mark dropped"; mostly empty.
+        note: A short remark for the user, such as "byte order mark dropped"; mostly empty.
         data: All documents, one after another, without separators; UTF-8 where the text could be decoded. Read-only.
             For a file that is large for the memory, a `FileText`, which supports slices like an array.
         ends: The end of each document in `data`, ascending. Read-only.

@@ -21,7 +21,7 @@ class ProjectSource:
         name: The file's name, "Pasted text", or the title of a sample.
         path: The file; None where there is none.
         encoding: The encoding it was read in.
-        note: A short remark for the person; mostly empty.
+        note: A short remark for the user; mostly empty.
         bytes: Bytes of its text, perhaps fewer than in the file where a run was trained on the beginning only.
         documents: "file" or "line": the division of the file's text; None where the text is in the project.
         size_on_disk: The file's size when it was read.
@@ -49,7 +49,7 @@ class ProjectRun:
     """A run that was trained in TokStudio.
 
     Attributes:
-        name: The name that the person gave it.
+        name: The name that the user gave it.
         run: The run.
         sources: Indexes of its sources in the project, in order.
         state: Further state of the window for it.
@@ -74,7 +74,7 @@ class ProjectTokenizer:
     """A tokenizer that was opened from files.
 
     Attributes:
-        name: The name that the person gave it.
+        name: The name that the user gave it.
         files: Its files; the first is the one to open.
         pattern: The pattern that was given when it was opened, if any.
         state: Further state of the window for it.

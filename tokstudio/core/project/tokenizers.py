@@ -24,7 +24,7 @@ def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = 
     """The tokenizer for a project.
 
     Args:
-        name: The name that the person gave it.
+        name: The name that the user gave it.
         files: Its files, from `Loaded.files`.
         pattern: The pattern that was given to open them, if any.
 

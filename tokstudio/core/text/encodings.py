@@ -115,7 +115,7 @@ class Decoded:
 
     Attributes:
         encoding: One of `ENCODINGS`, or another that was chosen; "bytes" where nothing was decoded.
-        note: A short remark for the person; mostly empty.
+        note: A short remark for the user; mostly empty.
         data: The text as UTF-8, or the bytes unchanged.
     """
 

@@ -1,7 +1,7 @@
-"""One window for a person on a display: a later start hands its files to the first, which comes to the front.
+"""One window per user and display: a later start hands its files to the first, which comes to the front.
 
 The first window listens on a local socket (a named pipe on Windows) until it is closed. The socket is named after the
-person, the display and the folder of the settings, and lies in a folder that no other person can write to. Once the
+user, the display and the folder of the settings, and lies in a folder that no other user can write to. Once the
 first window is closed, the next start listens. Nothing here goes over a network.
 """
 
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 _STARTING = 10_000  # milliseconds that another start may take until it listens
 _ANSWER = 5_000
 _UNDERSTOOD = b"tokstudio\n"
-# Limits on what any program of this person can send: bytes of a request, characters of a desktop's token, milliseconds
+# Limits on requests from any program of this user: bytes of a request, characters of a desktop's token, milliseconds
 # of a connection, and connections at once.
 _LONGEST = 1 << 20
 _LONGEST_TOKEN = 4096
@@ -42,7 +42,7 @@ _LONGEST_ASKING = 10_000
 _MOST_ASKING = 16
 # The errors of a connection to a window that has crashed, or that was never there.
 _NOBODY = (QLocalSocket.LocalSocketError.ConnectionRefusedError, QLocalSocket.LocalSocketError.ServerNotFoundError)
-# The variables by which a desktop tells the program it starts that a person asked for it.
+# The variables by which a desktop tells a program that the user started it.
 _TOKENS = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
@@ -256,7 +256,7 @@ def _person() -> str:
 
 
 def _is_of_this_person(name: str) -> bool:
-    """Whether there is a socket that this person has made; another person's must not get the names of our files."""
+    """Whether the socket exists and belongs to this user; another user's must not get the names of our files."""
     if sys.platform == "win32":
         return True
     try:

@@ -1,4 +1,4 @@
-"""What menus and keys do: the registry of actions, menus and handlers.
+"""The actions of menus and shortcuts: registry, menus and handlers.
 
 May import `gui.project`, `gui.export`, `gui.find`, `gui.panes` and what those may import.
 """

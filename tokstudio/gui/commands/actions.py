@@ -1,4 +1,4 @@
-"""An action of the window, its QAction, and when that is enabled."""
+"""Actions of the window: definition, QAction and enabling."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -21,15 +21,15 @@ class Action:
     """One action.
 
     Attributes:
-        id: Its name.
-        text: The verb on menus and buttons; `&` marks the letter for the keyboard.
+        id: Unique name.
+        text: The label on menus and buttons; `&` marks the mnemonic.
         tip: One sentence for the status bar.
-        run: Does it; of a switch it may take whether that is on.
-        keys: Shortcuts, the first of which is shown.
-        icon: Name of a drawing in `resources/icons`, or "".
-        obstacle: Why it cannot be done now, or None.
-        checkable: Whether it is a switch.
-        role: Where macOS puts it.
+        run: Performs the action; if `checkable`, it may take the new state.
+        keys: Shortcuts; menus show the first.
+        icon: Name of a file in `resources/icons`, or "".
+        obstacle: Returns the reason why the action is disabled, or None.
+        checkable: Whether the action can be on or off.
+        role: The menu role on macOS.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Action:
 
 
 def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> dict[str, QAction]:
-    """Makes the QAction of each action."""
+    """Creates the QAction of each action."""
     made: dict[str, QAction] = {}
     for action in actions:
         built = made[action.id] = QAction(action.text, owner)
@@ -57,14 +57,14 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
         built.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         if action.icon:
             built.setIcon(icon(action.icon, theme))
-            # In a menu the tick stands where the icon would.
+            # A menu shows the check mark in place of the icon.
             built.setIconVisibleInMenu(not action.checkable)
         built.triggered.connect(action.run)
     return made
 
 
 def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> None:
-    """Enables what can be done now; what cannot says why in its tool tip."""
+    """Enables the available actions; the tool tip of a disabled action gives the reason."""
     for action in actions:
         reason = action.obstacle(session)
         built[action.id].setEnabled(reason is None)

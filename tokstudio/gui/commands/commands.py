@@ -1,4 +1,4 @@
-"""The actions that ask a question or need several steps, apart from opening and exporting."""
+"""Handlers of actions that ask a question or need several steps, except opening and exporting."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,14 +26,14 @@ _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
 
 
 class Commands(QObject):
-    """Does what actions say, where that is more than one call.
+    """Handlers that need more than one call.
 
     Args:
-        session: What they change.
-        theme: The looks of the window.
-        preferences: Where the theme and the size of text are remembered.
-        choosers: Who asks the person.
-        window: What they show.
+        session: The session that they change.
+        theme: The theme of the window.
+        preferences: Stores the theme and the text size.
+        choosers: Ask the user for files and names.
+        window: The window.
         parent: The owner.
     """
 
@@ -69,7 +69,7 @@ class Commands(QObject):
         self._session.corpus.add_text(sample_text(key), title)
 
     def train_sample(self, key: str) -> None:
-        """Makes a sample the corpus and trains on it; an empty Text pane gets a sentence to look at."""
+        """Replaces the corpus by a sample and trains on it; an empty Text pane gets an example sentence."""
         session = self._session
         names = ", ".join(source.name for source in session.corpus.sources[:3])
         question = f"The corpus ({names}) will be replaced by the sample."
@@ -94,18 +94,18 @@ class Commands(QObject):
     # ---- training
 
     def load_base_tokens(self) -> None:
-        """Asks for a file of base tokens and takes them."""
+        """Asks for a file of base tokens and uses them."""
         paths = self._choosers.open_files("Load Base Tokens", self._preferences.folder, _BASE_TOKENS)
         if paths:
             self._preferences.folder = paths[0].parent
             self._session.jobs.start(partial(read_base_vocabulary_work, paths[0]), self._take_base_tokens)
 
     def base_tokens_of_corpus(self) -> None:
-        """Takes the characters of the corpus as base tokens."""
+        """Uses the characters of the corpus as base tokens."""
         self._session.jobs.start(partial(corpus_characters_work, self._session.corpus.current), self._take_base_tokens)
 
     def rename_run(self) -> None:
-        """Asks for the active run's new name."""
+        """Asks for a new name of the active run."""
         run = self._session.runs.active
         if run is None:
             return
@@ -114,7 +114,7 @@ class Commands(QObject):
             self._session.history.rename_run(run, name)
 
     def delete(self, run: StudioRun | None) -> None:
-        """Forgets a run, which can be undone."""
+        """Deletes a run; this can be undone."""
         if run is None:
             return
         self._session.history.delete_run(run)
@@ -124,7 +124,7 @@ class Commands(QObject):
     # ---- view
 
     def copy(self) -> None:
-        """Copies what is selected where the keyboard is."""
+        """Copies the selection of the widget with the focus."""
         focus = QApplication.focusWidget()
         if isinstance(focus, QWidget) and callable(own := getattr(focus, "copy", None)):
             own()
@@ -133,19 +133,19 @@ class Commands(QObject):
             QApplication.sendEvent(focus, event)
 
     def why_merge(self) -> None:
-        """Shows why the merge was made of the token that was chosen; of none, the one at the playhead."""
+        """Shows why the merge of the chosen token was made, or without one, the merge at the playhead."""
         session, run = self._session, self._session.runs.active
         if run is not None and session.view.chosen is None and session.view.playhead > 0:
             session.view.look_at(run.base_size + session.view.playhead - 1)
         self._window.show_why()
 
     def set_theme(self, mode: Mode) -> None:
-        """Sets the theme and remembers it."""
+        """Sets and stores the theme."""
         self._preferences.set("theme", mode)
         self._theme.set_mode(mode)
 
     def set_text_size(self, pixels: int) -> None:
-        """Sets the size of text and remembers it."""
+        """Sets and stores the text size."""
         self._theme.set_text_size(pixels)
         self._preferences.set("text_size", self._theme.text_size)
 

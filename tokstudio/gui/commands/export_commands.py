@@ -1,6 +1,6 @@
-"""The export actions: tables and pictures are written to the file that is asked for, in the background.
+"""Export actions: they ask for a file and write tables and pictures to it in the background.
 
-Tokenizers are left to the export dialog, what files hold to `tokstudio.core.formats`.
+The export dialog exports tokenizers; `tokstudio.core.formats` defines the contents of the files.
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,7 +26,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _PLOT_SIZE = (1600, 900)
-# What is asked for by each format of a table: its title, a name for the file, and the filter of the dialog.
+# For each table format: the title, the default file name and the filter of the file dialog.
 _TABLES = {
     "merges-csv": ("Merge Log as CSV", "merges.csv", "Merge log (*.csv)"),
     "merges-jsonl": ("Merge Log as JSON Lines", "merges.jsonl", "Merge log (*.jsonl)"),
@@ -35,7 +35,7 @@ _TABLES = {
 
 
 class ExportCommands(QObject):
-    """Does what the export actions say."""
+    """Handlers of the export actions."""
 
     def __init__(
         self, session: Session, preferences: Preferences, choosers: Choosers, window: Window, parent: QObject
@@ -47,11 +47,11 @@ class ExportCommands(QObject):
         self._window = window
 
     def export_tokenizer(self) -> None:
-        """Asks about formats and folder, beginning with those that were chosen last."""
+        """Asks for formats and folder; the last choice is the default."""
         self.export_formats(self._preferences.get("export_formats", "huggingface").split())
 
     def export_formats(self, formats: list[str]) -> None:
-        """Asks about formats and folder, beginning with these formats."""
+        """Asks for formats and folder; these formats are the default."""
         if self._session.runs.active is not None:
             self._window.show_export(self._session.runs.active, formats)
 
@@ -62,7 +62,7 @@ class ExportCommands(QObject):
             self._session.jobs.start(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
 
     def export_ids(self) -> None:
-        """Writes the ids of the text that is shown in tokens, as they are shown."""
+        """Writes the ids of the text in the Text pane, as shown there."""
         tokenizer, text = self._session.view.tokenizer, self._session.view.text
         path = self._ask_target("Token Ids of the Text", "ids.json", "Token ids (*.json *.npy)")
         if path is not None and tokenizer is not None:
@@ -70,21 +70,21 @@ class ExportCommands(QObject):
             self._session.jobs.start(partial(_write_ids, path, tokenizer, text, allowed), self._written, writes=True)
 
     def export_plot_png(self) -> None:
-        """Saves the plot as a picture."""
+        """Saves the plot as PNG."""
         path = self._ask_target("Plot as PNG", "compression.png", "Picture (*.png)")
         if path is not None:
             picture = self._window.compression.to_image(*_PLOT_SIZE, 1.0)
             self._session.jobs.start(partial(_write_picture, path, picture), self._written, writes=True)
 
     def export_plot_svg(self) -> None:
-        """Saves the plot as a drawing."""
+        """Saves the plot as SVG."""
         path = self._ask_target("Plot as SVG", "compression.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._window.compression.to_svg(*_PLOT_SIZE)
             self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
 
     def export_tree_svg(self) -> None:
-        """Saves the tree of the token that is looked at as a drawing."""
+        """Saves the merge tree of the shown token as SVG."""
         path = self._ask_target("Merge Tree as SVG", f"token-{self._session.view.token}.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._window.token.tree_svg()
@@ -96,7 +96,7 @@ class ExportCommands(QObject):
             self._preferences.folder = path.parent
             if not path.suffix:
                 path = path.with_suffix(Path(name).suffix)
-                # The dialog asked about the name without its ending.
+                # The dialog confirmed the name without the suffix.
                 question = f"{file_name(path)} already exists."
                 if path.exists() and not self._choosers.confirm(f"Save {what}", question, "Replace"):
                     return None
@@ -116,7 +116,7 @@ def _write_ids(path: Path, tokenizer: Tokenizer, text: str, allowed: AllowedSpec
 
 
 def _write_picture(path: Path, picture: QImage) -> Work[Path]:
-    """Compresses the picture, which is why it is work: that takes longer than the window may stand still."""
+    """Writes a picture; compression takes too long for the GUI thread."""
     yield Progress("writing")
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)

@@ -1,4 +1,4 @@
-"""The menus: which action stands where."""
+"""The menus and the order of their actions."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 from tokstudio.gui.export.plan import TOKENIZERS
 
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
-# "-" is a line, "> Title" opens a submenu that "<" ends.
+# "-" is a separator, "> Title" opens a submenu, "<" closes it.
 _MENUS: dict[str, str] = {
     "&File": "open_project save_project save_project_as - open_corpus open_folder open_counts paste_corpus "
     ">Sa&mples sample_article sample_scripts sample_python - "
@@ -36,11 +36,11 @@ def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, QMen
     """Fills the menu bar.
 
     Args:
-        bar: The window's.
-        actions: What can stand there, by id.
+        bar: The menu bar of the window.
+        actions: All actions by id.
 
     Returns:
-        The submenus by title, those that are filled elsewhere among them.
+        The submenus by title, including those that are filled elsewhere.
     """
     submenus: dict[str, QMenu] = {}
     for title, names in _MENUS.items():

@@ -1,6 +1,6 @@
-"""The actions that open: texts for the corpus, and tokenizers, which are told from texts by what they are.
+"""Actions that open texts for the corpus and tokenizers, which are recognised by content.
 
-Reading is the core's, done in jobs; a file that does not say how it splits text is asked about.
+The core reads the files in jobs; if a file has no split pattern, the user is asked for it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -31,14 +31,14 @@ _TOKENIZERS = (
     "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model);;Hugging Face (*.json);;Classic pair (*.json);;"
     "GPT-2 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;minbpe or SentencePiece (*.model);;All files (*)"
 )
-_USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # names that say nothing
-_FIRST_PATTERN = "gpt2"  # what is offered at first: most files that do not say it are of its kind
-_WITHOUT_PATTERN = "classic"  # the one format that never says how text is split, and means not at all
+_USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # uninformative names
+_FIRST_PATTERN = "gpt2"  # the default of the question: most files without a pattern use it
+_WITHOUT_PATTERN = "classic"  # the only format that never has a pattern: it does not split
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """Paths by what they are."""
+    """Paths by kind."""
 
     tokenizers: tuple[Path, ...]
     texts: tuple[Path, ...]
@@ -46,14 +46,14 @@ class Sorted:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What came of opening a tokenizer.
+    """The result of opening a tokenizer.
 
     Attributes:
         path: The file or the folder.
-        pattern: What the person said of how it splits text.
-        loaded: The tokenizer; None where it has to be asked how it splits text.
-        kept: Its files as a project keeps them.
-        name: Of the file that does not say it.
+        pattern: The split pattern that the user chose.
+        loaded: The tokenizer; None if the user must choose the pattern first.
+        kept: Its files as a project stores them.
+        name: The file without a pattern.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class Opened:
 
 @dataclass(frozen=True, eq=False)
 class Reread:
-    """A tokenizer that splits text in another way, in the place of that of a run."""
+    """A tokenizer read again with another pattern, to replace that of a run."""
 
     run: StudioRun
     tokenizer: Tokenizer
@@ -73,7 +73,7 @@ class Reread:
 
 
 def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[Sorted]:
-    """Tells tokenizers, each once however many of its files are named, from texts, unless the person has told."""
+    """Sorts paths into tokenizers and texts. A tokenizer is listed once, also if several of its files are named."""
     found: dict[tuple[Path, ...], Path] = {}
     others: list[Path] = []
     for path in paths:
@@ -89,7 +89,7 @@ def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[So
 
 
 def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
-    """Reads a tokenizer, and takes its files as they are now."""
+    """Reads a tokenizer and copies of its files."""
     try:
         loaded = yield from load_work(path, pattern)
     except PatternNeeded as needed:
@@ -98,7 +98,7 @@ def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
 
 
 def reread_work(run: StudioRun, pattern: str) -> Work[Reread]:
-    """Reads a run's own files once more, wherever they were opened from."""
+    """Reads the stored files of a run again."""
     assert run.origin is not None
     assert run.origin.kept is not None
     kept = replace(run.origin.kept, pattern=pattern)
@@ -106,7 +106,7 @@ def reread_work(run: StudioRun, pattern: str) -> Work[Reread]:
 
 
 class OpenCommands(QObject):
-    """Does what the actions say that open."""
+    """Handlers of the actions that open files."""
 
     def __init__(
         self,
@@ -128,14 +128,14 @@ class OpenCommands(QObject):
     # ---- anything
 
     def open_any(self, paths: Iterable[Path]) -> None:
-        """Opens what was dropped or named on the command line: tokenizers and projects as such, all else as texts."""
-        # A project is opened from elsewhere some day.
+        """Opens dropped files and arguments of the command line; all but tokenizers and projects are texts."""
+        # A project may be opened later from another folder.
         paths = [path.absolute() for path in paths]
         if paths:
             self._session.jobs.start(partial(sort_work, paths), self._sorted, quiet=True)
 
     def open_recent(self, path: Path, kind: str) -> None:
-        """Opens again what was opened before, as what it was opened then."""
+        """Opens a recent file as the same kind as before."""
         if kind == "tokenizer":
             self.load_tokenizer(path)
         elif kind == "project":
@@ -158,7 +158,7 @@ class OpenCommands(QObject):
             self.open_paths([folder])
 
     def open_paths(self, paths: Iterable[Path]) -> None:
-        """Opens a project, or adds files and folders to the corpus and remembers them."""
+        """Opens a project, or adds files and folders to the corpus and to the recent files."""
         paths = list(paths)
         if not paths:
             return
@@ -172,7 +172,7 @@ class OpenCommands(QObject):
         self._session.corpus.open_paths(paths)
 
     def read_as_bytes(self, path: Path) -> None:
-        """Adds a binary file to the corpus as it is, and remembers that."""
+        """Adds a binary file to the corpus as bytes, and to the recent files."""
         self._preferences.add_recent([path], "bytes")
         self._session.corpus.read_as_bytes(path)
 
@@ -186,24 +186,24 @@ class OpenCommands(QObject):
     # ---- tokenizers
 
     def open_tokenizer(self) -> None:
-        """Asks for files of tokenizers and opens them."""
+        """Asks for tokenizer files and opens them."""
         paths = self._choosers.open_files("Open Tokenizer", self._preferences.folder, _TOKENIZERS)
         if paths:
             self._session.jobs.start(partial(sort_work, paths, all_tokenizers=True), self._sorted, quiet=True)
 
     def open_tokenizer_folder(self) -> None:
-        """Asks for a folder that holds a tokenizer and opens it."""
+        """Asks for a tokenizer folder and opens it."""
         folder = self._choosers.open_folder("Open Tokenizer Folder", self._preferences.folder)
         if folder is not None:
             self.load_tokenizer(folder)
 
     def load_tokenizer(self, path: Path) -> None:
-        """Opens a tokenizer in the background, whatever else is being opened."""
+        """Opens a tokenizer in the background; several can be opened at a time."""
         self._preferences.folder = path.parent
         self._session.jobs.start(partial(open_work, path), self._opened)
 
     def change_pattern(self) -> None:
-        """Asks how the active tokenizer splits text, and reads its files again."""
+        """Asks for the split pattern of the active tokenizer and reads its files again."""
         run = self._session.runs.active
         if run is not None and run.origin is not None and run.origin.kept is not None:
             self._ask(PatternQuestion(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
@@ -256,7 +256,7 @@ class OpenCommands(QObject):
 
 
 def _name(loaded: Loaded) -> str:
-    """What a tokenizer is called at first: its file, with the folder where every such file has the same name."""
+    """The initial name of a tokenizer: its file, with the folder if the file name is a usual one."""
     file = loaded.files[0]
     return f"{file_name(file.parent)}/{file_name(file)}" if file.stem in _USUAL else file_name(file)
 

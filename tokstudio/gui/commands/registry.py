@@ -1,4 +1,4 @@
-"""Every action of the window, once: its id, words, what it does, shortcuts, icon, and what may stand in its way."""
+"""The list of all actions: id, texts, handler, shortcuts, icon and condition."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Key = QKeySequence.StandardKey
 
 
 def _exports(exporting: ExportCommands) -> Iterator[Action]:
-    """An action for each format, with a letter for the keyboard that no other entry of the menu has."""
+    """An action for each format, with a mnemonic that is unique in the menu."""
     taken = set("fmjvipsr")
     for known in TOKENIZERS:
         title, tip = known.title, f"Write {known.description}."
@@ -45,9 +45,9 @@ def list_actions(
     exporting: ExportCommands,
     commands: Commands,
 ) -> tuple[Action, ...]:
-    """Lists the actions. The panes of the window need not exist yet: an action asks for them when it is called."""
+    """Lists the actions. The panes need not exist yet: an action looks them up when it is called."""
     corpus, runs, training, view = session.corpus, session.runs, session.training, session.view
-    # A table: above what a person reads, below it what the action does.
+    # In each entry, the texts come first, the handler second.
     # fmt: off
     return (
         Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",

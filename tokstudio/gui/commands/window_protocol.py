@@ -1,4 +1,4 @@
-"""What the actions need of the window."""
+"""The protocol of the window for the actions."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokstudio.gui.state.run import StudioRun
 
 
 class Window(Protocol):
-    """What the actions need of the window."""
+    """The methods of the window that actions call."""
 
     corpus: CorpusPane
     compression: CompressionPane
@@ -25,39 +25,39 @@ class Window(Protocol):
     finder: Finder
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
-        """Asks about formats and folder, and exports a run."""
+        """Asks for formats and folder, and exports a run."""
         ...
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
-        """Asks how a tokenizer splits text; the answer is a name or an expression, or None for none."""
+        """Asks for a split pattern; the answer is a name or an expression, or None if cancelled."""
         ...
 
     def focus_filter(self) -> None:
-        """Puts the keyboard into the filter of the table that is shown."""
+        """Focuses the filter of the visible table."""
         ...
 
     def show_why(self) -> None:
-        """Shows the pane that says why a merge was made."""
+        """Shows the Why pane."""
         ...
 
     def show_why_not(self) -> None:
-        """Says why what is selected of the text is not one token."""
+        """Explains why the selected text is not one token."""
         ...
 
     def show_steps(self) -> None:
-        """Puts the keyboard on the steps of the text's encoding."""
+        """Focuses the encoding steps of the text."""
         ...
 
     def reset_layout(self) -> None:
-        """Puts every pane back in its original place."""
+        """Restores the original layout of the panes."""
         ...
 
     def show_preferences(self) -> None:
-        """Opens the page of preferences."""
+        """Opens the preferences dialog."""
         ...
 
     def show_shortcuts(self) -> None:
-        """Lists every key."""
+        """Lists all shortcuts."""
         ...
 
     def show_about(self) -> None:
@@ -65,5 +65,5 @@ class Window(Protocol):
         ...
 
     def close(self) -> bool:
-        """Closes the window, unless the person cancels that."""
+        """Closes the window; returns False if the user cancels."""
         ...

@@ -1,4 +1,4 @@
-"""Curves and bars on axes, to look at, to read from and to export.
+"""Interactive plots of curves and bars, which can be exported.
 
 May import `gui.widgets` and `gui.style`.
 """

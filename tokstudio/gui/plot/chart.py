@@ -1,6 +1,6 @@
-"""A plot as a scene: pyqtgraph's axes and curves, made from data for any size. `plot_view` shows it on screen.
+"""The graphics item of a plot: pyqtgraph's axes and curves in a given size. `plot_view` shows it on screen.
 
-Data is thinned out here before pyqtgraph gets it: its downsampling leaves 14 of the first 100 merges on a log scale.
+Data is decimated here, as pyqtgraph's downsampling leaves only 14 of the first 100 merges on a log scale.
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 Role = Literal["active", "other", "active held-out", "other held-out"]
 
-# A column is about a pixel wide: twice as many points are the most that a curve can show. Broad and dashed lines are
-# drawn slowly, so curves to compare with have fewer.
+# A column is about a pixel wide and has at most about two points. Wide and dashed lines are slow to draw, so curves
+# for comparison have fewer columns.
 _COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400, "active held-out": 400, "other held-out": 400}
-_CAPTIONED = 11  # lines of text from which on a plot has room for its caption
+_CAPTIONED = 11  # minimum height in lines of text for a caption
 _LEFT, _RIGHT, _TOP, _GAP = 4, 14, 8, 6  # pixels around the plot, and between an axis and its numbers
-_OVERHANG = 10.0  # how far a number may stand out at the ends of an axis
-_BAR = 0.4  # half of a bar's width
-_LOWEST_BAR = 2.0  # pixels of height that a bar has at least, however few it stands for
+_OVERHANG = 10.0  # pixels that a number may extend beyond the end of an axis
+_BAR = 0.4  # half the width of a bar
+_LOWEST_BAR = 2.0  # minimum height of a bar in pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +41,13 @@ class Curve:
     """One curve; its data is not copied.
 
     Attributes:
-        name: Its name in the legend of a picture and beside the cross-hair.
-        role: `"active"` for the curve that the playhead runs along, `"other"` for one to compare with; with
-            `" held-out"` behind it for the text that was kept out of that run.
+        name: Its name in the legend and beside the cross-hair.
+        role: `"active"` for the curve of the active run, `"other"` for one to compare with; with the suffix
+            `" held-out"` for the held-out text of that run.
         x: float64, ascending.
-        y: float64, as long as `x`.
-        hue: Which colour it has, active or not; the same number always means the same one.
-        bars: Whether a bar stands over each x instead.
+        y: float64, same length as `x`.
+        hue: The number of its colour, for active and other curves alike.
+        bars: Whether bars are drawn instead of a line.
     """
 
     name: str
@@ -60,31 +60,31 @@ class Curve:
 
     @property
     def of_active(self) -> bool:
-        """Whether it is of the run the playhead runs along."""
+        """Whether it belongs to the active run."""
         return self.role.startswith("active")
 
     @cached_property
     def whole(self) -> bool:
-        """Whether its values are whole numbers, by some fifty of them."""
+        """Whether its values are whole numbers, judged from about fifty of them."""
         return bool((np.mod(self.y[:: max(1, len(self.y) // 50)], 1.0) == 0).all())
 
     def pen(self, palette: Palette) -> QPen:
-        """What it is drawn with."""
+        """The pen of the curve."""
         return curve_pen(palette, self.hue, active=self.of_active, dotted=self.role.endswith("held-out"))
 
     def nearest(self, x: float) -> int:
-        """The index of the point whose x is nearest."""
+        """The index of the point with the nearest x."""
         after = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         before = max(after - 1, 0)
         return before if abs(self.x[before] - x) <= abs(self.x[after] - x) else after
 
     def point_at(self, x: float) -> tuple[float, float]:
-        """The point whose x is nearest."""
+        """The point with the nearest x."""
         index = self.nearest(x)
         return float(self.x[index]), float(self.y[index])
 
     def on_axes(self, log: tuple[bool, bool]) -> tuple[FloatArray, FloatArray]:
-        """Its points as they stand on axes; those without a logarithm are left out."""
+        """Its points in axis coordinates; points without a logarithm are omitted."""
         if log == (False, False):
             return self.x, self.y
         if log not in self._logarithmic:
@@ -96,15 +96,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Content:
-    """What a plot shows.
+    """The content of a plot.
 
     Attributes:
-        curves: The curves, by what callers call them.
+        curves: The curves by key.
         log: Whether x and y are logarithmic.
-        zoom: The part of x that is shown, as it stands on the axis; None for all.
-        x_label: The unit of x, beside the cross-hair and in exported pictures.
-        y_label: The same of y.
-        caption: What stands above the plot on screen; labels at the axes would take more of a low pane.
+        zoom: The shown range of x in axis coordinates; None for all.
+        x_label: The unit of x, shown beside the cross-hair and in exported pictures.
+        y_label: The unit of y.
+        caption: The caption above the plot on screen; axis labels would need more height.
     """
 
     curves: Mapping[Hashable, Curve] = field(default_factory=dict)
@@ -115,12 +115,12 @@ class Content:
     caption: str = ""
 
     def active(self) -> Curve | None:
-        """The curve that the playhead runs along."""
+        """The curve of the active run."""
         return next((curve for curve in self.curves.values() if curve.role == "active" and len(curve.x)), None)
 
 
 class _Axis(pg.AxisItem):
-    """An axis with one level of tidy ticks and thousands separators, at whole numbers where it is `whole`."""
+    """An axis with one level of round ticks and thousands separators; with `whole`, at whole numbers only."""
 
     whole = True
 
@@ -132,13 +132,13 @@ class _Axis(pg.AxisItem):
         return tick_texts([10.0**value for value in values] if self.logMode else values, self.whole)
 
     def boundingRect(self) -> QRectF:
-        # With a grid the axis ends where the plot does, and the label of a tick at its very end would be left out.
+        # With a grid, the axis would end with the plot and omit the label of a tick at its end.
         rect = super().boundingRect()
         return rect.adjusted(0, -_OVERHANG, 0, _OVERHANG) if self.orientation == "left" else rect
 
 
 class _CurveItem(pg.PlotCurveItem):
-    """A curve and the ground below it, which is one path: pyqtgraph's many short pieces take four times as long."""
+    """A curve and the area below it as one path: pyqtgraph's own fill of many short pieces takes four times as long."""
 
     def __init__(self) -> None:
         super().__init__(antialias=True, skipFiniteCheck=True)
@@ -147,7 +147,7 @@ class _CurveItem(pg.PlotCurveItem):
         self.ground.setPen(QPen(Qt.PenStyle.NoPen))
 
     def draw(self, x: FloatArray, y: FloatArray, corner: QPointF, pen: QPen, *, filled: bool) -> None:
-        """Draws from the corner of the view: an SVG keeps six digits of a number, too few for merge 1,000,000.5."""
+        """Draws relative to the corner of the view: SVG keeps six digits, too few for merge 1,000,000.5."""
         x, y = x - corner.x(), y - corner.y()
         self.setPos(corner)
         self.setPen(pen)
@@ -157,22 +157,22 @@ class _CurveItem(pg.PlotCurveItem):
         if filled:
             path = pg.arrayToQPath(np.concatenate((x[:1], x, x[-1:])), np.pad(y, 1), finiteCheck=False)
             self.ground.setPath(path)
-        # Clear enough to let the grid through: on the surface it gives the theme's soft accent.
+        # Transparent enough to show the grid; on the surface colour, it gives the theme's soft accent.
         self.ground.setBrush(_faded(pen.color(), 0.12))
 
 
 class Chart(pg.PlotItem):
-    """What a plot shows, laid out for a size: y fits what is visible, and each curve has the points that pixels show.
+    """The content of a plot in a given size: y fits the visible data, and curves are decimated to the pixels.
 
-    pyqtgraph's menu, buttons, ranges and mouse are off: a plot fits its range itself, and a drag moves the playhead.
+    pyqtgraph's menu, buttons, ranges and mouse are off: the plot sets its ranges, and a drag moves the playhead.
 
     Args:
-        theme: Its colours and fonts.
+        theme: Colours and fonts.
 
     Attributes:
-        content: What is shown.
-        ends: The least and the greatest x of all curves, as they stand on the axis.
-        drawn: What draws each curve.
+        content: The content.
+        ends: The least and the greatest x of all curves in axis coordinates.
+        drawn: The item of each curve.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -195,19 +195,19 @@ class Chart(pg.PlotItem):
     def lay_out(
         self, content: Content, width: float, height: float, pixels: float = 1.0, *, labelled: bool = False
     ) -> None:
-        """Shows content in a size.
+        """Lays out content.
 
         Args:
-            content: What to show.
-            width: Of the whole, in pixels.
-            height: The same.
-            pixels: Device pixels in one of these. pyqtgraph's pens are as wide as device pixels say.
-            labelled: Whether the axes have labels, as in an exported picture, instead of the caption above.
+            content: The content.
+            width: The total width in pixels.
+            height: The total height in pixels.
+            pixels: Device pixels per pixel; pyqtgraph's pens are measured in device pixels.
+            labelled: Whether the axes have labels instead of the caption, as in an exported picture.
         """
         self.content = content
         line = round(QFontMetricsF(self._theme.tabular_font()).height())
         self._caption = content.caption if not labelled and height >= _CAPTIONED * line else ""
-        # Half of the topmost number stands above the plot, and below the caption.
+        # Half of the topmost number is between the plot and the caption.
         top, beside = round(1.5 * line) if self._caption else _TOP, line if labelled else 0
         self._style_axes(pixels, labelled)
 
@@ -233,7 +233,7 @@ class Chart(pg.PlotItem):
         size = max(height - top - bottom, 1.0)
         self._left.setWidth(round(self._left_numbers(floor, roof, size) + beside + 2 * _GAP))
         self._bottom.setHeight(bottom)
-        grid: Any = self.layout  # pyqtgraph's attribute hides Qt's method of that name
+        grid: Any = self.layout  # pyqtgraph's attribute hides Qt's method of the same name
         grid.setContentsMargins(_LEFT, top, _RIGHT, 0)
         self.setGeometry(QRectF(0, 0, width, height))
         grid.activate()
@@ -249,7 +249,7 @@ class Chart(pg.PlotItem):
         scene.render(painter, area, area)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        """Writes the caption."""
+        """Draws the caption."""
         if self._caption:
             painter.setFont(self._theme.tabular_font())
             painter.setPen(QColor(self._theme.palette.muted))
@@ -257,21 +257,21 @@ class Chart(pg.PlotItem):
             words = metrics.elidedText(self._caption, Qt.TextElideMode.ElideRight, self.size().width() - 2 * _GAP)
             painter.drawText(QPointF(_GAP, metrics.ascent()), words)
 
-    # ---- places
+    # ---- coordinates
 
     @property
     def area(self) -> QRectF:
-        """The pixels of the plot itself, between its axes."""
+        """The rectangle between the axes in pixels."""
         return self._box.sceneBoundingRect()
 
     @property
     def x_range(self) -> tuple[float, float]:
-        """The part of x that is shown, as it stands on the axis."""
+        """The shown range of x in axis coordinates."""
         low, high = self._box.viewRange()[0]
         return low, high
 
     def place(self, x: float, y: float) -> QPointF:
-        """Where a point of the data is, in pixels; what has no logarithm is at the end of its axis."""
+        """The pixel position of a data point; a value without a logarithm is at the end of its axis."""
         places = (
             (math.log10(value) if value > 0 else shown[0]) if log else value
             for value, log, shown in zip((x, y), self.content.log, self._box.viewRange(), strict=True)
@@ -279,11 +279,11 @@ class Chart(pg.PlotItem):
         return self._box.mapViewToScene(QPointF(*places))
 
     def axis_at(self, pixel: float) -> float:
-        """The place on the axis of x at a pixel."""
+        """The x in axis coordinates at a pixel."""
         return self._box.mapSceneToView(QPointF(pixel, 0)).x()
 
     def x_at(self, pixel: float) -> float:
-        """The x of the data at a pixel."""
+        """The data x at a pixel."""
         place = self.axis_at(pixel)
         return 10.0 ** min(place, 300.0) if self.content.log[0] else place
 
@@ -317,7 +317,7 @@ class Chart(pg.PlotItem):
     def _show_curves(
         self, drawn: Mapping[Hashable, tuple[FloatArray, FloatArray]], corner: QPointF, pixels: float, tall: float
     ) -> None:
-        """Draws thinned out curves; `corner` is the lowest place that is shown, and `tall` the height of a pixel."""
+        """Draws decimated curves; `corner` is the lower left corner of the range, and `tall` the height of a pixel."""
         for key in self.drawn.keys() - drawn.keys():
             self._box.removeItem(self.drawn.pop(key))
         for key, (x, y) in drawn.items():

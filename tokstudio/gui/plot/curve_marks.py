@@ -1,4 +1,4 @@
-"""How one curve is told from another: its pen, a short piece of it beside its name, and the names in a picture."""
+"""The pens of curves and the legend of a picture."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 _SWATCH = 18.0
 _GAP = 8.0
-_WIDEST = 0.3  # share of a picture that names may take
+_WIDEST = 0.3  # maximum share of the picture width for the legend
 
 
 def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False) -> QPen:
-    """The pen of a curve: the active one's is broad; when the colours are used up, lines of other runs are dashed.
+    """The pen of a curve: wide for the active run; dashed for other runs after the last colour.
 
-    Dotted is the curve of text that was held out, in the colour of its run.
+    The curve of held-out text is dotted, in the colour of its run.
     """
     colours = (palette.accent, *palette.curves)
     turn, place = divmod(hue, len(colours))
@@ -34,14 +34,14 @@ def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False)
 
 
 def legend_width(names: Sequence[str], metrics: QFontMetricsF, width: float) -> float:
-    """What the names need at the side of a picture of so many pixels; one curve alone needs no name."""
+    """The width of the legend in a picture of `width` pixels; a single curve needs no legend."""
     if len(names) < 2:
         return 0.0
     return min(max(map(metrics.horizontalAdvance, names)) + _SWATCH + 3 * _GAP, _WIDEST * width)
 
 
 def draw_legend(painter: QPainter, area: QRectF, palette: Palette, rows: Sequence[tuple[QPen, str]]) -> None:
-    """Writes the names below each other, each behind a piece of its curve; the last row counts what has no room."""
+    """Draws one row per curve, a line sample and the name; if there are too many, the last row counts the rest."""
     metrics = QFontMetricsF(painter.font())
     height = metrics.height() + 4
     fitting = int(area.height() // height)

@@ -1,4 +1,4 @@
-"""A plot with a playhead to drag and values to read, and its picture for a file. The meaning of curves is a pane's."""
+"""A plot with a playhead and a cross-hair, and its export as a picture. The panes supply the curves."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tokstudio.gui.widgets.svg import drawing_of
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
 
-# How close to a line, in pixels, a pointer counts as on it.
+# Maximum distance in pixels at which the pointer is on a line.
 _REACH = 6.0
 
 
@@ -36,13 +36,13 @@ class _Press:
 
 @dataclass(frozen=True)
 class Playhead:
-    """A line over the curves: at which x, and the words beside it."""
+    """A vertical line over the curves: its x and the text beside it."""
 
     x: float
     text: str
 
     def place(self, chart: Chart) -> QPointF | None:
-        """Where it meets the active curve; None while it is out of sight."""
+        """Its intersection with the active curve; None if it is not visible."""
         area, curve = chart.area, chart.content.active()
         line = round(chart.place(self.x, 1.0).x()) + 0.5
         if not chart.content.curves or not area.left() - 1 <= line <= area.right() + 1:
@@ -50,7 +50,7 @@ class Playhead:
         return QPointF(line, area.top() + 12 if curve is None else chart.place(*curve.point_at(self.x)).y())
 
     def draw_line(self, painter: QPainter, chart: Chart, theme: Theme, *, focus: bool = False) -> None:
-        """Draws the line, and a ring where it meets the active curve; a second one while the plot has the focus."""
+        """Draws the line and a ring on the active curve; with `focus`, a second ring."""
         place, area, palette = self.place(chart), chart.area, theme.palette
         if place is None:
             return
@@ -67,7 +67,7 @@ class Playhead:
             painter.drawEllipse(place, 8.5, 8.5)
 
     def write(self, labels: PlotLabels, chart: Chart) -> None:
-        """Writes its words beside the place where it meets the active curve."""
+        """Writes its text beside its intersection with the active curve."""
         place = self.place(chart)
         if place is not None:
             labels.write(place, self.text, framed=False)
@@ -76,22 +76,22 @@ class Playhead:
 def draw_picture(
     painter: QPainter, content: Content, theme: Theme, size: tuple[int, int], scale: float, playhead: Playhead | None
 ) -> None:
-    """Draws a plot by a scene of its own: labels at its axes, its playhead, and the names of its curves at the right.
+    """Draws a plot with axis labels, the playhead and a legend at the right.
 
     Args:
-        painter: What to draw with.
+        painter: The painter.
         content: The curves and their axes.
         theme: Colours and fonts.
         size: Width and height in pixels.
-        scale: Device pixels in one of these.
-        playhead: The line over the curves.
+        scale: Device pixels per pixel.
+        playhead: The playhead.
     """
     width, height = size
     painter.setFont(theme.tabular_font())
     curves = sorted(content.curves.values(), key=lambda curve: not curve.of_active)
     beside = legend_width([curve.name for curve in curves], QFontMetricsF(painter.font()), width)
     painter.fillRect(QRectF(0, 0, width, height), QColor(theme.palette.surface))
-    view, chart = pg.GraphicsView(), Chart(theme)  # an axis draws nothing in a scene without a view
+    view, chart = pg.GraphicsView(), Chart(theme)  # without a view, an axis draws nothing
     try:
         view.setCentralItem(chart)
         chart.lay_out(content, int(width - beside), height, scale, labelled=True)
@@ -108,14 +108,14 @@ def draw_picture(
 
 
 class CurvePlot(PlotView):
-    """Curves over merges, a playhead, and a cross-hair that reads values.
+    """Curves over merges, a playhead, and a cross-hair that shows values.
 
-    The wheel zooms along x; a double click or `A` shows everything again; y always fits what is visible. Left and
-    Right, Page Up and Page Down move the playhead while the plot has the focus. A click moves it too; a double click on
-    the curve of another run asks for that run.
+    The wheel zooms along x; a double click or `A` resets the zoom; y always fits the visible data. Left and Right, Page
+    Up and Page Down move the playhead while the plot has the focus. A click moves it too; a double click on the curve
+    of another run asks for that run.
     """
 
-    #: A drag, a click or a key moved the playhead: to how many merges.
+    #: A drag, a click or a key moved the playhead to this number of merges.
     playheadMoved = Signal(int)
     curveDoubleClicked = Signal(object)
 
@@ -127,13 +127,13 @@ class CurvePlot(PlotView):
         self.setAccessibleName("Plot")
 
     def set_playhead(self, x: float | None, text: str) -> None:
-        """Moves the playhead, with the words to write beside it; None takes it away. Emits nothing."""
+        """Sets the playhead and the text beside it; None removes it. Emits nothing."""
         self._playhead = None if x is None else Playhead(x, text)
         self.setAccessibleDescription(text)
         self.viewport().update()
 
     def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
-        """The plot on its background as a picture of `width` by `height`, times `scale`, pixels."""
+        """The plot with its background as a picture of `width` by `height`, times `scale`, pixels."""
         image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(scale)
         with QPainter(image) as painter:
@@ -141,7 +141,7 @@ class CurvePlot(PlotView):
         return image
 
     def to_svg(self, width: int, height: int) -> bytes:
-        """The plot on its background as an SVG drawing."""
+        """The plot with its background as SVG."""
         seen = (self.content, self._theme, (width, height), 1.0, self._playhead)
         return drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen)).encode()
 
@@ -158,7 +158,7 @@ class CurvePlot(PlotView):
             playhead.write(labels, chart)
 
     def _point(self, painter: QPainter, labels: PlotLabels) -> None:
-        """Reads values under the pointer, whose shape says what a drag or a double click there does."""
+        """Shows the values under the pointer, and sets the cursor for a drag or a double click there."""
         place, shape = self._pointer, Qt.CursorShape.ArrowCursor
         if place is not None and self.chart.area.contains(place):
             key, at_playhead = self._curve_at(place), self._near_playhead(place)
@@ -167,7 +167,7 @@ class CurvePlot(PlotView):
             elif key is not None:
                 shape = Qt.CursorShape.PointingHandCursor
             curve = self.content.active() if key is None else self.content.curves[key]
-            # What is to be read at the playhead stands beside it.
+            # The text beside the playhead has its values already.
             if curve is not None and self._press is None and not (at_playhead and key is None):
                 x, y = curve.point_at(self.chart.x_at(place.x()))
                 labels.write(self.draw_cross_hair(painter, curve, x, y), self.reading(curve, x, y), framed=True)
@@ -175,7 +175,7 @@ class CurvePlot(PlotView):
             self.viewport().setCursor(shape)
 
     def reading(self, curve: Curve, x: float, y: float) -> str:
-        """The words beside the cross-hair on a point of a curve."""
+        """The text beside the cross-hair on a point of a curve."""
         content = self.content
         x_text = f"{x:,.0f} {content.x_label}".strip()
         y_text = f"{value_text(y, curve.whole)} {content.y_label}".strip()
@@ -184,18 +184,18 @@ class CurvePlot(PlotView):
             held_out = next(others, None)
             beside = "" if held_out is None else f" · held-out {value_text(held_out.point_at(x)[1], held_out.whole)}"
             return f"{x_text} · {y_text}{beside}"
-        # Rather the name is cut than the values.
+        # Shorten the name, not the values.
         metrics = QFontMetricsF(self._theme.tabular_font())
         name = metrics.elidedText(curve.name, Qt.TextElideMode.ElideRight, self.chart.area.width() / 3)
         return f"{name}: {x_text} · {y_text}"
 
-    # ---- places
+    # ---- hit tests
 
     def _near_playhead(self, place: QPointF) -> bool:
         return self._playhead is not None and abs(self.chart.place(self._playhead.x, 1.0).x() - place.x()) <= _REACH
 
     def _curve_at(self, place: QPointF) -> Hashable | None:
-        """The key of the other curve that passes close to a place."""
+        """The key of another run's curve near a position."""
         chart = self.chart
         low, middle, high = (chart.x_at(place.x() + side) for side in (-_REACH, 0.0, _REACH))
         for key, curve in self.content.curves.items():
@@ -206,10 +206,10 @@ class CurvePlot(PlotView):
                 return key
         return None
 
-    # ---- what a person does
+    # ---- input
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
-        """Takes hold of the playhead, or remembers where a click or a drag begins."""
+        """Begins to drag the playhead, or a click or drag elsewhere."""
         place = ev.position()
         area = self.chart.area.adjusted(-_REACH, 0, _REACH, 0)
         if ev.button() != Qt.MouseButton.LeftButton or not area.contains(place):
@@ -219,7 +219,7 @@ class CurvePlot(PlotView):
         self.viewport().update()
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
-        """Drags the playhead (or what is visible, while zoomed), or reads values under the pointer."""
+        """Drags the playhead (or the visible range, while zoomed), or shows the values under the pointer."""
         place, press = ev.position(), self._press
         if press is None:
             super().mouseMoveEvent(ev)
@@ -249,7 +249,7 @@ class CurvePlot(PlotView):
             self._move_to(self.chart.x_at(ev.position().x()))
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        """Asks for the run whose curve is there, else shows everything again; the playhead is where it was before."""
+        """Asks for the run of the curve there, else resets the zoom; undoes the move by the first click."""
         self._press = None
         if ev.button() != Qt.MouseButton.LeftButton:
             return
@@ -264,7 +264,7 @@ class CurvePlot(PlotView):
             self.curveDoubleClicked.emit(key)
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
-        """Moves the playhead, or shows everything again."""
+        """Moves the playhead, or resets the zoom."""
         curve, playhead, key = self.content.active(), self._playhead, Qt.Key(ev.key())
         if key == Qt.Key.Key_A and not ev.modifiers():
             self.reset_zoom()

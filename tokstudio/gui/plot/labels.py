@@ -1,4 +1,4 @@
-"""Texts written into a plot: inside it, beside their places, never over one another. What they say is the plot's."""
+"""Places labels inside a plot, beside their points and without overlap."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _PADDING = 6.0
 
 
 class PlotLabels:
-    """Writes the labels of one picture, those that matter most first.
+    """Writes the labels of one picture; call it for the most important first.
 
     Args:
-        painter: What to write with, its font set.
-        area: Where labels may stand.
-        palette: Their colours.
-        curves_between: The heights, from top to bottom, that each curve has between two places of x.
+        painter: The painter, with its font set.
+        area: The rectangle for labels.
+        palette: Colours.
+        curves_between: Returns the highest and the lowest pixel of each curve between two x pixels.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class PlotLabels:
         self._written: list[QRectF] = []
 
     def write(self, place: QPointF, text: str, *, framed: bool) -> None:
-        """Writes beside a place, where that covers no curve and no earlier text.
+        """Writes a text beside a point where it covers no curve and no earlier text.
 
-        A text that is not framed is broken into lines, and then shortened, until there is such a place; without one it
-        is left out. A framed text stands rather above its place, and is left out only below an earlier text.
+        A text without a frame is broken into lines and then shortened until it fits, or else omitted. A framed text
+        that does not fit is written above its point, and omitted only if it would cover an earlier text.
         """
         for words in (text,) if framed else _versions(text):
             size = self._size(words)
@@ -74,7 +74,7 @@ class PlotLabels:
         self._painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
 
     def _free(self, place: QPointF, size: QSizeF, above: bool) -> Iterator[QRectF]:
-        """Boxes beside a place that cover nothing; on each side, the nearest above and the nearest below."""
+        """Yields boxes beside a point that cover nothing: on each side, the nearest above and the nearest below."""
         area, reach = self._area, 8.0
         for left in (place.x() + _PADDING, place.x() - _PADDING - size.width()):
             right = left + size.width()
@@ -101,7 +101,7 @@ class PlotLabels:
 
 
 def _versions(text: str) -> Iterator[str]:
-    """A text, in lines, and what of it is said first."""
+    """Yields the text on one line, on several lines, and its first part."""
     parts = [part.strip() for part in text.replace("   ", " · ").split(" · ")]
     yield text
     yield "\n".join(parts)

@@ -1,4 +1,4 @@
-"""A plot on screen: shows a chart and zooms along x. Subclasses say what is read at the pointer."""
+"""A plot on screen: shows a chart and zooms along x. Subclasses add the cross-hair."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class PlotView(pg.PlotWidget):
-    """Curves on axes that fit what is visible; the wheel zooms along x, `reset_zoom` shows everything again.
+    """Curves on axes that fit the visible data; the wheel zooms along x, `reset_zoom` shows all.
 
-    Axes and curves are drawn once, and copied from there while a playhead moves over them.
+    Axes and curves are drawn once to a pixmap, which is reused while a playhead moves over them.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -47,16 +47,16 @@ class PlotView(pg.PlotWidget):
         self.viewport().setMouseTracking(True)
         theme.changed.connect(self._draw_anew)
 
-    # ---- what is shown
+    # ---- content
 
     @property
     def content(self) -> Content:
-        """What is shown."""
+        """The content."""
         return self._content
 
     @property
     def chart(self) -> Chart:
-        """Where it is shown: what is shown, laid out for the size that the widget has."""
+        """The chart with the content, laid out for the size of the widget."""
         wanted = self._content, self.viewport().size(), self.devicePixelRatioF()
         if self._laid_out != wanted:
             self._laid_out, self._picture = wanted, None
@@ -65,37 +65,37 @@ class PlotView(pg.PlotWidget):
         return self._chart
 
     def set_curve(self, key: Hashable, curve: Curve) -> None:
-        """Shows a curve, in place of the one that `key` named; cheap enough for a growing one twenty times a second."""
+        """Adds or replaces the curve under `key`; fast enough for 20 calls a second during a training."""
         self._show(replace(self._content, curves={**self._content.curves, key: curve}))
 
     def remove_curve(self, key: Hashable) -> None:
-        """Takes a curve away; one that is not there is no error."""
+        """Removes a curve if it exists."""
         if key in self._content.curves:
             curves = {other: curve for other, curve in self._content.curves.items() if other != key}
             self._show(replace(self._content, curves=curves))
 
     def set_labels(self, x_label: str, y_label: str, caption: str = "") -> None:
-        """Names x and y, and says above the plot what is shown."""
+        """Sets the labels of x and y and the caption."""
         self._show(replace(self._content, x_label=x_label, y_label=y_label, caption=caption))
 
     def set_log(self, x: bool, y: bool) -> None:
-        """Chooses logarithmic axes; what has no logarithm is left out."""
+        """Chooses logarithmic axes; points without a logarithm are omitted."""
         if (x, y) != self._content.log:
             self._show(replace(self._content, log=(x, y), zoom=None))
 
     def show_part(self, low: float, high: float) -> None:
-        """Shows a part of the axis of x: never less than a few merges, never more than there is."""
+        """Shows a range of x in axis coordinates: at least a few merges, at most all data."""
         first, last = self.chart.ends
         width = max(high - low, (last - first) * 1e-5, 0.02 if self._content.log[0] else 4.0)
         low = min(max(low, first), last - width)
         self._show(replace(self._content, zoom=(low, low + width) if width < last - first else None))
 
     def reset_zoom(self) -> None:
-        """Shows all of every curve again."""
+        """Shows the whole range of x."""
         self._show(replace(self._content, zoom=None))
 
     def close(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] (Qt's own type)
-        """Hides, as any widget does; pyqtgraph's own close takes the scene apart, and what comes after would fail."""
+        """Hides, as any widget does; pyqtgraph's own close clears the scene, and later calls would fail."""
         return QWidget.close(self)
 
     def _show(self, content: Content) -> None:
@@ -109,10 +109,10 @@ class PlotView(pg.PlotWidget):
     # ---- drawing
 
     def draw_over(self, painter: QPainter) -> None:
-        """Draws what moves over the curves; for subclasses."""
+        """Draws moving parts over the curves; for subclasses."""
 
     def paintEvent(self, ev: QPaintEvent) -> None:
-        """Draws axes and curves, anew only where they have changed, and over them what moves."""
+        """Draws axes and curves, from the pixmap unless they have changed, and then the moving parts."""
         try:
             with QPainter(self.viewport()) as painter:
                 painter.drawPixmap(0, 0, self._drawn())
@@ -133,7 +133,7 @@ class PlotView(pg.PlotWidget):
         return self._picture
 
     def draw_cross_hair(self, painter: QPainter, curve: Curve, x: float, y: float) -> QPointF:
-        """Draws the lines to both axes through a point of a curve; gives where that is."""
+        """Draws the cross-hair through a point of a curve; returns its position."""
         area, palette, place = self.chart.area, self._theme.palette, self.chart.place(x, y)
         painter.setPen(QPen(QColor(palette.muted), 1, Qt.PenStyle.DotLine))
         painter.drawLine(QPointF(place.x(), area.top()), QPointF(place.x(), area.bottom()))
@@ -143,21 +143,21 @@ class PlotView(pg.PlotWidget):
         painter.drawEllipse(place, 3, 3)
         return place
 
-    # ---- what a person does
+    # ---- input
 
     def event(self, event: QEvent) -> bool:
-        """Shows whether keys go here."""
+        """Redraws when the focus changes."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.viewport().update()
         return super().event(event)
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
-        """Reads values under the pointer."""
+        """Shows the values under the pointer."""
         self._pointer = ev.position()
         self.viewport().update()
 
     def leaveEvent(self, ev: QEvent) -> None:
-        """Hides the values that were read."""
+        """Hides the values."""
         self._pointer = None
         self.viewport().update()
 

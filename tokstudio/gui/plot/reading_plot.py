@@ -1,4 +1,4 @@
-"""A plot to read values from, as bars or as a curve: a cross-hair, and a place to click or to go to by keys."""
+"""A plot of values as bars or as a curve, with a cross-hair that follows the pointer or keys."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,11 +25,11 @@ _MORE = 20
 class ReadingPlot(PlotView):
     """Values over whole numbers, as bars or as a curve.
 
-    The pointer reads the nearest value; with the focus Left and Right, Page Up and Page Down, Home and End go from one
-    to the next, and Enter is a click. `A` shows everything again.
+    The cross-hair shows the value nearest to the pointer. With the focus, Left and Right, Page Up and Page Down, Home
+    and End move it, and Enter is a click. `A` resets the zoom.
 
     Signals:
-        chosen: A value was clicked, by its x.
+        chosen: The user clicked the value with this x.
     """
 
     chosen = Signal(float)
@@ -37,7 +37,7 @@ class ReadingPlot(PlotView):
     def __init__(self, theme: Theme, words: Callable[[float, float], str], parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._words = words
-        self._current = -1  # the value that keys have gone to
+        self._current = -1  # the index of the value selected by keys
         self._curve = Curve("", "active", np.zeros(0), np.zeros(0))
 
     @property
@@ -52,12 +52,12 @@ class ReadingPlot(PlotView):
         self.set_curve("values", self._curve)
 
     def read(self, place: QPointF) -> tuple[float, float] | None:
-        """The value whose x is nearest to a place of the widget; None beside the plot."""
+        """The value with x nearest to a position in the widget; None outside the plot."""
         index = self._index_at(place)
         return None if index < 0 else self._value(index)
 
     def draw_over(self, painter: QPainter) -> None:
-        """Draws the cross-hair at the value that is pointed at, or that keys have gone to."""
+        """Draws the cross-hair at the value under the pointer, or at the one selected by keys."""
         pointed = self._index_at(self._pointer) if self._pointer is not None else -1
         index = pointed if pointed >= 0 else self._current if self.hasFocus() else -1
         if index >= 0:
@@ -67,18 +67,18 @@ class ReadingPlot(PlotView):
             labels.write(place, self._words(x, y), framed=True)
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
-        """Takes the keyboard; a click counts when it is over."""
+        """Takes the focus; the release completes a click."""
         ev.accept()
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
-        """Chooses the value that was clicked."""
+        """Emits the clicked value."""
         index = self._index_at(ev.position())
         if ev.button() == Qt.MouseButton.LeftButton and index >= 0:
             self._go_to(index)
             self.chosen.emit(self._value(index)[0])
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
-        """Goes from value to value, chooses one, or shows everything again (`A`)."""
+        """Moves the cross-hair, emits a value, or resets the zoom."""
         key, last = Qt.Key(ev.key()), len(self._curve.x) - 1
         current = max(self._current, 0)
         targets = {
@@ -102,7 +102,7 @@ class ReadingPlot(PlotView):
         return float(self._curve.x[index]), float(self._curve.y[index])
 
     def _index_at(self, place: QPointF) -> int:
-        """The value whose x is nearest; below 0 beside the plot."""
+        """The index of the value with the nearest x; below 0 outside the plot."""
         if not len(self._curve.x) or not self.chart.area.contains(place):
             return -1
         return self._curve.nearest(self.chart.x_at(place.x()))

@@ -1,4 +1,4 @@
-"""The arithmetic of a plot: where ticks stand, how numbers read, which points of a long curve are drawn. No Qt here."""
+"""The calculations of a plot, without Qt: ticks, number texts, and decimation of long curves."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 
 
 def to_axis(values: FloatArray, log: bool) -> FloatArray:
-    """The place of values on an axis: themselves, or their decimal logarithm (nan where there is none)."""
+    """Values in axis coordinates: unchanged, or their decimal logarithm (nan if there is none)."""
     if not log:
         return values
     placed = np.full(len(values), np.nan)
@@ -29,7 +29,7 @@ def nice_step(span: float, count: float) -> float:
 
 
 def tick_values(minimum: float, maximum: float, count: float, log: bool = False, whole: bool = False) -> list[float]:
-    """Tidy places for about `count` ticks between two places on an axis, at whole numbers only where values are whole.
+    """About `count` round ticks between two axis coordinates; with `whole`, only at whole numbers.
 
     >>> tick_values(0.0, 744.0, 8)
     [0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
@@ -51,7 +51,7 @@ def _logarithmic_ticks(minimum: float, maximum: float, count: float, whole: bool
     if maximum > 300:
         return []
     if maximum - minimum < 1:
-        # Less than one decade holds at most one power of ten: tidy values stand where their logarithm puts them.
+        # Less than one decade has at most one power of ten, so linear ticks are converted to logarithms.
         values = tick_values(10.0**minimum, 10.0**maximum, count, whole=whole)
         return [math.log10(value) for value in values if value > 0]
     decades = maximum - minimum
@@ -65,9 +65,9 @@ def _logarithmic_ticks(minimum: float, maximum: float, count: float, whole: bool
 
 
 def tick_texts(values: Sequence[float], whole: bool = False) -> list[str]:
-    """Numbers as people read them on an axis: thousands separators, and as many decimals for all as one of them needs.
+    """Labels of ticks: thousands separators, and the same number of decimals for all, as few as possible.
 
-    Small numbers have a decimal, as in `2.0`, unless they count something and so are whole.
+    Small numbers have a decimal, as in `2.0`, unless they are `whole`.
 
     >>> tick_texts([1.0, 1.5, 2.0]), tick_texts([0, 25_000]), tick_texts([2, 4], whole=True)
     (['1.0', '1.5', '2.0'], ['0', '25,000'], ['2', '4'])
@@ -81,17 +81,17 @@ def tick_texts(values: Sequence[float], whole: bool = False) -> list[str]:
 
 
 def value_text(value: float, whole: bool) -> str:
-    """One value in words for a label: `25,000` where values are whole numbers, else about three figures: `2.05`."""
+    """A value as text: `25,000` with `whole`, else about three significant digits, such as `2.05`."""
     if whole or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.2f}" if abs(value) < 100 else f"{value:.1f}"
 
 
 def decimate(x: FloatArray, y: FloatArray, columns: int) -> NDArray[np.intp]:
-    """Indices of the points that draw a curve in `columns` columns of equal width as all its points would.
+    """Indices of the points that suffice to draw a curve in `columns` columns of equal width.
 
-    Of each column the first, the last, the lowest and the highest point stay, so no peak is ever lost; of a curve that
-    only climbs or falls these are two points. `x` ascends and is the place on the axis (its logarithm on such an axis).
+    Each column keeps its first, last, lowest and highest point, so no peak is lost; on a monotonic curve these are two
+    points. `x` is ascending and in axis coordinates (its logarithm on a logarithmic axis).
     """
     if len(x) <= 2 * columns:
         return np.arange(len(x))
@@ -109,7 +109,7 @@ def decimate(x: FloatArray, y: FloatArray, columns: int) -> NDArray[np.intp]:
 
 
 def visible(x: FloatArray, y: FloatArray, shown: tuple[float, float], columns: int) -> tuple[FloatArray, FloatArray]:
-    """The points to draw for the visible part of x, cut at its borders: not every picture format can clip."""
+    """The points to draw for the visible range of x, cut at its ends, as not every picture format can clip."""
     first = max(int(np.searchsorted(x, shown[0])) - 1, 0)
     last = min(int(np.searchsorted(x, shown[1], side="right")) + 1, len(x))
     x, y = x[first:last], y[first:last]
@@ -123,7 +123,7 @@ def visible(x: FloatArray, y: FloatArray, shown: tuple[float, float], columns: i
 
 
 def range_between(x: FloatArray, y: FloatArray, low: float, high: float) -> tuple[float, float] | None:
-    """The least and the greatest y between two places of x, from some hundred points; None where there is no curve."""
+    """The least and the greatest y between two x, estimated from some hundred points; None without a curve there."""
     if not len(x) or high < x[0] or low > x[-1]:
         return None
     part = y[max(int(np.searchsorted(x, low)) - 1, 0) : int(np.searchsorted(x, high)) + 1]

@@ -1,6 +1,6 @@
-"""What the window remembers between two starts, in one file whose place is said explicitly.
+"""The stored settings of the window, in one file with an explicit path.
 
-`QSettings` alone would write to the registry or a place that tests cannot redirect.
+By default, `QSettings` would write to the registry or to a folder that tests cannot redirect.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,20 +25,20 @@ _TEXTS = ("text", "bytes")
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """A preference that stands on the page of preferences, which is made from these.
+    """A preference; the preferences dialog is built from these.
 
     Attributes:
         key: Its name in the file.
-        group: The title that it stands under.
-        label: What people call it.
-        help: One line about it.
-        default: Its value where the file has none that can be read; its type is that of all values.
-        choices: The values that it may have, each with its name; any of the type where there are none.
+        group: The title of its group in the dialog.
+        label: Its label in the dialog.
+        help: One line of explanation.
+        default: The value if the file has no valid one; its type is the type of all values.
+        choices: The allowed values with their names; empty if all values of the type are allowed.
         least: The least value of a number.
         most: The greatest value of a number.
         suffix: The unit of a number.
-        least_name: What the least value of a number means, if that is no number.
-        font: Which font families may be chosen: "any" or "fixed"; "" where it is no font. "" is the system's font.
+        least_name: The text in place of the least value, if that has a special meaning.
+        font: The font families to choose from: "any" or "fixed"; "" if it is no font. The value "" is the system font.
     """
 
     key: str
@@ -54,7 +54,7 @@ class Entry(Generic[T]):
     font: str = ""
 
     def allows(self, value: object) -> bool:
-        """Whether it may have a value."""
+        """Whether a value is allowed."""
         if type(value) is not type(self.default):
             return False
         if isinstance(value, int) and not isinstance(value, bool):
@@ -137,19 +137,19 @@ _BY_KEY: dict[str, Entry[Any]] = {entry.key: entry for entry in ENTRIES}
 
 
 class Recent(NamedTuple):
-    """A file or folder that was opened, and as what."""
+    """A recently opened file or folder, and its kind."""
 
     path: Path
     kind: str
 
 
 def settings_file() -> Path:
-    """The file in the person's own configuration folder."""
+    """The file in the user's configuration folder."""
     return Path(platformdirs.user_config_dir("tokstudio", appauthor=False)) / "settings.ini"
 
 
 def reset_settings() -> None:
-    """Forgets all settings; those of before are kept beside their file as `settings.ini.old`.
+    """Resets all settings; the old file is renamed to `settings.ini.old`.
 
     Raises:
         TokStudioError: The file cannot be moved.
@@ -164,10 +164,10 @@ def reset_settings() -> None:
 
 
 class Preferences(QObject):
-    """Typed values by name; a value that cannot be read as its type, or that its `Entry` forbids, counts as not there.
+    """Typed values by name; a value of another type, or one that its `Entry` does not allow, counts as missing.
 
     Signals:
-        changed(key): A value of one of `ENTRIES` was set to another.
+        changed(key): The value of one of `ENTRIES` changed.
 
     Args:
         path: The file; None for `settings_file`.
@@ -199,7 +199,7 @@ class Preferences(QObject):
         return self.get(entry.key, entry.default)
 
     def set(self, key: str, value: bool | int | str) -> None:
-        """Keeps a value."""
+        """Stores a value."""
         entry = _BY_KEY.get(key)
         before = self.of(entry) if entry is not None else value
         self._store.setValue(key, value)
@@ -207,17 +207,17 @@ class Preferences(QObject):
             self.changed.emit(key)
 
     def bytes(self, key: str) -> QByteArray:
-        """A block of bytes, such as the layout of a window; empty if it is not there."""
+        """A value of bytes, such as the layout of a window; empty if missing."""
         value = self._store.value(key)
         return value if isinstance(value, QByteArray) else QByteArray()
 
     def set_bytes(self, key: str, value: QByteArray) -> None:
-        """Keeps a block of bytes."""
+        """Stores a value of bytes."""
         self._store.setValue(key, value)
 
     @property
     def folder(self) -> Path:
-        """Where files were opened or written last; the person's own folder before that. Always absolute."""
+        """The folder of the last opened or written file, at first the user's home folder. Always absolute."""
         folder = Path(self.get("folder", ""))
         return folder if folder.is_absolute() else Path.home()
 
@@ -227,15 +227,15 @@ class Preferences(QObject):
 
     @property
     def recent(self) -> list[Recent]:
-        """What was opened lately, the latest first."""
+        """Recently opened files and folders, the latest first."""
         lines = (line.rpartition("\t") for line in self.get("recent", "").split("\n") if line)
         return [Recent(Path(path), kind or "text") for kind, _, path in lines]
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
-        """Puts paths first among the recent ones, as what they were opened: "text", "bytes", "tokenizer", "project"."""
-        # They are kept as lines, which a name with a break would tear apart.
+        """Puts paths first in the list; `kind` is "text", "bytes", "tokenizer" or "project"."""
+        # The list is stored as lines, so a name with a line break is not possible.
         known = [Recent(path.absolute(), kind) for path in paths if "\n" not in str(path)]
-        # A file that turned out to be binary is there once, as what it was opened last.
+        # A file opened first as text and then as bytes is listed once, with the last kind.
         places = {entry.path for entry in known} if kind in _TEXTS else set[Path]()
         others = (entry for entry in self.recent if entry.kind not in _TEXTS or entry.path not in places)
         entries = dict.fromkeys([*known, *others])
@@ -247,5 +247,5 @@ class Preferences(QObject):
         self.set("recent", "")
 
     def flush(self) -> None:
-        """Writes what has changed; a folder that cannot be written to is no reason to fail."""
+        """Writes the changes; does not fail if the folder is not writable."""
         self._store.sync()

@@ -1,4 +1,4 @@
-"""The settings of the next training, what it will likely take, and the training in progress."""
+"""The settings and the forecast of the next training, and the training in progress."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,33 +24,33 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 from tokstudio.gui.state.training_settings import Documents, Settings
 
-_TICK = 50  # milliseconds between two looks at the training
+_TICK = 50  # milliseconds between two queries of the training
 
 
 class TrainingControl(QObject):
-    """Begins, pauses and ends trainings. Call every method from the GUI thread.
+    """Starts, pauses and stops trainings. Call every method from the GUI thread.
 
     Signals:
-        state_changed: Training began, paused, went on or ended, or whether it can begin.
-        merges_added: The active run has grown; at most every 50 ms.
+        state_changed: Training started, paused, resumed or ended, or `obstacle` changed.
+        merges_added: The active run has new merges; at most every 50 ms.
         settings_changed: `settings`.
         forecast_changed: `forecast`.
 
     Args:
-        jobs: Where a sample is taken; tells what went wrong.
-        corpus: What is trained on.
-        runs: Where the runs are listed.
-        view: Whose playhead follows a run that grows.
-        recorder: Keeps what a crash would lose; None where nothing is kept.
+        jobs: Runs the sampling and shows messages.
+        corpus: The text to train on.
+        runs: The list of runs.
+        view: Has the playhead, which follows the growing run.
+        recorder: Saves unsaved work for recovery after a crash; None to save nothing.
         parent: The owner.
 
     Attributes:
         current: The training in progress.
-        settings: What was entered, which may be something that cannot work.
-        defaults: The settings of a new training, until something is entered.
+        settings: The entered settings; they may be invalid.
+        defaults: The default settings of a new training.
         threads: How many threads count pre-tokens; None for one per core.
-        forecast: What a training with them will likely take; None while it is not known.
-        field_problem: What a field found wrong with the settings on this corpus; "" for nothing.
+        forecast: The expected time and memory of the training; None while unknown.
+        field_problem: A problem that a field found in the settings for this corpus; "" for none.
         opening: Whether a project is being opened.
     """
 
@@ -93,7 +93,7 @@ class TrainingControl(QObject):
     # ---- settings
 
     def set_settings(self, settings: Settings) -> None:
-        """Takes over what was entered; it may be something that cannot work."""
+        """Sets the entered settings; they may be invalid."""
         if settings != self.settings:
             self.settings = settings
             self._forget_forecast()
@@ -102,36 +102,36 @@ class TrainingControl(QObject):
             self.state_changed.emit()
 
     def set_defaults(self, defaults: Settings, threads: int | None) -> None:
-        """Takes over the settings of a new training, and how many threads count pre-tokens (None: one per core)."""
+        """Sets the default settings, and the number of threads that count pre-tokens (None: one per core)."""
         changed, self.defaults, self.threads = defaults != self.defaults, defaults, threads
         if changed:
             self.settings_changed.emit()
 
     def set_forecast(self, forecast: Forecast) -> None:
-        """Takes over what a training of this corpus with these settings will likely take."""
+        """Sets the forecast for this corpus and these settings."""
         self.forecast = forecast
         self.forecast_changed.emit()
         self.state_changed.emit()
 
     def set_field_problem(self, problem: str) -> None:
-        """Takes over what a field found wrong with the settings on this corpus; "" for nothing."""
+        """Sets the problem that a field found in the settings for this corpus; "" for none."""
         if problem != self.field_problem:
             self.field_problem = problem
             self.state_changed.emit()
 
     def set_opening(self, opening: bool) -> None:
-        """Keeps trainings from beginning while a project is being opened; `tell` says so to others."""
+        """Prevents the start of a training while a project is being opened; call `tell` to emit the signal."""
         self.opening = opening
 
     def tell(self) -> None:
-        """Tells that a training may be able to begin, or not any more."""
+        """Emits `state_changed`, as `obstacle` may have changed."""
         self.state_changed.emit()
 
-    # ---- whether one can begin
+    # ---- conditions of a start
 
     @property
     def obstacle(self) -> str | None:
-        """Why training cannot begin, in one sentence; None if it can."""
+        """The reason why training cannot start, in one sentence; None if it can."""
         if self.current is not None:
             return "Training is in progress."
         if self.opening:
@@ -145,58 +145,58 @@ class TrainingControl(QObject):
             return "The corpus has no text."
         if self._corpus.splitting:
             return "The corpus is being divided into documents."
-        # What a part of the corpus refuses, all of it refuses.
+        # The forecast uses a part of the corpus; its problem holds for the whole corpus too.
         foreseen = self.forecast.problem if self.forecast is not None else ""
         return self.settings.problem or self.field_problem or foreseen or None
 
     @property
     def lacks_memory_alone(self) -> bool:
-        """Whether nothing but a forecast that there is too little memory keeps a training from beginning."""
+        """Whether a forecast of too little memory is the only obstacle."""
         forecast = self.forecast
         return forecast is not None and forecast.too_large and self.obstacle == forecast.problem
 
     @property
     def sample_size(self) -> int | None:
-        """Bytes of the corpus that could be trained on where all of it does not fit; None where it does."""
+        """The size in bytes of a sample of the corpus that fits into memory; None if the whole corpus fits."""
         forecast = self.forecast
         if forecast is None or self.field_problem:
             return None
         return forecast.sample if 0 < forecast.sample < self._corpus.current.bytes else None
 
     def can_continue(self, run: StudioRun | None) -> bool:
-        """Whether training would go on where `run` ended: same corpus and settings, but a larger limit."""
+        """Whether training can continue where `run` ended: same corpus and settings, but a larger limit."""
         if run is None or self.obstacle is not None:
             return False
         return run.may_continue(self.settings.config(), self._corpus.sources)
 
     @property
     def state(self) -> str:
-        """Of the training: "idle", "running" or "paused"."""
+        """The state of the training: "idle", "running" or "paused"."""
         if self.current is None:
             return "idle"
         return "paused" if self.current.job.paused else "running"
 
-    # ---- what begins, pauses and ends it
+    # ---- start, pause and stop
 
     def start(self, *, single: bool = False, anyway: bool = False) -> None:
-        """Begins a run on the corpus with the settings.
+        """Starts a run on the corpus with the settings.
 
         Args:
             single: Whether to pause after one merge.
-            anyway: Whether to begin even if memory will likely not do.
+            anyway: Whether to start even if memory is likely too small.
         """
         if self.obstacle is None or (anyway and self.lacks_memory_alone):
             self._start_on(self._corpus.current, single=single)
 
     def start_on_sample(self) -> None:
-        """Begins a run on as much of the corpus as will fit; the corpus stays as it is."""
+        """Starts a run on a sample of the corpus that fits into memory; the corpus stays unchanged."""
         size = self.sample_size
         if self.current is None and self.settings.problem is None and size is not None:
             corpus = self._corpus.current
             self._sampling = self._jobs.start(lambda: sample_work(corpus, size), self._take_sample)
 
     def continue_run(self, run: StudioRun | None) -> None:
-        """Goes on where `run` ended, as a run of its own; the earlier one stays."""
+        """Continues where `run` ended, as a new run; `run` stays unchanged."""
         if run is None or not self.can_continue(run):
             return
         assert run.run is not None
@@ -207,35 +207,35 @@ class TrainingControl(QObject):
         self._tell_of_new("Continue Run", run)
 
     def pause(self) -> None:
-        """Waits between two pieces of work."""
+        """Pauses before the next step of the work."""
         if self.current is not None:
             self.current.job.pause()
             self._tick()
             self.state_changed.emit()
 
     def resume(self) -> None:
-        """Goes on after a pause."""
+        """Resumes after a pause."""
         if self.current is not None:
             self.current.resume()
             self.state_changed.emit()
 
     def step(self) -> None:
-        """One merge: of the paused training, or of a new one."""
+        """Makes one merge in the paused training, or in a new one."""
         if self.current is None:
             self._step_anew()
         elif self.current.job.paused:
             self.current.step()
-            # It may be paused again before the next tick, which must not look as if nothing had happened.
+            # It may pause again before the next tick, which must still notice the change.
             self._paused_before = False
             self.state_changed.emit()
 
     def stop(self) -> None:
-        """Ends the training where it is and keeps the run."""
+        """Stops the training and keeps the run."""
         if self.current is not None:
             self.current.stop()
 
     def close(self) -> None:
-        """Looks no more at what the training makes: the session ends."""
+        """Stops the timer at the end of the session."""
         self._timer.stop()
 
     # ---- private
@@ -256,14 +256,14 @@ class TrainingControl(QObject):
         self._begin(self._runs.new(self.settings.config(), corpus, remark), None, single=single)
 
     def _step_anew(self) -> None:
-        """Begins a run for one merge."""
+        """Starts a run and makes one merge."""
         before = self._runs.active
         self.start(single=True)
         if before is not None and self.current is not None:
             self._tell_of_new("Step", before)
 
     def _tell_of_new(self, what: str, before: StudioRun) -> None:
-        """Says that a run has begun, and offers the way back to the run that was shown before."""
+        """Notifies the user of a new run; the notice can be undone to return to the run shown before."""
         assert self.current is not None
         run = self.current.run
 
@@ -297,7 +297,7 @@ class TrainingControl(QObject):
         run, paused, made = training.run, training.job.paused, len(training.run)
         if training.drain() and run is self._runs.active:
             if made != len(run):
-                # The ids of special tokens behind the merges move as a run grows.
+                # Special tokens come after the merges, so their ids change as the run grows.
                 self._view.shift_tokens(run.base_size + made, len(run) - made)
             self._tell_merges()
         if paused != self._paused_before:
@@ -333,7 +333,7 @@ class TrainingControl(QObject):
         if training is not None:
             training.deleteLater()
             run = training.run
-            # One that was stopped before there was anything to merge is as if it had never begun.
+            # Delete a run that was stopped during the preparation or failed before its first merge.
             if not training.prepared or (run.ended == "failed" and len(run) == 0):
                 self._runs.delete(run)
             self._go_back(run)
@@ -341,7 +341,7 @@ class TrainingControl(QObject):
         self._runs.tell()
 
     def _go_back(self, run: StudioRun) -> None:
-        """Shows what was shown before a run whose beginning was undone, and forgets that run."""
+        """After the notice of a new run was undone, deletes the run and shows the one before."""
         undone, self._undone = self._undone, None
         if undone is None or undone[0] is not run:
             return

@@ -1,6 +1,6 @@
-"""Undo and Redo: what the person has changed of the sources, the settings of the training and the list of runs.
+"""Undo and Redo of the user's changes to the sources, the training settings and the list of runs.
 
-Changes of sources and settings are seen when they are told of; runs are deleted and renamed by methods of `History`.
+`History` records changes of sources and settings from their signals, and has methods to delete and rename runs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,8 +25,8 @@ from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 
-LIMIT = 50  # entries; a deleted run or a removed source is kept in memory as long as its entry
-_SETTINGS = 1  # the id by which Qt asks whether two entries can be merged
+LIMIT = 50  # entries; an entry keeps its deleted run or removed sources in memory
+_SETTINGS = 1  # Qt tries to merge entries with the same id
 _FIELDS = {
     "vocabulary_size": "Vocabulary Size",
     "min_frequency": "Minimum Frequency",
@@ -44,10 +44,10 @@ _FIELDS = {
 
 
 class _Change(QUndoCommand):
-    """An entry for something that is done already: pushing it does nothing.
+    """An entry for a change that is already made: pushing it changes nothing.
 
     Attributes:
-        of_runs: Whether it changes which run is active, which a training forbids.
+        of_runs: Whether it changes the active run, which is impossible during a training.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class _Change(QUndoCommand):
 
 
 class _SettingsChange(_Change):
-    """An entry for the settings; the next one for the same field, as letters are typed, merges into it."""
+    """An entry for the settings; the next change of the same field merges into it, so typing makes one entry."""
 
     def __init__(self, before: Settings, after: Settings, runs: int, take: Callable[[Settings], None]) -> None:
         names = [field.name for field in fields(Settings)]
@@ -77,7 +77,7 @@ class _SettingsChange(_Change):
         text = _FIELDS[changed[0]] if len(changed) == 1 else "Training Settings"
         super().__init__(text, partial(take, before), partial(take, after))
         self._before, self._after = before, after
-        # A run that began in between was trained with what was set then.
+        # Changes before and after the start of a run do not merge.
         self._key = changed, runs
 
     def id(self) -> int:
@@ -95,14 +95,14 @@ class History(QObject):
     """The entries of Undo and Redo. Call every method from the GUI thread.
 
     Signals:
-        changed: What can be undone or redone.
+        changed: `undo_text` or `redo_text` changed.
 
     Args:
-        jobs: Tells the person what was removed, and why something is not undone.
-        corpus: Whose sources are followed.
-        runs: Where runs are deleted and renamed.
-        training: Whose settings are followed.
-        view: Where the playhead is.
+        jobs: Shows messages to the user.
+        corpus: Has the sources.
+        runs: Has the runs.
+        training: Has the settings.
+        view: Has the playhead.
         parent: The owner.
     """
 
@@ -136,32 +136,32 @@ class History(QObject):
 
     @property
     def undo_text(self) -> str:
-        """What Undo would take back, such as "Delete Run 3"; "" for nothing."""
+        """The change that Undo would undo, such as "Delete Run 3"; "" for none."""
         return self._stack.undoText()
 
     @property
     def redo_text(self) -> str:
-        """What Redo would do again; "" for nothing."""
+        """The change that Redo would repeat; "" for none."""
         return self._stack.redoText()
 
     def undo(self) -> None:
-        """Takes back the last change; the person is told where that cannot be done now."""
+        """Undoes the last change, or tells the user why this is impossible now."""
         self._move(self._stack.index() - 1, "undo", self._stack.undo)
 
     def redo(self) -> None:
-        """Does again what was undone last; the person is told where that cannot be done now."""
+        """Repeats the change that was undone last, or tells the user why this is impossible now."""
         self._move(self._stack.index(), "redo", self._stack.redo)
 
     def clear(self) -> None:
-        """Forgets all entries, and lets go of what they kept."""
+        """Deletes all entries and the objects in them."""
         self._stack.clear()
         self.changed.emit()
 
-    # ---- what is recorded
+    # ---- recording
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """Records nothing within, and forgets all entries: another state takes the place of this one."""
+        """Stops recording inside the block and then deletes all entries; for replacing the whole state."""
         self._recording = False
         try:
             yield
@@ -171,7 +171,7 @@ class History(QObject):
 
     @contextmanager
     def together(self, text: str) -> Iterator[None]:
-        """Makes one entry of all that is changed within, without a message."""
+        """Makes one entry of all changes inside the block, without a message."""
         self._stack.beginMacro(text)
         self._telling = False
         try:
@@ -181,7 +181,7 @@ class History(QObject):
             self._stack.endMacro()
 
     def delete_run(self, run: StudioRun) -> None:
-        """Deletes a run that is not being trained; undone, it is as it was, and at its place."""
+        """Deletes a run that is not in training; Undo restores it at its place in the list."""
         at, playhead = self._runs.all.index(run), self._view.playhead if run is self._runs.active else None
         self._runs.delete(run)
         if run not in self._runs.all:
@@ -189,7 +189,7 @@ class History(QObject):
             self._push(_Change(f"Delete {run.name}", back, forth, of_runs=True), f"Deleted {run.name}.")
 
     def rename_run(self, run: StudioRun, name: str) -> None:
-        """Gives a run another name; an empty one changes nothing."""
+        """Renames a run; an empty name changes nothing."""
         before = run.name
         self._runs.rename(run, name)
         if run.name != before:
@@ -240,7 +240,7 @@ class History(QObject):
     def _set_sources(self, sources: tuple[Source, ...], undivided: bool) -> None:
         self._corpus.set_sources(sources)
         if undivided and sources:
-            # They are from before the end of a division.
+            # These sources were recorded before they were split into documents.
             self._corpus.split()
 
     def _bring_back(self, run: StudioRun, at: int, playhead: int | None) -> None:
@@ -250,7 +250,7 @@ class History(QObject):
             self._view.set_playhead(playhead)
 
     def _delete(self, run: StudioRun) -> None:
-        # A tokenizer that was read anew has taken the place of the one that was opened.
+        # A tokenizer that was read again may have replaced the run.
         if run in self._runs.all:
             self._runs.delete(run)
 
@@ -259,12 +259,12 @@ class History(QObject):
 
 
 def _same_text(before: tuple[Source, ...], after: tuple[Source, ...]) -> bool:
-    """Whether nothing has changed but what of the text is one document, which the settings say."""
+    """Whether at most the division into documents differs, which depends on the settings."""
     return len(before) == len(after) and all(old.data is new.data for old, new in zip(before, after, strict=True))
 
 
 def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tuple[str, str]:
-    """What an entry is called, and the message about it; "" for none."""
+    """The text of an entry, and the message about it; "" for none."""
     known, now = set(before), set(after)
     gone, new = [source for source in before if source not in now], [one for one in after if one not in known]
     if gone and new:

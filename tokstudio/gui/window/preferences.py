@@ -1,4 +1,4 @@
-"""The page of preferences: made from `ENTRIES`, it applies every change at once."""
+"""The preferences dialog: built from `ENTRIES`; changes apply at once."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,18 +25,18 @@ _WIDTH = 560
 
 
 class PreferencesDialog(QDialog):
-    """All preferences on one page; Escape closes it.
+    """A dialog with all preferences; Escape closes it.
 
     Args:
-        preferences: What is shown and changed.
-        theme: Its looks.
-        choosers: Asks before a reset.
+        preferences: The preferences to show and change.
+        theme: Colours and fonts.
+        choosers: Asks for confirmation of a reset.
         parent: The window.
 
     Attributes:
-        controls: What is edited, by the key of the preference.
-        reset_button: Sets everything to its default.
-        close_button: Closes the page.
+        controls: The controls by the key of the preference.
+        reset_button: Resets all preferences.
+        close_button: Closes the dialog.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class PreferencesDialog(QDialog):
             number = Number(entry.most, entry.suffix)
             number.setMinimum(entry.least)
             number.setSpecialValueText(entry.least_name)
-            # Else every digit on the way to a number would be taken.
+            # Otherwise each typed digit would set a value.
             number.setKeyboardTracking(False)
             number.valueChanged.connect(partial(self._preferences.set, entry.key))
             return number
@@ -145,7 +145,7 @@ class PreferencesDialog(QDialog):
             if isinstance(control, Number):
                 control.apply_style(self._theme)
 
-    # ---- what the person does
+    # ---- input
 
     def _choose(self, key: str, box: ChoiceBox, index: int) -> None:
         self._preferences.set(key, box.choices[index].value)
@@ -157,7 +157,7 @@ class PreferencesDialog(QDialog):
 
 
 def _fonts(kind: str, chosen: str) -> Sequence[tuple[str, str]]:
-    """The families to choose from; one that was chosen and is gone from the system is still there."""
+    """The families to choose from, including the chosen one even if the system no longer has it."""
     families = {family for family in QFontDatabase.families() if not QFontDatabase.isPrivateFamily(family)}
     if kind == "fixed":
         families = {family for family in families if QFontDatabase.isFixedPitch(family)}

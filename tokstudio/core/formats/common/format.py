@@ -59,7 +59,7 @@ class Format:
 
     Attributes:
         name: Its name for programs, such as "huggingface".
-        title: Its name for people, such as "Hugging Face".
+        title: Its name in the interface, such as "Hugging Face".
         description: Its purpose in one line.
         files: The usual names of its files.
         folder: Whether it is saved to a folder, because it has several files.
@@ -87,11 +87,11 @@ class Format:
 
     @property
     def looked_for(self) -> str:
-        """The file by which people recognise a folder of this format."""
+        """The file by which users recognise a folder of this format."""
         return self.files[-1]
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """The target of each file, by its usual name, for the `path` that a person named.
+        """The target of each file, by its usual name, for the `path` that the user named.
 
         Raises:
             FormatError: It has several files, and `path` is one file.
@@ -106,7 +106,7 @@ class Format:
         """Checks the files that would be replaced.
 
         Raises:
-            FormatError: One of them is not named by the person, who may not want to replace it.
+            FormatError: The user did not name one of them, and may not want to replace it.
         """
 
     def problem(self, tokenizer: Tokenizer) -> str | None:

@@ -62,7 +62,7 @@ def renumbered(original: Tokenizer, tokenizer: Tokenizer, chosen: Format) -> str
     """A sentence on changed ids; "" where none changed.
 
     Args:
-        original: The tokenizer with the ids that the person knows.
+        original: The tokenizer with the ids shown to the user.
         tokenizer: The written tokenizer: the original, or the same tokens without gaps between their ids.
         chosen: The format, which may change ids.
 

@@ -1,4 +1,4 @@
-"""minbpe's `NAME.model`: pattern, special tokens and merges as lines; and `NAME.vocab` for people to read.
+"""minbpe's `NAME.model`: pattern, special tokens and merges as lines; and the human-readable `NAME.vocab`.
 
 Both have the layout of karpathy/minbpe.
 """

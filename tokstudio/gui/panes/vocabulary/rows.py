@@ -1,4 +1,4 @@
-"""Maps rows of the vocabulary to tokens."""
+"""Maps rows of the vocabulary table to tokens."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Tokens in the order of making, or with the newest merges first, or in any other order.
+    """Tokens in the order of creation, or with the newest merges first, or in any other order.
 
     Attributes:
         first: Without `slots`: the number of tokens before any merge.
         size: Without `slots`: the number of tokens.
         newest_first: Without `slots`: the merges come from the last to the first, then the rest.
-        slots: int32, slots by row; None for the order of making.
+        slots: int32, slots by row; None for the order of creation.
     """
 
     first: int = 0
