@@ -70,12 +70,18 @@ DEFAULT_PATTERN = Entry(
     "default_pattern",
     _NEW,
     "Pattern",
-    "How text is split first. Reset in Configure goes back to these three.",
+    "How text is split before merging.",
     "none",
     choices=tuple((name, name) for name in NAMES),
 )
 DEFAULT_SIZE = Entry(
-    "default_vocabulary_size", _NEW, "Vocabulary size", "Of a new training.", 1000, least=1, most=2_000_000_000
+    "default_vocabulary_size",
+    _NEW,
+    "Vocabulary size",
+    "Used at the first start and by Reset in Configure.",
+    1000,
+    least=1,
+    most=2_000_000_000,
 )
 DEFAULT_TIES = Entry(
     "default_tie_break",
@@ -91,12 +97,21 @@ THEME = Entry(
     "Theme",
     "Light, dark, or as the system is.",
     "system",
-    choices=(("system", "System"), ("light", "Light"), ("dark", "Dark")),
+    choices=(("system", "Follow system"), ("light", "Light"), ("dark", "Dark")),
 )
 TEXT_SIZE = Entry(
-    "text_size", _LOOKS, "Text size", "Of the interface; all other sizes follow.", 13, least=9, most=40, suffix=" px"
+    "text_size",
+    _LOOKS,
+    "Text size",
+    "The size of normal text; other texts scale with it.",
+    13,
+    least=9,
+    most=40,
+    suffix=" px",
 )
-INTERFACE_FONT = Entry("interface_font", _LOOKS, "Interface font", "Beside tokens and bytes.", "", font="any")
+INTERFACE_FONT = Entry(
+    "interface_font", _LOOKS, "Interface font", "For everything except tokens and bytes.", "", font="any"
+)
 MONOSPACE_FONT = Entry("monospace_font", _LOOKS, "Token font", "For tokens and bytes.", "", font="fixed")
 THREADS = Entry(
     "threads",
