@@ -298,7 +298,9 @@ def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, monkeypatc
         assert session.runs.active is second
         assert session.view.playhead == 5
         assert (second.name, second.hue, second.exported, second.curve_hidden) == ("The one", hue, True, True)
+        assert window.status.currentMessage() == "Undone: Delete The one."
         window.actions_by_id["redo"].trigger()
+        assert window.status.currentMessage() == "Redone: Delete The one."
         assert session.runs.all == [runs[0], runs[2]]
         window.actions_by_id["undo"].trigger()
         assert words(window, "undo") == "Undo Rename Run 2"

@@ -202,17 +202,18 @@ class History(QObject):
         if not 0 <= place < self._stack.count():
             return
         change = self._stack.command(place)
+        text = change.text()
         if self._training.opening:
             self._jobs.refuse("A project is being opened.")
         elif getattr(change, "of_runs", False) and (training := self._training.current) is not None:
-            text = f"{training.run.name} is in training. Stop it to {verb} “{change.text()}”."
-            self._jobs.refuse(text)
+            self._jobs.refuse(f"{training.run.name} is in training. Stop it to {verb} “{text}”.")
         else:
             self._recording = False
             try:
                 move()
             finally:
                 self._recording = True
+            self._jobs.tell(f"{'Undone' if verb == 'undo' else 'Redone'}: {text}.")
 
     def _push(self, change: _Change, message: str = "") -> None:
         self._stack.push(change)
