@@ -111,8 +111,9 @@ def test_detection_never_replaces_bytes(read, data):
     assume(data not in MARKED.values())
     try:
         source = read(data)
-    except BinaryError:
-        assert len(data) >= 32 or data[:1] < b"\x20" or data[0] > 0x7E
+    except BinaryError as error:
+        # A short file is refused by its signature alone, never by counting control characters.
+        assert len(data) >= 32 or "binary data" not in str(error)
         return
     if source.encoding in ("bytes", "utf-8"):
         mark = codecs.BOM_UTF8 if "mark dropped" in source.note else b""
