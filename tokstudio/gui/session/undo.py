@@ -128,7 +128,7 @@ class History(QObject):
         self._recording = self._telling = True
         self._stack = QUndoStack(self)
         self._stack.setUndoLimit(LIMIT)
-        self._stack.indexChanged.connect(self._index_changed)
+        self._stack.indexChanged.connect(self.changed)
         corpus.sources_changed.connect(self._record_sources)
         training.settings_changed.connect(self._record_settings)
 
@@ -254,9 +254,6 @@ class History(QObject):
         # A tokenizer that was read again may have replaced the run.
         if run in self._runs.all:
             self._runs.delete(run)
-
-    def _index_changed(self) -> None:
-        self.changed.emit()
 
 
 def _same_text(before: tuple[Source, ...], after: tuple[Source, ...]) -> bool:
