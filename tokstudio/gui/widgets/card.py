@@ -131,11 +131,10 @@ class BottomCard(QFrame):
 
     def _controls(self, around: QWidget) -> Iterator[QWidget]:
         """The widgets that the card must not cover: controls and other cards."""
-        for widget in around.findChildren(QWidget):
-            if isinstance(widget, QScrollBar) or not widget.isVisible() or self.isAncestorOf(widget):
-                continue
-            if isinstance(widget, _CONTROLS) or (isinstance(widget, BottomCard) and widget is not self):
-                yield widget
+        for kind in (*_CONTROLS, BottomCard):
+            for widget in around.findChildren(kind):
+                if widget.isVisible() and not isinstance(widget, QScrollBar) and not self.isAncestorOf(widget):
+                    yield widget
 
 
 def _spans(around: QWidget) -> Iterator[tuple[int, int]]:
