@@ -29,6 +29,7 @@ from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.app.crash_offer import ReportOffer
 from tokstudio.gui.app.crash_report import CrashHook, reports_folder
 from tokstudio.gui.app.display_check import refusal
+from tokstudio.gui.app.garbage import GarbageCollector
 from tokstudio.gui.app.log import Log
 from tokstudio.gui.app.single_instance import Claim, Request, bring_to_front
 from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
@@ -100,6 +101,7 @@ class Studio(QObject):
         self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
         self._recovery = recovery
         self._logged: weakref.ref[StudioRun] | None = None
+        self._garbage = GarbageCollector(self)
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self._limits = Limits()
@@ -141,6 +143,7 @@ class Studio(QObject):
         self.session.close(leave=self.window.isVisible())
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        self._garbage.stop()
 
     def _shown(self) -> None:
         QTimer.singleShot(0, self.window, self._answers)
