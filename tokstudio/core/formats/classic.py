@@ -23,6 +23,8 @@ from tokstudio.core.formats.common.format import (
     LARGEST_WRITTEN,
     Format,
     bytes_problem,
+    cut,
+    gathered,
     library_problem,
     named_specials,
 )
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 
-_PIECE = 1 << 12
 _ID = re.compile("0|[1-9][0-9]{0,8}")
 _BATCH = 256
 _BEGINNING = re.compile(rb'\s*\{\s*"merges"\s*:\s*\[')
@@ -73,9 +74,8 @@ class Classic(Format):
     title = "Classic pair"
     description = "vocabulary.json and merges.json in plain JSON, for teaching and for programs of your own"
     files = (VOCABULARY, MERGES)
+    looked_for = MERGES
     folder = True
-    readable = True
-    writable = True
     keys = frozenset({"merges"})
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
@@ -111,17 +111,14 @@ class Classic(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
         tokenizer = self._renumbered(tokenizer)
-        return {VOCABULARY: _vocabulary(tokenizer), MERGES: _merges(tokenizer)}
+        return {VOCABULARY: gathered(_vocabulary(tokenizer)), MERGES: _merges(tokenizer)}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads both files back; every token and every merge must be the same."""
         expected = self._renumbered(tokenizer)
-        names = (VOCABULARY, MERGES)
-        back = yield from self.read((written[VOCABULARY], written[MERGES]), names)
-        same = np.array_equal(back.merges, expected.merges) and np.array_equal(
-            back.merge_results, expected.merge_results
-        )
-        if not same:
+        back = yield from self.read((written[VOCABULARY], written[MERGES]), self.files)
+        has_same_ids = np.array_equal(back.merge_results, expected.merge_results)
+        if not (has_same_ids and np.array_equal(back.merges, expected.merges)):
             raise FormatError(f"{name}: when read back, its merges differ from those written.")
         return f"identical over {several(len(expected), 'token')}"
 
@@ -164,26 +161,20 @@ def _has_usual_ids(tokenizer: Tokenizer) -> bool:
 
 
 def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
-    lead, waiting = b"{", bytearray()
+    lead = b"{"
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
             continue
-        waiting += b'%s\n  "%d": {\n    "bytes": [\n      ' % (lead, token)
+        yield b'%s\n  "%d": {\n    "bytes": [' % (lead, token)
         lead = b","
-        for start in range(0, len(made), _PIECE):
-            waiting += b",\n      " if start else b""
-            waiting += b",\n      ".join([_NUMBERS[byte] for byte in made[start : start + _PIECE]])
-            if len(waiting) > _PIECE:
-                yield bytes(waiting)
-                waiting.clear()
-        waiting += b'\n    ],\n    "text": "'
-        for start in range(0, len(made), _PIECE):
-            waiting += b"".join([_LATIN_1[byte] for byte in made[start : start + _PIECE]])
-            if len(waiting) > _PIECE:
-                yield bytes(waiting)
-                waiting.clear()
-        waiting += b'"\n  }'
-    yield bytes(waiting) + b"\n}"
+        between = b"\n      "
+        for part in cut(made):
+            yield between + b",\n      ".join([_NUMBERS[byte] for byte in part])
+            between = b",\n      "
+        yield b'\n    ],\n    "text": "'
+        yield from (b"".join([_LATIN_1[byte] for byte in part]) for part in cut(made))
+        yield b'"\n  }'
+    yield b"\n}"
 
 
 def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
@@ -267,7 +258,7 @@ def _is_written(tokenizer: Tokenizer, path: Path, size: int) -> Work[bool]:
     done = 0
     try:
         with path.open("rb") as file:
-            for expected in _vocabulary(tokenizer):
+            for expected in gathered(_vocabulary(tokenizer)):
                 if file.read(len(expected)) != expected:
                     return False
                 done += len(expected)

@@ -30,34 +30,15 @@ _PIECE = 1 << 16
 
 
 class Copy(Format):
-    """A format that copies one tokenizer.
-
-    Args:
-        of: The format.
-        tokenizer: The tokenizer.
-    """
+    """What differs from the format where it copies a tokenizer; names, targets and snippet are those of the format."""
 
     def __init__(self, of: Format, tokenizer: LibraryTokenizer) -> None:
         self._of, self._sources = of, tokenizer.source_files
-        self.name, self.title, self.description, self.files = of.name, of.title, of.description, of.files
-        self.folder, self.readable, self.writable, self.largest = of.folder, of.readable, of.writable, of.largest
-
-    def takes_folder(self, path: Path) -> bool:
-        """See the format."""
-        return self._of.takes_folder(path)
-
-    def targets(self, path: Path) -> Mapping[str, Path]:
-        """See the format."""
-        return self._of.targets(path)
-
-    def check_places(self, targets: Mapping[str, Path]) -> None:
-        """See the format."""
-        self._of.check_places(targets)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """A copy loses nothing."""
         yield Progress("measuring")
-        beside = [file for file in self.files if file.endswith(".json") and file not in self._sources]
+        beside = [file for file in self._of.files if file.endswith(".json") and file not in self._sources]
         return Fit(None, (), (_COPIED, *(_BESIDE.format(file=file) for file in beside)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
@@ -83,10 +64,6 @@ class Copy(Format):
             ours.append((yield from tokenizer.encode_work(text, "all")))
             theirs.append((yield from back.encode_work(text, "all")))
         return (yield from compare_work(tokenizer, name, "read back", ours, theirs))
-
-    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """See the format."""
-        return self._of.snippet(tokenizer, targets)
 
 
 def writer_of(chosen: Format, tokenizer: Tokenizer) -> Format:

@@ -20,13 +20,9 @@ _BUDGET = 200_000
 
 
 def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
-    """The two tokens that each token joins, numbered in the order of their ranks.
+    """The two tokens that each token joins: int32 [n, 2], -1 for single bytes and for tokens that no merge makes.
 
-    Args:
-        tokens: Lowest rank first, distinct, including the 256 bytes.
-
-    Returns:
-        int32 [n, 2]; -1 for single bytes, and for tokens that no merge makes.
+    The tokens are distinct, include the 256 bytes, and are numbered in the order of their ranks.
     """
     n = len(tokens)
     offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, n + 1)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tokstudio.core.formats.common.format import Format
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 _MOST_NAMED = 3
 
 
@@ -59,15 +58,12 @@ def _sentences(moves: Sequence[tuple[str, int, int]], several: str) -> list[str]
 
 
 def renumbered(original: Tokenizer, tokenizer: Tokenizer, chosen: Format) -> str:
-    """A sentence on changed ids; "" where none changed.
+    """A sentence on changed ids, such as "Ids 744-745 became 743-744."; "" where none changed.
 
     Args:
         original: The tokenizer with the ids shown to the user.
         tokenizer: The written tokenizer: the original, or the same tokens without gaps between their ids.
         chosen: The format, which may change ids.
-
-    Example:
-        "Ids 744-745 became 743-744."
     """
     before, after = original.tokens.ids(), tokenizer.tokens.ids()
     new_ids = chosen.new_ids(tokenizer)

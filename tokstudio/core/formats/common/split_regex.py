@@ -12,7 +12,6 @@ from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
 # `{1,3}`; in the named patterns both split alike without the plus sign.
 _WRITTEN = {name: regex.replace("{1,3}+", "{1,3}") for name, regex in REGEX.items()}
 
-
 REPEATED_GROUP = re.compile(r"\{[0-9,]+\}\+")
 
 

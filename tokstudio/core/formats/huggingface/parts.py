@@ -1,4 +1,4 @@
-"""The parts of a `tokenizer.json` around its model: pre-tokenizer, decoder, added tokens.
+"""The parsed content of a `tokenizer.json`, and its parts around the model: pre-tokenizer, decoder, added tokens.
 
 Unsupported settings raise `Beyond`, damaged ones FormatError.
 """
@@ -6,14 +6,19 @@ Unsupported settings raise `Beyond`, damaged ones FormatError.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, known_pattern, written_regex
+from tokstudio.core.formats.common.vocabulary import missing_part
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.utf8 import has_surrogates
@@ -49,6 +54,39 @@ class AddedToken:
     normalized: bool
     special: bool
     takes_more: str
+
+
+@dataclass
+class ParsedFile:
+    """The content of the file, before it is decided whether TokStudio or its library encodes.
+
+    Attributes:
+        settings: Its parts except the model.
+        model: The model except its tokens and merges.
+        added: The added tokens.
+        vocabulary: Each token with its id.
+        has_merges: Whether the merges were understood.
+    """
+
+    vocabulary: dict[str, int]
+    settings: dict[str, object] = field(default_factory=dict[str, object])
+    model: dict[str, object] = field(default_factory=dict[str, object])
+    added: list[AddedToken] = field(default_factory=list[AddedToken])
+    has_merges: bool = False
+    _rows: array[int] = field(default_factory=lambda: array("i"))
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """int32 [n, 3], the merges: ids of left, right and result."""
+        return np.frombuffer(self._rows, np.int32).reshape(-1, 3)
+
+    def add(self, left: str, right: str, prefix: object) -> str | None:
+        """Adds a merge of tokens that may have a prefix; returns what is wrong with it instead, if anything."""
+        parts = left, right, left + (right[len(prefix) :] if isinstance(prefix, str) else right)
+        if problem := missing_part(self.vocabulary, len(self._rows) // 3 + 1, *parts):
+            return problem
+        self._rows.extend(map(self.vocabulary.__getitem__, parts))
+        return None
 
 
 def split_of(pattern: str) -> dict[str, object] | None:
@@ -202,8 +240,6 @@ _TAKING_MORE = {
     "lstrip": "includes the white space before it",
     "rstrip": "includes the white space after it",
 }
-
-
 _ADDING = ("BertProcessing", "RobertaProcessing")
 
 

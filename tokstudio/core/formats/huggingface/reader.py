@@ -11,11 +11,11 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList
-from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled
+from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled, utf8
 from tokstudio.core.formats.huggingface.library import library_work
-from tokstudio.core.formats.huggingface.parsed_file import ParsedFile
 from tokstudio.core.formats.huggingface.parts import (
     Beyond,
+    ParsedFile,
     added_ids,
     added_token,
     check_added,
@@ -29,7 +29,6 @@ from tokstudio.core.formats.huggingface.parts import (
 from tokstudio.core.model.alphabet import Alphabet, Base
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
-from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -37,6 +36,14 @@ if TYPE_CHECKING:
 _MOST_ADDED = 1 << 20
 _REPORTED = 1 << 14
 _OTHERS = ("WordPiece", "Unigram", "WordLevel")
+_CHANGING = {
+    "continuing_subword_prefix": "marks tokens inside a word",
+    "end_of_word_suffix": "marks the end of a word",
+}
+_CHANGING_CHARACTERS = {
+    "fuse_unk": "joins unknown characters into one token",
+    "byte_fallback": "writes unknown characters as bytes",
+}
 
 
 def read_work(path: Path, name: str) -> Work[Tokenizer]:
@@ -112,10 +119,7 @@ def _read_model(reader: JsonReader, parsed: ParsedFile, before: ParsedFile | Non
 def _pass_over(reader: JsonReader) -> Work[str]:
     """Skips a vocabulary or merges that cannot be understood yet, or of another kind; returns the first character."""
     opening = reader.peek()
-    if opening not in ("{", "["):
-        reader.value()
-        return opening
-    for _ in reader.items() if opening == "{" else reader.elements():
+    for _ in reader.parts():
         reader.value()
         yield from reader.progress()
     return opening
@@ -167,7 +171,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
         raise Beyond(f"its added token {shown(ordinary)} is also an ordinary token")
     ids = frozenset(specials.values())
     others = {number: token for token, number in vocabulary.items() if number not in ids and not merges.has(number)}
-    extra = {number: spelled(token) if base == "bytes" else _utf8(token) for number, token in others.items()}
+    extra = {number: spelled(token) if base == "bytes" else utf8(token) for number, token in others.items()}
     if (strange := next((number for number, token in extra.items() if not token), None)) is not None:
         raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is not text.")
     unknown = _unknown(name, parsed) if base == "characters" else None
@@ -189,16 +193,6 @@ def _check_model(model: dict[str, object], base: Base) -> None:
         needs_token = key == "fuse_unk" and model.get("unk_token") is None
         if model.get(key) not in (None, False) and not needs_token:
             raise Beyond(f"it {meaning}")
-
-
-_CHANGING = {
-    "continuing_subword_prefix": "marks tokens inside a word",
-    "end_of_word_suffix": "marks the end of a word",
-}
-_CHANGING_CHARACTERS = {
-    "fuse_unk": "joins unknown characters into one token",
-    "byte_fallback": "writes unknown characters as bytes",
-}
 
 
 def _merges_work(name: str, base: Base, parsed: ParsedFile) -> Work[MergeList]:
@@ -263,11 +257,6 @@ def _unknown(name: str, parsed: ParsedFile) -> int | None:
     if number is None:
         raise FormatError(f"{name}: its unknown token is not in the vocabulary.")
     return number
-
-
-def _utf8(token: str) -> bytes:
-    """The UTF-8 of a token; empty where it is not valid text."""
-    return b"" if has_surrogates(token) else token.encode()
 
 
 def _read_pair(reader: JsonReader) -> tuple[str, str] | None:

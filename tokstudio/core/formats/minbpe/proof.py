@@ -20,8 +20,6 @@ from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import splitter
 
 if TYPE_CHECKING:
-    from regex import Pattern
-
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _HOW = "read back as minbpe reads it"
@@ -68,23 +66,21 @@ def _first_split(theirs: list[str], ours: list[bytes]) -> str | None:
     """The first difference of two ways to split a text, as the end of a sentence; None where they are equal."""
     for piece, our_piece in zip_longest(theirs, ours):
         if piece is None or our_piece is None or piece.encode() != our_piece:
-            pieces = [shown(piece or ""), shown((our_piece or b"").decode("utf-8", "replace"))]
-            return f"text is split differently: {pieces[0]} instead of {pieces[1]}"
+            ours_shown = shown((our_piece or b"").decode("utf-8", "replace"))
+            return f"text is split differently: {shown(piece or '')} instead of {ours_shown}"
     return None
 
 
 class _Model:
-    """A model by its lines: each merge has the next id, and the lowest id is merged first.
-
-    Attributes:
-        special_tokens: Each with its id.
-        steps: The number of compared pairs.
-    """
+    """A model by its lines: each merge has the next id, and the lowest id is merged first; `steps` counts pairs."""
 
     def __init__(self, content: str) -> None:
+        import regex
+
         lines = iter(content.removesuffix("\n").split("\n"))
         assert next(lines).strip() == "minbpe v1"
-        self._pattern = _compiled(next(lines))
+        pattern = next(lines)
+        self._pattern = regex.compile(pattern) if pattern else None
         special_lines = [next(lines).split() for _ in range(int(next(lines)))]
         self.special_tokens = {token: int(number) for token, number in special_lines}
         self._merges = {(int(left), int(right)): 256 + row for row, (left, right) in enumerate(map(str.split, lines))}
@@ -148,9 +144,3 @@ def _joined(ids: list[int], pair: tuple[int, int], made: int) -> list[int]:
         joined.append(made if is_pair else ids[at])
         at += 2 if is_pair else 1
     return joined
-
-
-def _compiled(pattern: str) -> Pattern[str] | None:
-    import regex
-
-    return regex.compile(pattern) if pattern else None
