@@ -19,10 +19,7 @@ from tokstudio.core.base.errors import TokStudioError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command.
-
-    Args:
-        argv: The arguments after the program's name; None for those of this process.
+    """Runs one command: `argv` has the arguments after the program's name; None for those of this process.
 
     Returns:
         The exit code: 0 done, 1 a `TokStudioError`, 2 wrong usage, 130 interrupted (143 when asked to terminate, 129

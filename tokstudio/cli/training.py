@@ -77,8 +77,9 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
-    reading = read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
-    corpus = console.finish(reading)
+    corpus = console.finish(
+        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
+    )
     for source in corpus.sources:
         report_source(source, console)
     size: int | None = arguments.sample_bytes
@@ -111,12 +112,11 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
 def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collection[str]) -> None:
     """Refuses an unknown token that is not a special token, in terms of the command line."""
     token: str | None = arguments.unknown_token
-    if arguments.base != "characters" or token is None or token in (*arguments.special, *base_vocabulary):
-        return
-    raise ConfigError(
-        f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
-        "or add it to the base vocabulary."
-    )
+    if arguments.base == "characters" and token is not None and token not in (*arguments.special, *base_vocabulary):
+        raise ConfigError(
+            f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
+            "or add it to the base vocabulary."
+        )
 
 
 def _utf8(token: str) -> str:
@@ -208,12 +208,10 @@ def _measure(tokenizer: Tokenizer, trainer: Trainer, console: Console, signals: 
 
 
 def _summary(run: Run) -> str:
-    merges = several(len(run), "merge")
-    ended = (
-        f"Stopped after {run.seconds:.1f} s" if run.ended == STOPPED else f"Trained in {run.seconds:.1f} s: {run.ended}"
-    )
+    seconds = f"{run.seconds:.1f} s"
+    ended = f"Stopped after {seconds}" if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}"
     return (
-        f"{ended}. {merges}, {run.bytes_per_token():.2f} bytes per token, "
+        f"{ended}. {several(len(run), 'merge')}, {run.bytes_per_token():.2f} bytes per token, "
         f"{run.tokens_before:,} -> {_tokens(run):,} tokens."
     )
 

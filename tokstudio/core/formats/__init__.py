@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -127,9 +127,9 @@ def save_work(
             staged.make_folder(Path(path))
         for usual, pieces in writer.contents(tokenizer).items():
             if usual in targets:
-                meter = _Meter(pieces)
-                yield from staged.write(targets[usual], meter, size)
-                files.append(WrittenFile(targets[usual], meter.size, meter.digest.hexdigest()))
+                target, digest = targets[usual], hashlib.sha256()
+                yield from staged.write(target, _passed_to(digest.update, pieces), size)
+                files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
         proof = yield from writer.prove(tokenizer, written, name, _as_text(sample))
         moved = renumbered(original or tokenizer, tokenizer, writer)
@@ -185,8 +185,7 @@ def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
 
     Args:
         path: The file or the folder.
-        pattern: The pattern of the tokenizer, where its files do not have it: a name of `patterns.NAMES` or a regular
-            expression.
+        pattern: The pattern, where the files do not have it: a name of `patterns.NAMES` or a regular expression.
 
     Raises:
         ConfigError: The pattern is invalid.
@@ -263,19 +262,10 @@ def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
             )
 
 
-class _Meter:
-    """Passes pieces on, and measures their size and SHA-256."""
-
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self._pieces = pieces
-        self.size = 0
-        self.digest = hashlib.sha256()
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self.size += len(piece)
-            self.digest.update(piece)
-            yield piece
+def _passed_to(see: Callable[[bytes], object], pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        see(piece)
+        yield piece
 
 
 def _format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:

@@ -13,9 +13,8 @@ import codecs
 import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ _ESCAPES = {
 }
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(NamedTuple):
     """The form of a record: the bytes before each value, the escapes of texts, and the end."""
 
     leads: tuple[bytes, ...]

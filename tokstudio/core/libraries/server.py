@@ -11,7 +11,8 @@ import base64
 import json
 import struct
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -203,7 +204,7 @@ class Answers:
         ids: list[NDArray[np.uint32]] = []
         ends: list[NDArray[np.int64]] = []
         stop = 0
-        with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
+        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
             for size in request["sizes"]:
                 start, stop = stop, stop + size
                 text = content[start:stop].decode()
@@ -222,14 +223,14 @@ class Answers:
     def _decode(self, request: Mapping[str, Any], several: Iterable[list[int]]) -> Iterable[bytes]:
         library = self._read(request)
         for ids in several:
-            with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
+            with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
                 yield library.decode(ids).encode("utf-8", "replace")
 
     def _encode(self, request: Mapping[str, Any]) -> Iterable[bytes]:
         name, owner = request["name"], TITLES[request["library"]]
         library = self._read(request)
         for text, decoded in zip(request["texts"], request["decoded"], strict=True):
-            with _Refusals(f"{name}: {owner} cannot encode with it"):
+            with _refusals(f"{name}: {owner} cannot encode with it"):
                 ids = library.encode(text, request["specials"])
                 again = None if decoded is None else library.decode(list(ids))
             if decoded is not None and again != decoded:
@@ -242,14 +243,13 @@ class Answers:
             return self._library
         key = json.dumps([request[part] for part in ("library", "path", "settings", "stamp")])
         if self._library is None or key != self._key:
-            self._library = _opened(request, request["path"])
-            self._key = key
+            self._library, self._key = _opened(request, request["path"]), key
         return self._library
 
 
 def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
     kind, name = request["library"], request["name"]
-    with _Refusals(f"{name}: {TITLES[kind]} cannot read it"):
+    with _refusals(f"{name}: {TITLES[kind]} cannot read it"):
         try:
             return _LIBRARIES[kind](source, request["settings"])
         except ImportError as error:
@@ -273,7 +273,7 @@ def _bytes_before(text: str) -> NDArray[np.int64]:
 def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
     split = _SPLITTERS[request["library"]]
     for text, pieces in zip(request["texts"], request["pieces"], strict=True):
-        with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
+        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
             ends = split(text, request["regex"], pieces)
         yield np.array(ends, np.uint32).tobytes()
 
@@ -311,22 +311,19 @@ _SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int] | NDArray
 }
 
 
-class _Refusals:
+@contextmanager
+def _refusals(what: str) -> Generator[None]:
     """Turns errors of the library in a `with` block into a FormatError that begins with `what`."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    try:
+        yield
+    except MemoryError as error:
+        raise FormatError(f"{what}: {NO_MEMORY}") from error
+    except BaseException as error:
         # Where a regular expression takes too long the library panics; a panic is not an Exception.
-        is_panic = kind is not None and kind.__name__ == "PanicException"
-        if isinstance(error, MemoryError):
-            raise FormatError(f"{self._what}: {NO_MEMORY}") from error
-        if is_panic or (isinstance(error, Exception) and not isinstance(error, FormatError)):
-            raise FormatError(f"{self._what}: {' '.join(str(error).split())}.") from error
+        is_panic = type(error).__name__ == "PanicException"
+        if isinstance(error, FormatError) or not (is_panic or isinstance(error, Exception)):
+            raise
+        raise FormatError(f"{what}: {' '.join(str(error).split())}.") from error
 
 
 def read_exactly(file: BinaryIO, size: int) -> bytes | None:

@@ -49,8 +49,6 @@ class ProjectRun:
     """A run that was trained in TokStudio.
 
     Attributes:
-        name: The name that the user gave it.
-        run: The run.
         sources: Indexes of its sources in the project, in order.
         state: Further state of the window for it.
     """
@@ -74,7 +72,6 @@ class ProjectTokenizer:
     """A tokenizer that was opened from files.
 
     Attributes:
-        name: The name that the user gave it.
         files: Its files; the first is the one to open.
         pattern: The pattern that was given when it was opened, if any.
         state: Further state of the window for it.

@@ -21,12 +21,7 @@ _PIECE = 1 << 20
 
 
 def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = None) -> Work[ProjectTokenizer]:
-    """The tokenizer for a project.
-
-    Args:
-        name: The name that the user gave it.
-        files: Its files, from `Loaded.files`.
-        pattern: The pattern that was given to open them, if any.
+    """The tokenizer for a project, with its files from `Loaded.files` and the pattern that was given to open them.
 
     Raises:
         FormatError: A file cannot be read.
