@@ -65,11 +65,11 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.inspecting import inspect
 
             inspect(arguments, console)
-            return DONE
-        from tokstudio.cli.coding import decode, encode
+        else:
+            from tokstudio.cli.coding import decode, encode
 
-        work = encode if arguments.command == "encode" else decode
-        work(arguments, console)
+            work = encode if arguments.command == "encode" else decode
+            work(arguments, console)
         return DONE
 
 

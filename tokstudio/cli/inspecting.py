@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.loading import announce_engine
+from tokstudio.cli.loading import PREPARING
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
@@ -32,7 +32,7 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
         rows = project_rows(path, console)
         put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(map(printable, project_lines(rows)))) + "\n")
         return
-    announce_engine(console)
+    console.show(PREPARING)
     has_pattern = True
     try:
         loaded = console.finish(load_work(path, arguments.pattern))

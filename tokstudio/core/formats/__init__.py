@@ -147,10 +147,7 @@ def save_work(
 
 
 def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
-    """Checks before a long work whether its result can be written, with folders and empty files that are removed again.
-
-    Returns:
-        The files that `save` would write.
+    """The files that `save` would write; checks that it can, with folders and empty files that are removed again.
 
     Raises:
         ConfigError: The format is unknown, or cannot be written.

@@ -18,16 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.formats.common.format import (
-    GIGABYTE,
-    LARGEST_WRITTEN,
-    Format,
-    bytes_problem,
-    cut,
-    gathered,
-    library_problem,
-    named_specials,
-)
+from tokstudio.core.formats.common.format import GIGABYTE, LARGEST_WRITTEN, Format, cut, gathered, named_specials
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
@@ -38,7 +29,6 @@ if TYPE_CHECKING:
 VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 
 _ID = re.compile("0|[1-9][0-9]{0,8}")
-_BATCH = 256
 _BEGINNING = re.compile(rb'\s*\{\s*"merges"\s*:\s*\[')
 _NUMBERS = [str(byte).encode() for byte in range(BYTES)]
 _LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BYTES)]
@@ -76,11 +66,8 @@ class Classic(Format):
     files = (VOCABULARY, MERGES)
     looked_for = MERGES
     folder = True
+    only_bytes = True
     keys = frozenset({"merges"})
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only merges of bytes."""
-        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Its programs split no text, know no special tokens, use bytes as ids and merge the smallest id first."""
@@ -111,7 +98,7 @@ class Classic(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
         tokenizer = self._renumbered(tokenizer)
-        return {VOCABULARY: gathered(_vocabulary(tokenizer)), MERGES: _merges(tokenizer)}
+        return {VOCABULARY: gathered(_vocabulary(tokenizer)), MERGES: gathered(_merges(tokenizer))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads both files back; every token and every merge must be the same."""
@@ -178,21 +165,11 @@ def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
-    merges, results = tokenizer.merges, tokenizer.merge_results
-    if len(merges) == 0:
-        yield b'{\n  "merges": []\n}'
-        return
-    yield b'{\n  "merges": ['
-    lead = b""
-    for first in range(0, len(merges), _BATCH):
-        here = slice(first, first + _BATCH)
-        rows = [
-            b"\n    [\n      [\n        %d,\n        %d\n      ],\n      %d\n    ]" % (left, right, result)
-            for (left, right), result in zip(merges[here].tolist(), results[here].tolist(), strict=True)
-        ]
-        yield lead + b",".join(rows)
+    lead = b'{\n  "merges": ['
+    for (left, right), result in zip(tokenizer.merges, tokenizer.merge_results, strict=True):
+        yield lead + b"\n    [\n      [\n        %d,\n        %d\n      ],\n      %d\n    ]" % (left, right, result)
         lead = b","
-    yield b"\n  ]\n}"
+    yield b"\n  ]\n}" if len(tokenizer.merges) else lead + b"]\n}"
 
 
 def _read_merges(path: Path, name: str, pattern: str) -> Work[Tokenizer]:

@@ -10,13 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.format import Fit, Format
-from tokstudio.core.formats.common.proof import compare_work, trial_texts
+from tokstudio.core.formats.common.format import Fit, Format, cut, gathered
+from tokstudio.core.formats.common.proof import Ids, compare_work, trial_texts
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -26,7 +23,6 @@ _COPIED = "The file is copied unchanged, because its own library encodes for thi
 _BESIDE = (
     "In a folder, a new {file} is written beside it, without other settings of the original, such as a chat template."
 )
-_PIECE = 1 << 16
 
 
 class Copy(Format):
@@ -48,8 +44,7 @@ class Copy(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The library's file unchanged, and the other files of the format."""
         usual, content = next(iter(self._sources.items()))
-        pieces = (content[start : start + _PIECE] for start in range(0, len(content), _PIECE))
-        return {**self._of.contents(tokenizer), usual: pieces}
+        return {**self._of.contents(tokenizer), usual: gathered(cut(content))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Opens the copy; it must be equal, and give the same ids for a hard text, special tokens and the sample."""
@@ -58,8 +53,7 @@ class Copy(Format):
         back = yield from self._of.read(files, (name, *others))
         if getattr(back, "source_files", {}).get(usual) != self._sources[usual]:
             raise FormatError(f"{name}: when read back, it differs from the opened file.")
-        ours: list[NDArray[np.uint32]] = []
-        theirs: list[NDArray[np.uint32]] = []
+        ours, theirs = Ids(), Ids()
         for text in trial_texts(tokenizer, sample):
             ours.append((yield from tokenizer.encode_work(text, "all")))
             theirs.append((yield from back.encode_work(text, "all")))

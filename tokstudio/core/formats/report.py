@@ -41,7 +41,6 @@ class ExportReport:
     """The report of an export.
 
     Attributes:
-        files: The written files.
         losses: Properties that the format could not hold, each a sentence.
         proof: The result of reading it back, such as "identical over 1,234 tokens"; empty for a table.
         notes: Advice on using the files, each a sentence.

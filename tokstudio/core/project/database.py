@@ -86,11 +86,7 @@ def is_system_error(error: sqlite3.Error) -> bool:
 
 
 def check_header(path: Path) -> int:
-    """Checks a file before SQLite opens it, and returns its size.
-
-    Raises:
-        FormatError: It cannot be read, is not a project of a known version, or is incomplete.
-    """
+    """The size of a file that SQLite may open; FormatError where it is no whole project of a known version."""
     name = file_name(path)
     size, header = _read_header(path, name)
     if header[:16] != _MAGIC or size < _HEADER:

@@ -20,7 +20,6 @@ class ProjectSource:
     Attributes:
         name: The file's name, "Pasted text", or the title of a sample.
         path: The file; None where there is none.
-        encoding: The encoding it was read in.
         note: A short remark for the user; mostly empty.
         bytes: Bytes of its text, perhaps fewer than in the file where a run was trained on the beginning only.
         documents: "file" or "line": the division of the file's text; None where the text is in the project.

@@ -259,8 +259,7 @@ def _opened_work(file: Path) -> Work[Project | None]:
 def _complete_work(file: Path) -> Work[None]:
     """Turns a recording into a project, once; where it is too damaged for that, reading it fails later.
 
-    Raises:
-        sqlite3.Error: It cannot be changed now.
+    Raises sqlite3.Error where it cannot be changed now.
     """
     if not file.exists():
         return

@@ -29,11 +29,7 @@ _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 
 def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
-    """Reads a run with its tokens and merges from a database whose schema and pages have been checked.
-
-    Raises:
-        FormatError: A value is impossible.
-    """
+    """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible."""
     number, config = row.whole("number"), _config(row)
     alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
     merges, counts, tokens_after = yield from _read_merges_work(connection, row, alphabet, len(base_counts))
@@ -105,7 +101,9 @@ def _read_tokens_work(
     """The base tokens, the counts of all ids before the merges, and the special tokens after the merges."""
     number = row.whole("number")
     units, ids, counts = array("i"), array("i"), array("q")
-    before = _before(config)
+    # The special tokens whose ids come before those of the merges, and the others.
+    special = special_ids(config, 0).items()
+    before = {token: text.encode() for text, token in special if text not in config.trailing_specials}
     trailing: dict[int, bytes] = {}
     for rows in _rows(connection, _TOKENS, number):
         for token, raw, kind, count in rows:
@@ -130,12 +128,6 @@ def _read_tokens_work(
     if len(units) + len(before) != len(counts):
         raise row.fault("tokens", "a special token is missing")
     return _alphabet(row, config, units, ids), np.array(counts, np.int64), trailing
-
-
-def _before(config: TrainingConfig) -> dict[int, bytes]:
-    """The special tokens whose ids come before those of the merges."""
-    trailing = config.trailing_specials
-    return {token: text.encode() for text, token in special_ids(config, 0).items() if text not in trailing}
 
 
 def _unit(config: TrainingConfig, raw: bytes) -> int | None:

@@ -70,6 +70,7 @@ class Format:
         folder: Whether it is saved to a folder, because it has several files.
         readable: Whether it can be loaded.
         writable: Whether it can be saved.
+        only_bytes: Whether it holds only merges of bytes.
         keys: Keys that a JSON file of this format may begin with.
         largest: The largest size of a written file in bytes.
         library: The library that owns it, as in `Tokenizer.library`; None where there is none.
@@ -83,6 +84,7 @@ class Format:
     folder: bool = False
     readable: bool = True
     writable: bool = True
+    only_bytes: bool = False
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
     library: str | None = None
@@ -112,6 +114,10 @@ class Format:
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The reason why this tokenizer cannot be written at all, a sentence; None where it can."""
+        if self.readable and tokenizer.library is not None:
+            return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
+        if self.only_bytes and tokenizer.alphabet.base != "bytes":
+            return f"{self.title} holds only merges of bytes, but this tokenizer merges characters."
         return None
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -190,20 +196,6 @@ class Format:
             FormatError: They are damaged, or need something that TokStudio does not support.
         """
         raise NotImplementedError
-
-
-def library_problem(tokenizer: Tokenizer) -> str | None:
-    """The reason why a tokenizer that its own library encodes cannot be written, a sentence; None for any other."""
-    if tokenizer.library is None:
-        return None
-    return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
-
-
-def bytes_problem(tokenizer: Tokenizer, title: str) -> str | None:
-    """The reason why a tokenizer of characters cannot be written to a format of bytes; None for one of bytes."""
-    if tokenizer.alphabet.base == "bytes":
-        return None
-    return f"{title} holds only merges of bytes, but this tokenizer merges characters."
 
 
 def named_specials(specials: Iterable[str]) -> str:

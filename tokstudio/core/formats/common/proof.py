@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +23,21 @@ if TYPE_CHECKING:
 _SAMPLE_PIECE = 1 << 14
 _SHOWN_IDS = 4
 
+Ids = list[NDArray[np.uint32]]  # of several texts
+
 
 @dataclass(frozen=True)
 class Trials:
     """Texts for a library to encode, and TokStudio's ids of each."""
 
     texts: list[Trial]
-    ours: list[NDArray[np.uint32]]
+    ours: Ids
 
 
 def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_child: bool = False) -> Work[str]:
     """Lets a library read the file and encode the trials; its ids must be those of the exported tokenizer.
 
-    Args:
-        tokenizer: The exported tokenizer.
-        file: The file.
-        trials: The texts.
-        in_child: Whether to ask a child process even if the file is small.
+    With `in_child`, a child process is asked even if the file is small.
 
     Returns:
         The proof, such as "identical over 1,234 tokens".
@@ -53,24 +51,12 @@ def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_chil
     return (yield from compare_work(tokenizer, file.name, f"read back by {file.title}", trials.ours, theirs))
 
 
-def compare_work(
-    tokenizer: Tokenizer,
-    name: str,
-    how: str,
-    ours: Sequence[NDArray[np.uint32]],
-    theirs: Sequence[NDArray[np.uint32]],
-) -> Work[str]:
-    """Proves that the ids of each text are equal: `ours`, by the tokenizer, and `theirs`.
-
-    Args:
-        tokenizer: The tokenizer of `ours`.
-        name: The name of the file in errors.
-        how: How `theirs` were made, such as "read back by the tokenizers library".
-        ours: The ids of each text.
-        theirs: Likewise.
+def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: Ids) -> Work[str]:
+    """Proves that the ids of each text are equal: `ours`, of the tokenizer, and `theirs`.
 
     Raises:
-        FormatError: They differ; the message has the first difference.
+        FormatError: They differ; the message begins with `name` and `how` theirs were made, such as "read back by the
+            tokenizers library", and has the first difference.
     """
     total = 0
     for ids, their_ids in zip(ours, theirs, strict=True):
@@ -85,8 +71,7 @@ def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True) -> Work
     """The texts of `trial_texts` with TokStudio's ids; `decodes` says whether to check the decoded texts as well."""
     from tokstudio.core.libraries.client import Trial
 
-    texts: list[Trial] = []
-    ours: list[NDArray[np.uint32]] = []
+    texts, ours = list[Trial](), Ids()
     alphabet = tokenizer.alphabet
     may_refuse = alphabet.base == "characters" and alphabet.unknown is None
     for text in trial_texts(tokenizer, sample, may_refuse):

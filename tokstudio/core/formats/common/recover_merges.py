@@ -37,8 +37,8 @@ def recover_work(units: NDArray[np.int32], offsets: NDArray[np.int64]) -> Work[N
     """Like `recover_merges_work`, for tokens of any base.
 
     Args:
-        units: int32, the tokens one after another, each as the numbers of its base tokens.
-        offsets: int64 [n + 1], the start of each, and the end of the last.
+        units: The tokens one after another, each as the numbers of its base tokens.
+        offsets: [n + 1], the start of each, and the end of the last.
     """
     from tokstudio.core.kernels.encode import STATE_SIZE
     from tokstudio.core.kernels.recover_merges import recover

@@ -24,11 +24,8 @@ _MOST_NAMED = 3
 def closed_gaps(tokenizer: Tokenizer) -> tuple[Tokenizer, tuple[str, ...]]:
     """The same tokenizer with ids from 0 on without gaps, and a sentence for each kind of moved tokens.
 
-    Without gaps, and where a library encodes, it is the tokenizer itself and no sentence.
-
-    Example:
-        The first 312 of 744 merges are kept, and the one special token came after all of them:
-        'The special token "<|end|>" moves from 1,000 to 568.'
+    Without gaps, and where a library encodes, it is the tokenizer itself and no sentence. A sentence is such as
+    'The special token "<|end|>" moves from 1,000 to 568.'
     """
     before = tokenizer.tokens.ids()
     after = np.arange(len(before))

@@ -75,7 +75,9 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
         if size > _STEP:
             size = 0
             yield Progress("measuring")
-        key = _short(keys[token] if token in keys else tokens[token] or b"")
+        key = keys[token] if token in keys else tokens[token] or b""
+        if len(key) > _LONGEST_KEPT:
+            key = hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
         if key in seen:
             first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))
             name = f"special token {shown(texts[first])}" if first in texts else f"token {first}"
@@ -96,11 +98,6 @@ def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
     if tokenizer.alphabet.base == "characters":
         return {number: text.encode() for text, number in texts.items()}
     return {number: to_bytes(text) if BYTE_OF.keys() >= set(text) else b"" for text, number in texts.items()}
-
-
-def _short(key: bytes) -> bytes:
-    """A key that takes little memory; equal only for equal keys."""
-    return key if len(key) <= _LONGEST_KEPT else hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
 
 
 def _in_byte_level(token: bytes) -> Iterator[bytes]:

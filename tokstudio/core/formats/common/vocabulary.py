@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
@@ -37,14 +36,6 @@ def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
 def byte_level_ids(vocabulary: Mapping[str, int]) -> list[int]:
     """The id of each byte; -1 where it has none."""
     return [vocabulary.get(CHARACTER_OF[byte], -1) for byte in range(BYTES)]
-
-
-def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
-    """The 256 bytes with their ids; FormatError, which begins with `name`, where one is missing."""
-    ids = byte_level_ids(vocabulary)
-    if -1 in ids:
-        raise FormatError(f"{name}: the byte {ids.index(-1)} has no token in the vocabulary; TokStudio needs all 256.")
-    return Alphabet.of_bytes(ids)
 
 
 def spelled(token: str) -> bytes:

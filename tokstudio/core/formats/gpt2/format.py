@@ -16,17 +16,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import (
-    GIGABYTE,
-    Fit,
-    Format,
-    PatternNeeded,
-    bytes_problem,
-    cut,
-    gathered,
-    library_problem,
-    named_specials,
-)
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, cut, gathered, named_specials
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import PAIRS, known_work
 from tokstudio.core.formats.common.line_reader import LineReader
@@ -34,8 +24,8 @@ from tokstudio.core.formats.common.merge_list import MergeList
 from tokstudio.core.formats.common.proof import prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, vocabulary
 from tokstudio.core.formats.common.split_regex import written_regex
-from tokstudio.core.formats.common.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work, spelled
-from tokstudio.core.model.alphabet import BYTES
+from tokstudio.core.formats.common.vocabulary import add_merge, byte_level_ids, read_vocabulary_work, spelled
+from tokstudio.core.model.alphabet import BYTES, Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.byte_level import BYTE_ORDER, to_characters
 from tokstudio.core.tokenizer.self_encoding import pieces_work
@@ -76,11 +66,12 @@ class Gpt2(Format):
     files = _NAMES[0]
     looked_for = ", ".join(merges for _, merges in _NAMES)
     folder = True
+    only_bytes = True
     largest = GIGABYTE
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only merges of bytes, and every reader takes a line with #version for the first one."""
-        if problem := library_problem(tokenizer) or bytes_problem(tokenizer, self.title):
+        """Every reader takes a line with #version for the first one."""
+        if problem := super().problem(tokenizer):
             return problem
         tokens = tokenizer.tokens
         for token in np.unique(tokenizer.merges[:, 0]).tolist():
@@ -207,7 +198,11 @@ def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
 
 
 def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[MergeList]:
-    merges = MergeList(byte_level_alphabet(names[0], vocabulary))
+    ids = byte_level_ids(vocabulary)
+    if -1 in ids:
+        missing = ids.index(-1)
+        raise FormatError(f"{names[0]}: the byte {missing} has no token in the vocabulary; TokStudio needs all 256.")
+    merges = MergeList(Alphabet.of_bytes(ids))
     with LineReader(path, names[1], GIGABYTE) as lines:
         for line in lines:
             if line.startswith(b"#version") or not line:

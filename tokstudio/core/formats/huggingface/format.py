@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
@@ -68,10 +68,6 @@ class HuggingFace(Format):
         if path.is_file():
             raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
         return {usual: path / usual for usual in self.files}
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """A tokenizer of another library cannot be written anew."""
-        return library_problem(tokenizer)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """Checks that each token has a different spelling as well."""

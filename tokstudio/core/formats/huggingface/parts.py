@@ -42,8 +42,6 @@ class AddedToken:
     """A token that the library cuts out of text before anything else.
 
     Attributes:
-        content: Its text.
-        id: Its id in the file.
         normalized: Whether it is searched in the normalized text, after the others.
         special: Whether its recognition can be turned off.
         takes_more: A description of further text that it takes; or "".
@@ -61,10 +59,9 @@ class ParsedFile:
     """The content of the file, before it is decided whether TokStudio or its library encodes.
 
     Attributes:
+        vocabulary: Each token with its id.
         settings: Its parts except the model.
         model: The model except its tokens and merges.
-        added: The added tokens.
-        vocabulary: Each token with its id.
         has_merges: Whether the merges were understood.
     """
 
@@ -110,11 +107,7 @@ def check_normalizer(normalizer: object) -> None:
 
 
 def splitting(pre_tokenizer: object) -> tuple[Base, str]:
-    """The base and the pattern of a pre-tokenizer.
-
-    Raises:
-        Beyond: It does anything else.
-    """
+    """The base and the pattern of a pre-tokenizer; Beyond where it does anything else."""
     steps = [pre_tokenizer]
     match pre_tokenizer:
         case None:
@@ -172,11 +165,7 @@ def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def added_token(name: str, number: int, value: object) -> AddedToken:
-    """An entry of `added_tokens`; `number` is its position, from 1.
-
-    Raises:
-        FormatError: It is damaged.
-    """
+    """An entry of `added_tokens`, or FormatError where it is damaged; `number` is its position, from 1."""
     match value:
         case {"content": str(content), "id": object() as token} if content:
             entry = cast("dict[str, object]", value)

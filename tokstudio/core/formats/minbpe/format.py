@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE, Format, bytes_problem, cut, gathered, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Format, cut, gathered
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.minbpe.proof import prove_work
 from tokstudio.core.formats.minbpe.reader import VERSION, read_work
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MODEL, VOCABULARY = "tokenizer.model", "tokenizer.vocab"
 
 _SUFFIX = ".model"
-_BATCH = 1 << 12
 
 _SNIPPET = """\
 from minbpe import {kind}
@@ -50,6 +49,7 @@ class Minbpe(Format):
     description = "merges as lines of text, for Andrej Karpathy's minbpe"
     files = (MODEL, VOCABULARY)
     looked_for = f"NAME{_SUFFIX}"
+    only_bytes = True
     largest = GIGABYTE
 
     def targets(self, path: Path) -> Mapping[str, Path]:
@@ -58,10 +58,6 @@ class Minbpe(Format):
         if model.suffix != _SUFFIX:
             model = model.with_name(f"{model.name}{_SUFFIX}")
         return {MODEL: model, VOCABULARY: model.with_suffix(".vocab")}
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only merges of bytes."""
-        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
@@ -121,7 +117,7 @@ class Minbpe(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
         held = self._held(tokenizer)
-        return {MODEL: _model(held), VOCABULARY: gathered(_vocabulary(held))}
+        return {MODEL: gathered(_model(held)), VOCABULARY: gathered(_vocabulary(held))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads the model and encodes like minbpe; the ids must be equal."""
@@ -194,10 +190,7 @@ def _model(held: Tokenizer) -> Iterator[bytes]:
     # At one place, minbpe takes the first special token, and TokStudio the longest.
     for token in sorted(specials, key=len, reverse=True):
         yield b"%s %d\n" % (token.encode(), specials[token])
-    merges = held.merges
-    for first in range(0, len(merges), _BATCH):
-        rows: list[list[int]] = merges[first : first + _BATCH].tolist()
-        yield b"".join([b"%d %d\n" % (left, right) for left, right in rows])
+    yield from (b"%d %d\n" % (left, right) for left, right in held.merges)
 
 
 def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:

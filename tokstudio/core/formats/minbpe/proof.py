@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.json_reader import shown
-from tokstudio.core.formats.common.proof import compare_work, trials_work
+from tokstudio.core.formats.common.proof import Ids, compare_work, trials_work
 from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import splitter
 
@@ -31,13 +30,10 @@ _MANY = 1 << 16
 
 
 def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]:
-    """Proves that minbpe, given the pattern in the file, has the ids and texts of `held`.
+    """Proves that minbpe, given the pattern in the file, has the ids and texts of `held`; otherwise FormatError.
 
     Encodes a hard text, and as much of the sample as takes a second or two, without characters that only a newer
     Unicode has.
-
-    Raises:
-        FormatError: It does not; the message has the first difference.
     """
     hard = yield from trials_work(held, "")
     sample = without_newer(sample[:_LARGEST_SAMPLE])
@@ -45,8 +41,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
     model = _Model(path.read_text(encoding="utf-8"))
     if model.special_tokens != held.special_tokens:
         raise FormatError(f"{name}: {_HOW}, its special tokens differ.")
-    ours: list[NDArray[np.uint32]] = []
-    theirs: list[NDArray[np.uint32]] = []
+    ours, theirs = Ids(), Ids()
     for text in (*(trial.text for trial in hard.texts), *pieces):
         # TokStudio's encoding first, because it has a time limit and the bare expression has none.
         ours.append((yield from held.encode_work(text, "all")))

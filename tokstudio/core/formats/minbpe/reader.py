@@ -61,10 +61,6 @@ def _next(lines: LineReader, rows: Iterator[bytes], what: str) -> str:
     row = next(rows, None)
     if row is None:
         raise lines.fault(f"the file ends before {what}")
-    return _decoded(lines, row)
-
-
-def _decoded(lines: LineReader, row: bytes) -> str:
     try:
         return row.decode()
     except UnicodeDecodeError as error:

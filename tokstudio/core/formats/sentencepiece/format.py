@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.proof import Trials, prove_work, trials_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
@@ -59,7 +59,7 @@ class SentencePiece(Format):
         """The format holds only merges of characters."""
         if tokenizer.library is None and tokenizer.alphabet.base != "characters":
             return "SentencePiece merges characters, but this tokenizer merges bytes."
-        return library_problem(tokenizer)
+        return super().problem(tokenizer)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """It has no patterns, no tokens apart from merging, and uses one character for a space."""

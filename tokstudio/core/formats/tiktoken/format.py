@@ -20,15 +20,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.format import (
-    GIGABYTE,
-    Fit,
-    Format,
-    PatternNeeded,
-    bytes_problem,
-    gathered,
-    library_problem,
-)
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
@@ -63,6 +55,7 @@ class Tiktoken(Format):
     files = (RANKS_FILE, SIDECAR, LOADER)
     looked_for = f"NAME{_SUFFIX}"
     folder = True
+    only_bytes = True
     largest = GIGABYTE
     library = "tiktoken"
 
@@ -87,10 +80,6 @@ class Tiktoken(Format):
         """Files beside the ranks that TokStudio did not write are never replaced."""
         _refuse_foreign(targets[SIDECAR], writer.SIDECAR_BEGINNING)
         _refuse_foreign(targets[LOADER], writer.LOADER_BEGINNING)
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only tokens of bytes."""
-        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Ids are ranks, and special tokens are recognised in no fixed order."""
@@ -252,11 +241,10 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     yield Progress("reading")
     # No text becomes the empty token, so it is not part of any merge.
     unreached = {rank: token for token, rank in rank_of.items() if not token}
-    tokens = [token for token in rank_of if token]
-    ids = np.array([rank_of[token] for token in tokens], np.int32)
-    if np.any(ids[1:] < ids[:-1]):
-        order: list[int] = np.argsort(ids).tolist()
-        tokens, ids = [tokens[number] for number in order], ids[order]
+    unsorted = [token for token in rank_of if token]
+    ids = np.array([rank_of[token] for token in unsorted], np.int32)
+    order: list[int] = np.argsort(ids).tolist()
+    tokens, ids = [unsorted[number] for number in order], ids[order]
     parts = yield from recover_merges_work(tokens)
     made = parts[:, 0] >= 0
     others = [tokens[number] for number in np.flatnonzero(~made).tolist()]

@@ -187,8 +187,6 @@ _TAKEN_WHOLE = (
 
 
 def _first_of(tokenizer: Tokenizer, ids: NDArray[np.int64]) -> str:
-    if len(ids) == 0:
-        return ""
     return shown(tokenizer.tokens.prefix(int(ids[0]), 200).decode("utf-8", "backslashreplace"))
 
 
