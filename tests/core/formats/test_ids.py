@@ -24,8 +24,8 @@ MUTANTS = 200
 some_ids = st.lists(st.integers(0, 2**31 - 2) | st.integers(0, 300), max_size=40)
 
 
-def written(path, ids, **more):
-    finish(write_ids_work(np.array(ids, np.uint32), path, **more))
+def written(path, ids, largest=None):
+    finish(write_ids_work(np.array(ids, np.uint32), path, max(ids, default=0) if largest is None else largest))
     return path
 
 

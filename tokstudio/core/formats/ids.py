@@ -30,19 +30,14 @@ _NUMBER = re.compile(rb"[0-9]{1,20}")
 _BLANK = re.compile(rb"\s")
 
 
-def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int | None = None) -> Work[tuple[Path, ...]]:
+def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int) -> Work[tuple[Path, ...]]:
     """Writes ids as a NumPy array where the name ends in .npy, else as a JSON list; the whole file or nothing.
 
-    Args:
-        ids: uint32 [n].
-        path: The file.
-        largest: The largest id of the vocabulary, so that all arrays of a tokenizer have one type; None for the largest
-            of `ids`.
+    All arrays of a tokenizer have one type, by the largest id of its vocabulary.
 
     Raises:
         FormatError: It cannot be written.
     """
-    largest = int(ids.max(initial=0)) if largest is None else largest
     return (yield from write_files({path: _npy(ids, largest) if path.suffix.lower() == NPY else json_list(ids)}))
 
 

@@ -18,8 +18,6 @@ from tokstudio.version import __version__
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-REPORT = "REPORT.txt"  # the usual name of the text
-
 _LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
 _WRAPPER = textwrap.TextWrapper(
     120, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False

@@ -37,9 +37,8 @@ class LibraryInput:
     """A file for its library to read, with its name in messages.
 
     Attributes:
-        settings: Further settings of the library: for tiktoken `pattern` and `special_tokens`, for tokenizers
-            `post_process` where that is wanted, and for GPT-2's `vocab.json` the path of its `merges`, the `regex` that
-            splits text or None, and a list of `special_tokens`.
+        settings: Further settings of the library: for tiktoken `pattern` and `special_tokens`, and for GPT-2's
+            `vocab.json` the path of its `merges`, the `regex` that splits text or None, and a list of `special_tokens`.
     """
 
     library: Literal["tokenizers", "tiktoken", "sentencepiece"]
@@ -51,16 +50,6 @@ class LibraryInput:
     def title(self) -> str:
         """The name of the library in messages."""
         return TITLES[self.library]
-
-    def request(self, do: str, **more: object) -> dict[str, Any]:
-        """A request about the file."""
-        try:
-            status = self.path.stat()
-        except OSError as error:
-            raise FormatError(f"{self.name}: the file cannot be read: {error.strerror or error}.") from error
-        path = str(self.path.absolute())  # the child process runs in another folder
-        known = {"library": self.library, "path": path, "name": self.name, "settings": dict(self.settings)}
-        return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
 
 
 @dataclass(frozen=True)
@@ -79,10 +68,15 @@ def library_ids(file: LibraryInput, trials: Sequence[Trial], in_child: bool = Fa
     Raises:
         FormatError: The library does not read the file, or decodes differently.
     """
+    try:
+        in_child = file.path.stat().st_size > _SMALL or in_child
+    except OSError as error:
+        raise FormatError(f"{file.name}: the file cannot be read: {error.strerror or error}.") from error
+    path = str(file.path.absolute())  # the child process runs in another folder
+    known = {"library": file.library, "path": path, "name": file.name, "settings": dict(file.settings)}
     texts, decoded = [trial.text for trial in trials], [trial.decoded for trial in trials]
-    request = file.request("encode", texts=texts, decoded=decoded, specials=True)
-    in_child = in_child or file.path.stat().st_size > _SMALL
-    return [np.frombuffer(part, np.uint32) for part in (yield from _answer(request, in_child))]
+    answer = yield from _answer({"do": "encode", **known, "texts": texts, "decoded": decoded}, in_child)
+    return [np.frombuffer(part, np.uint32) for part in answer]
 
 
 def is_installed(library: str) -> bool:

@@ -27,7 +27,7 @@ class RestoredSource:
     changed: bool
 
 
-def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSource]:
+def keep_source_work(source: Source) -> Work[ProjectSource]:
     """The source for a project: the absolute path of a file, or any other text itself.
 
     Reads all of the text once; a source never changes, so the result serves many saves.
@@ -47,7 +47,6 @@ def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSour
         source.modified,
         sha256,
         source if documents is None else None,
-        in_corpus,
     )
 
 

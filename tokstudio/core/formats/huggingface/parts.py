@@ -101,9 +101,14 @@ def check_version(name: str, settings: Mapping[str, object]) -> None:
 
 def check_normalizer(normalizer: object) -> None:
     """Raises Beyond where the file changes text before splitting."""
-    names = _names(normalizer, "normalizers")
-    if names != ():
-        raise Beyond(f"its normalizer {', '.join(names or (kind(normalizer),))} changes the text")
+    steps = [] if normalizer is None else [normalizer]
+    match normalizer:
+        case {"type": "Sequence", "normalizers": list()}:
+            steps = cast("dict[str, list[object]]", normalizer)["normalizers"]
+        case _:
+            pass
+    if steps:
+        raise Beyond(f"its normalizer {', '.join(map(kind, steps))} changes the text")
 
 
 def splitting(pre_tokenizer: object) -> tuple[Base, str]:
@@ -230,18 +235,6 @@ _TAKING_MORE = {
     "rstrip": "includes the white space after it",
 }
 _ADDING = ("BertProcessing", "RobertaProcessing")
-
-
-def _names(settings: object, key: str) -> tuple[str, ...] | None:
-    """The types of the steps of a sequence, or of the one step; None where they are unknown."""
-    match settings:
-        case None:
-            return ()
-        case {"type": "Sequence"}:
-            steps = cast("dict[str, object]", settings).get(key)
-            return tuple(map(kind, cast("list[object]", steps))) if isinstance(steps, list) else None
-        case _:
-            return (kind(settings),)
 
 
 def _added_around(post_processor: object) -> tuple[list[str], list[str]]:

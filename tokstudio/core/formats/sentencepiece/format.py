@@ -105,7 +105,7 @@ class SentencePiece(Format):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The one file."""
-        return {MODEL: _model(_held(tokenizer))}
+        return {MODEL: _model(tokenizer)}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Lets the library read the file and encode; its ids must be equal, except for runs of unknown characters."""
@@ -157,11 +157,12 @@ def _problem_work(held: Tokenizer) -> Work[str | None]:
     return None
 
 
-def _model(held: Tokenizer) -> Iterator[bytes]:
+def _model(tokenizer: Tokenizer) -> Iterator[bytes]:
     """Yields the file: pieces in the order of their ids, then settings that leave text unchanged."""
     from sentencepiece import sentencepiece_model_pb2
 
     schema: Any = sentencepiece_model_pb2
+    held = _held(tokenizer)
     waiting, size = schema.ModelProto(), 0
     for text, score, kind in _pieces(held):
         # Concatenated messages are one message.
