@@ -101,11 +101,6 @@ def test_sample_keys_are_different():
     assert len({sample.key for sample in SAMPLES}) == len(SAMPLES) == 3
 
 
-def test_an_unknown_sample_is_an_error_that_names_the_known_ones():
-    with pytest.raises(TokStudioError, match=r"novel: .*article, scripts, python"):
-        sample_text("novel")
-
-
 def test_the_eight_scripts_are_exactly_eight():
     text = sample_text("scripts")
     letters = len(regex.findall(r"\p{Letter}", text))

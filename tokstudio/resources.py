@@ -15,7 +15,7 @@ class Sample:
     """A corpus that comes with TokStudio.
 
     Attributes:
-        key: A short name that never changes, for settings and the command line.
+        key: A short name that never changes.
         title: Its name in menus.
         description: One sentence about it.
         file: Its path below the resource folder, with forward slashes.
@@ -25,11 +25,6 @@ class Sample:
     title: str
     description: str
     file: str
-
-    @property
-    def path(self) -> Path:
-        """The file on this machine."""
-        return resource(self.file)
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -67,39 +62,22 @@ DEMO_SENTENCES: tuple[tuple[str, str], ...] = (
 
 
 def resource(relative: str) -> Path:
-    """Finds one of TokStudio's own files.
-
-    Args:
-        relative: Its path below the resource folder, with forward slashes: `icons/open.svg`.
+    """Finds one of TokStudio's own files by its path below the resource folder, such as `icons/open.svg`.
 
     Raises:
         TokStudioError: Neither an installation, a bundle nor a source checkout has it.
     """
-    for folder in _folders():
-        path = folder / relative
-        if path.exists():
+    package = Path(__file__).resolve().parent
+    folders = [package / "resources", package.parent / "resources"]
+    if (bundle := getattr(sys, "_MEIPASS", None)) is not None:  # set by PyInstaller's loader
+        folders.insert(0, Path(bundle) / "tokstudio" / "resources")
+    for folder in folders:
+        if (path := folder / relative).exists():
             return path
     raise TokStudioError(f"{relative}: this file of TokStudio is missing. Install TokStudio again.")
 
 
 def sample_text(key: str) -> str:
-    """Gives the text of the sample corpus called `key`.
-
-    Raises:
-        TokStudioError: There is no such sample.
-    """
-    for sample in SAMPLES:
-        if sample.key == key:
-            return sample.path.read_text(encoding="utf-8")
-    known = ", ".join(sample.key for sample in SAMPLES)
-    raise TokStudioError(f"{key}: no sample has that name. The samples are: {known}.")
-
-
-def _folders() -> list[Path]:
-    """The folders that may hold the resources, the most certain one first."""
-    package = Path(__file__).resolve().parent
-    folders = [package / "resources", package.parent / "resources"]
-    bundle: str | None = getattr(sys, "_MEIPASS", None)  # set by PyInstaller's loader
-    if bundle is not None:
-        folders.insert(0, Path(bundle) / "tokstudio" / "resources")
-    return folders
+    """The text of the sample corpus called `key`."""
+    sample = next(sample for sample in SAMPLES if sample.key == key)
+    return resource(sample.file).read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from tokstudio import Trainer, TrainingConfig, cli
-from tokstudio.cli import remarks
+from tokstudio.cli import reading
 from tokstudio.core.corpus.corpus import Corpus
 
 LINES = [
@@ -82,7 +82,7 @@ def test_measuring_can_be_interrupted_and_loses_nothing_else(lines, tmp_path, mo
         yield
         pytest.fail("went on")
 
-    monkeypatch.setattr(remarks, "measure_work", interrupted)
+    monkeypatch.setattr(reading, "measure_work", interrupted)
     out = tmp_path / "out.csv"
     arguments = ["train", str(lines), "--vocab-size", "300", "--held-out", "0.1", "--export", f"merges-csv={out}"]
     assert cli.main([*arguments, "--json"]) == 130
@@ -94,7 +94,7 @@ def test_measuring_can_be_interrupted_and_loses_nothing_else(lines, tmp_path, mo
 
 
 def test_an_interrupted_training_does_not_wait_for_it(lines, slow_trainer, monkeypatch, capsys):
-    monkeypatch.setattr(remarks, "measure_work", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr(reading, "measure_work", lambda *_: pytest.fail("measured"))
     slow_trainer(lambda: signal.raise_signal(signal.SIGINT))
     assert cli.main(["train", str(lines), "--vocab-size", "300", "--held-out", "0.1", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["held_out_bytes_per_token"] is None

@@ -19,10 +19,7 @@ from tokstudio.core.base.errors import TokStudioError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command.
-
-    Args:
-        argv: The arguments after the program's name; None for those of this process.
+    """Runs one command: `argv` has the arguments after the program's name; None for those of this process.
 
     Returns:
         The exit code: 0 done, 1 a `TokStudioError`, 2 wrong usage, 130 interrupted (143 when asked to terminate, 129
@@ -68,11 +65,11 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.inspecting import inspect
 
             inspect(arguments, console)
-            return DONE
-        from tokstudio.cli.coding import decode, encode
+        else:
+            from tokstudio.cli.coding import decode, encode
 
-        work = encode if arguments.command == "encode" else decode
-        work(arguments, console)
+            work = encode if arguments.command == "encode" else decode
+            work(arguments, console)
         return DONE
 
 

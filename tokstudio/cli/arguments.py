@@ -53,10 +53,7 @@ _SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Parses the arguments after the program's name.
-
-    Returns:
-        The arguments; `command` is the first word if it is a command, else None for the window.
+    """Parses the arguments after the program's name; `command` is the first of them, or None for the window.
 
     Raises:
         SystemExit: They are wrong, or help was asked for; the message has been printed.
@@ -176,11 +173,7 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
         r"\n, \r, \t and \\ are a line feed, a carriage return, a tab and a backslash; an entry of several characters "
         "is a special token",
     )
-    add(
-        "--unknown-token",
-        metavar="TOKEN",
-        help="with --base characters: the special token for other characters",
-    )
+    add("--unknown-token", metavar="TOKEN", help="with --base characters: the special token for other characters")
     add(
         "--special",
         action="append",
@@ -189,10 +182,7 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
         help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
     )
     add(
-        "--special-placement",
-        choices=_PLACEMENTS,
-        default="last",
-        help="give special tokens the last ids or the first",
+        "--special-placement", choices=_PLACEMENTS, default="last", help="give special tokens the last ids or the first"
     )
 
 
@@ -215,8 +205,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 def _encode(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser(
-        "tokstudio encode",
-        "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte.",
+        "tokstudio encode", "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte."
     )
     parser.add_argument(
         "--allow-special",

@@ -51,19 +51,14 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
 def _read_input(arguments: argparse.Namespace, console: Console) -> tuple[str, bytes]:
     """The name and the content of the input."""
     if arguments.text is not None:
-        return "--text", _bytes_of_argument(arguments.text)
+        try:  # an argument may have bytes that are not UTF-8
+            return "--text", arguments.text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return "--text", to_utf8(arguments.text)
     if arguments.file in _STANDARD_INPUT:
         return "standard input", console.finish(standard_input_work())
     path = Path(arguments.file)
     return file_name(path), console.finish(read_file_work(path))
-
-
-def _bytes_of_argument(text: str) -> bytes:
-    """The bytes of an argument, including those that are not UTF-8."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return to_utf8(text)
 
 
 def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: Tokenizer, console: Console) -> None:

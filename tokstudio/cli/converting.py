@@ -16,7 +16,6 @@ from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.readers import read_file_work
-from tokstudio.core.formats import ExportReport
 from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -40,7 +39,15 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.report is not None:
         console.finish(write_files({arguments.report: [report.text().encode()]}))
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(report)) + "\n")
+        facts = {
+            "files": [str(file) for file in report.files],
+            "proof": report.proof,
+            "renumbered": report.renumbered,
+            "losses": list(report.losses),
+            "notes": list(report.notes),
+            "snippet": report.snippet,
+        }
+        put(sys.stdout, json.dumps(facts) + "\n")
     return DONE
 
 
@@ -50,14 +57,3 @@ def _read(arguments: argparse.Namespace, console: Console) -> Tokenizer:
     if arguments.run is not None:
         raise ConfigError(f"{arguments.source.name}: --run chooses a run of a project, but this is not a project.")
     return load_tokenizer(arguments.source, arguments.pattern, console).tokenizer
-
-
-def _as_json(report: ExportReport) -> dict[str, object]:
-    return {
-        "files": [str(file) for file in report.files],
-        "proof": report.proof,
-        "renumbered": report.renumbered,
-        "losses": list(report.losses),
-        "notes": list(report.notes),
-        "snippet": report.snippet,
-    }

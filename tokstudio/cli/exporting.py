@@ -30,16 +30,7 @@ def check_places(exports: Exports, console: Console) -> None:
 
 
 def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
-    """Checks before the first merge whether the formats can hold the tokenizer.
-
-    Args:
-        tokenizer: The tokenizer before the first merge.
-        exports: The exports.
-        accept_loss: Whether losses are accepted.
-
-    Raises:
-        FormatError: A format cannot hold such a tokenizer.
-    """
+    """Raises FormatError where a format cannot hold a tokenizer, such as one before its first merge."""
     for name, path in exports:
         fitting = fit(tokenizer, name)
         if fitting.problem is not None:

@@ -43,11 +43,9 @@ def remove_failure() -> None:
 
 
 def keep_failure(sentence: str, *, lasting: bool = True) -> None:
-    """Shows or writes an error for a user who started with a double click and sees no standard error.
+    """Shows an error in a box, or writes it if it is `lasting`, for a user who sees no standard error.
 
-    Args:
-        sentence: The error.
-        lasting: Whether to write it to a file; a box is shown in any case.
+    Such a user started with a double click.
     """
     with suppress(OSError, ValueError):
         if sys.stderr is not None and sys.stderr.isatty():

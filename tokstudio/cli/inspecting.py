@@ -8,11 +8,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.loading import announce_engine
+from tokstudio.cli.loading import PREPARING
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
@@ -29,9 +30,9 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
     path: Path = arguments.path
     if is_project(path):
         rows = project_rows(path, console)
-        put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(project_lines(rows))) + "\n")
+        put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(map(printable, project_lines(rows)))) + "\n")
         return
-    announce_engine(console)
+    console.show(PREPARING)
     has_pattern = True
     try:
         loaded = console.finish(load_work(path, arguments.pattern))
@@ -42,7 +43,7 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
     put(sys.stdout, (json.dumps(facts) if arguments.json else "\n".join(_lines(facts))) + "\n")
 
 
-def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[str, object]:
+def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[str, Any]:
     tokenizer = loaded.tokenizer
     tokens = tokenizer.tokens
     return {
@@ -68,19 +69,16 @@ def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[
 def _longest(tokenizer: Tokenizer) -> dict[int, str]:
     """The longest tokens, by id, as text."""
     tokens = tokenizer.tokens
-    lengths = np.array([tokens.length(token) for token in range(len(tokens))])
+    lengths = tokens.lengths()
     longest = np.argsort(-lengths, kind="stable")[:_SHOWN_LONGEST].tolist()
     return {token: (tokens[token] or b"").decode("utf-8", "replace") for token in longest if lengths[token] > 0}
 
 
-def _lines(facts: dict[str, object]) -> Iterator[str]:
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
     """The facts, a line each with its name."""
-    specials, longest, files = facts["special_tokens"], facts["longest_tokens"], facts["files"]
-    assert isinstance(specials, dict)
-    assert isinstance(longest, dict)
-    assert isinstance(files, dict)
-    rows: list[tuple[str, str]] = [("Format", FORMATS[str(facts["format"])].title)]
-    rows += [("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in files.items()]
+    specials = list(facts["special_tokens"].items())
+    rows: list[tuple[str, str]] = [("Format", FORMATS[facts["format"]].title)]
+    rows += [("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in facts["files"].items()]
     rows += [
         ("Tokens", f"{facts['tokens']:,}"),
         ("Base", f"{facts['base_tokens']:,} {facts['base']}"),
@@ -90,20 +88,19 @@ def _lines(facts: dict[str, object]) -> Iterator[str]:
         rows.append(("Not made by merges", f"{extra:,}"))
     if unreachable := facts["unreachable_tokens"]:
         rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
-    unused = int(str(facts["unused_ids"]))
+    unused = facts["unused_ids"]
     gaps = f"{several(unused, 'id')} below it not in use" if unused else "no gaps"
-    rows.append(("Highest id", f"{facts['highest_id']:,}, {gaps}"))
-    rows.append(("Pattern", _pattern(facts)))
-    rows.append(("Encoded by", str(facts["encoded_by"])))
-    if facts["no_playhead"]:
-        rows.append(("No playhead", str(facts["no_playhead"])))
-    remarks = facts["remarks"]
-    assert isinstance(remarks, list)
-    rows += [("Remark", str(remark)) for remark in remarks]
-    rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in longest.items()]
+    pattern = "not given in the files" if facts["pattern"] is None else facts["pattern"]
     rows += [
-        ("Special token", f"{token:,}  {shown(text, 60)}") for text, token in list(specials.items())[:_SHOWN_SPECIALS]
+        ("Highest id", f"{facts['highest_id']:,}, {gaps}"),
+        ("Pattern", pattern if facts["encoded_by"] == "tokstudio" else "set by its library"),
+        ("Encoded by", facts["encoded_by"]),
     ]
+    if facts["no_playhead"]:
+        rows.append(("No playhead", facts["no_playhead"]))
+    rows += [("Remark", remark) for remark in facts["remarks"]]
+    rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in facts["longest_tokens"].items()]
+    rows += [("Special token", f"{token:,}  {shown(text, 60)}") for text, token in specials[:_SHOWN_SPECIALS]]
     if len(specials) > _SHOWN_SPECIALS:
         rows.append(("", f"and {len(specials) - _SHOWN_SPECIALS:,} more"))
     width = max(len(name) for name, _ in rows)
@@ -111,9 +108,3 @@ def _lines(facts: dict[str, object]) -> Iterator[str]:
     for name, value in rows:
         yield printable(f"{'' if name == before else name:<{width}}  {value}".rstrip())
         before = name
-
-
-def _pattern(facts: dict[str, object]) -> str:
-    if facts["encoded_by"] != "tokstudio":
-        return "set by its library"
-    return "not given in the files" if facts["pattern"] is None else str(facts["pattern"])

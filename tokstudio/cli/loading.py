@@ -10,10 +10,8 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Loaded, PatternNeeded, load_work
 
-
-def announce_engine(console: Console) -> None:
-    """Shows that the engine is being prepared: at the first start the loops are compiled, which takes seconds."""
-    console.show(Progress("preparing the engine"))
+# At the first start the loops are compiled, which takes seconds.
+PREPARING = Progress("preparing the engine")
 
 
 def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
@@ -22,7 +20,7 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
     Raises:
         FormatError: There is none, it is damaged, or its files have no pattern and `pattern` is None.
     """
-    announce_engine(console)
+    console.show(PREPARING)
     try:
         loaded = console.finish(load_work(path, pattern))
     except PatternNeeded as error:

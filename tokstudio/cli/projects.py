@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from tokstudio.cli.terminal import Console
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import printable, several
+from tokstudio.core.base.wording import several
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-Rows = dict[str, list[dict[str, object]]]
+Rows = dict[str, list[dict[str, Any]]]
 
 
 def is_project(path: Path) -> bool:
@@ -23,12 +23,7 @@ def is_project(path: Path) -> bool:
 
 
 def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
-    """The tokenizer of one run of a project.
-
-    Args:
-        path: The project.
-        name: The run's name; None where there is only one.
-        console: Shows the progress.
+    """The tokenizer of one run of a project; `name` is None where there is only one.
 
     Raises:
         FormatError: The project cannot be read.
@@ -51,33 +46,8 @@ def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
 def project_rows(path: Path, console: Console) -> Rows:
     """The content of a project as values for JSON."""
     project = console.finish(open_work(path))
-    return {"sources": list(_sources(project)), "runs": list(_runs(project))}
-
-
-def project_lines(rows: Rows) -> Iterator[str]:
-    """The same as text, a line each."""
-    return map(printable, _project_lines(rows))
-
-
-def _project_lines(rows: Rows) -> Iterator[str]:
-    yield "Format   TokStudio project"
-    for source in rows["sources"]:
-        where = source["path"] or "saved in the project"
-        apart = "" if source["in_corpus"] else ", not in the corpus"
-        yield f"Source   {source['name']}, {several(cast('int', source['bytes']), 'byte')}, {where}{apart}"
-    for run in rows["runs"]:
-        chosen = ", active" if run["active"] else ""
-        if "merges" in run:
-            size = f"{several(cast('int', run['merges']), 'merge')}, {run['vocabulary_size']:,} tokens"
-            how = f"{size}, pattern {run['pattern']}, {run['ended']}"
-        else:
-            how = f"opened from a file ({', '.join(_names(run['files']))})"
-        yield f"Run      {run['name']}: {how}{chosen}"
-
-
-def _sources(project: Project) -> Iterator[dict[str, object]]:
-    for source in project.sources:
-        yield {
+    sources = [
+        {
             "name": source.name,
             "path": None if source.path is None else str(source.path),
             "bytes": source.bytes,
@@ -85,11 +55,31 @@ def _sources(project: Project) -> Iterator[dict[str, object]]:
             "sha256": source.sha256,
             "in_corpus": source.in_corpus,
         }
+        for source in project.sources
+    ]
+    return {"sources": sources, "runs": list(_runs(project))}
 
 
-def _runs(project: Project) -> Iterator[dict[str, object]]:
+def project_lines(rows: Rows) -> Iterator[str]:
+    """The same as text, a line each; control characters are not yet replaced."""
+    yield "Format   TokStudio project"
+    for source in rows["sources"]:
+        where = source["path"] or "saved in the project"
+        apart = "" if source["in_corpus"] else ", not in the corpus"
+        yield f"Source   {source['name']}, {several(source['bytes'], 'byte')}, {where}{apart}"
+    for run in rows["runs"]:
+        chosen = ", active" if run["active"] else ""
+        if "merges" in run:
+            size = f"{several(run['merges'], 'merge')}, {run['vocabulary_size']:,} tokens"
+            how = f"{size}, pattern {run['pattern']}, {run['ended']}"
+        else:
+            how = f"opened from a file ({', '.join(run['files'])})"
+        yield f"Run      {run['name']}: {how}{chosen}"
+
+
+def _runs(project: Project) -> Iterator[dict[str, Any]]:
     for number, entry in enumerate(project.runs):
-        common: dict[str, object] = {"name": entry.name, "active": number == project.active}
+        common = {"name": entry.name, "active": number == project.active}
         if isinstance(entry, ProjectTokenizer):
             yield {**common, "files": [file.name for file in entry.files]}
             continue
@@ -105,7 +95,3 @@ def _runs(project: Project) -> Iterator[dict[str, object]]:
             "bytes_per_token": run.bytes_per_token(),
             "sources": list(entry.sources),
         }
-
-
-def _names(files: object) -> list[str]:
-    return [str(name) for name in files] if isinstance(files, list) else []

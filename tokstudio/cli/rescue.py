@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 import platformdirs
@@ -23,11 +22,6 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
     """Saves a run beside the target of its export, or else in this user's state folder, and reports where.
 
     No file is ever replaced. The corpus is not saved: it could take long, and all the free space.
-
-    Args:
-        run: The run.
-        target: The target of the export.
-        console: Reports the project, or that the run is lost.
 
     Returns:
         The project; None where it cannot be written.
@@ -67,13 +61,9 @@ def _state_folder() -> Path:
 
 def _reserved(folder: Path, name: str) -> Path:
     """Creates a new empty file, so that moving the project there replaces no other file."""
-    for place in _names(folder, name):
+    for number in count(1):
+        place = folder / f"{name}{f'-{number}' * (number > 1)}{SUFFIX}"
         with suppress(FileExistsError):
             place.touch(mode=0o600, exist_ok=False)
             return place
     raise AssertionError
-
-
-def _names(folder: Path, name: str) -> Iterable[Path]:
-    endings = chain([""], (f"-{number}" for number in count(2)))
-    return (folder / f"{name}{ending}{SUFFIX}" for ending in endings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 
 # A terminal that is closed; Windows has no such signal.
@@ -20,7 +20,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._last = 0
-        self._held = self._finishing = self._saving = False
+        self._block = ""
 
     @property
     def received(self) -> bool:
@@ -45,37 +45,32 @@ class Signals:
     @contextmanager
     def held(self) -> Generator[None]:
         """Delays the first signal until the end of the block; a second one interrupts it."""
-        self._held = True
-        try:
+        with self._within("held"):
             yield
-        finally:
-            self._held = False
         if self._last:
             raise KeyboardInterrupt
 
-    @contextmanager
-    def finishing(self) -> Generator[None]:
+    def finishing(self) -> AbstractContextManager[None]:
         """Lets the block finish after the terminal is closed; other signals interrupt it."""
-        self._finishing = True
-        try:
-            yield
-        finally:
-            self._finishing = False
+        return self._within("finishing")
+
+    def saving(self) -> AbstractContextManager[None]:
+        """Lets the block finish after any signal, because its work would be lost."""
+        return self._within("saving")
 
     @contextmanager
-    def saving(self) -> Generator[None]:
-        """Lets the block finish after any signal, because its work would be lost."""
-        self._saving = True
+    def _within(self, block: str) -> Generator[None]:
+        self._block = block
         try:
             yield
         finally:
-            self._saving = False
+            self._block = ""
 
     def _receive(self, number: int, _frame: FrameType | None) -> None:
         first = not self._last
         if number == _HANGUP and not first:
             return
         self._last = number
-        if self._saving or (first and (self._held or (self._finishing and number == _HANGUP))):
-            return
-        raise KeyboardInterrupt
+        finishes = self._block == "held" or (self._block == "finishing" and number == _HANGUP)
+        if not (self._block == "saving" or (first and finishes)):
+            raise KeyboardInterrupt

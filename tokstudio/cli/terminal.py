@@ -26,8 +26,7 @@ _TIME_LEFT_AFTER = 5.0  # seconds of a phase before the remaining time is shown
 class Console:
     """Standard error in a `with` block: messages, and on a terminal one line of progress that is overwritten.
 
-    Args:
-        chatty: Whether to print messages other than errors.
+    Only a `chatty` one prints messages other than errors.
     """
 
     def __init__(self, chatty: bool) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
-from tokstudio.cli.reading import read_corpus_work, report_source
-from tokstudio.cli.remarks import report_held_out, report_preparation
+from tokstudio.cli.reading import read_corpus_work, report_held_out, report_preparation, report_source
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
@@ -25,7 +24,6 @@ from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.trainer import Trainer
 
@@ -69,16 +67,21 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
         code = signals.code
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
     if config.held_out and code in (DONE, FAILED):
-        ratio, interrupted = _measure(trainer.tokenizer(), trainer, console, signals)
-        code = interrupted or code
+        assert trainer.prepared is not None
+        try:
+            ratio = report_held_out(trainer.tokenizer(), trainer.prepared.held_out, config, console)
+        except KeyboardInterrupt:
+            console.say("Interrupted: the held-out text was not measured.")
+            code = signals.code
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(run, reports, ratio, kept)) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
-    reading = read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
-    corpus = console.finish(reading)
+    corpus = console.finish(
+        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
+    )
     for source in corpus.sources:
         report_source(source, console)
     size: int | None = arguments.sample_bytes
@@ -111,12 +114,11 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
 def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collection[str]) -> None:
     """Refuses an unknown token that is not a special token, in terms of the command line."""
     token: str | None = arguments.unknown_token
-    if arguments.base != "characters" or token is None or token in (*arguments.special, *base_vocabulary):
-        return
-    raise ConfigError(
-        f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
-        "or add it to the base vocabulary."
-    )
+    if arguments.base == "characters" and token is not None and token not in (*arguments.special, *base_vocabulary):
+        raise ConfigError(
+            f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
+            "or add it to the base vocabulary."
+        )
 
 
 def _utf8(token: str) -> str:
@@ -197,23 +199,11 @@ def _in_words(batch: MergeBatch, base_size: int) -> str:
     return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
 
 
-def _measure(tokenizer: Tokenizer, trainer: Trainer, console: Console, signals: Signals) -> tuple[float | None, int]:
-    """The bytes per token of the held-out text, or None, and the exit code."""
-    assert trainer.prepared is not None
-    try:
-        return report_held_out(tokenizer, trainer.prepared.held_out, trainer.config, console), DONE
-    except KeyboardInterrupt:
-        console.say("Interrupted: the held-out text was not measured.")
-        return None, signals.code
-
-
 def _summary(run: Run) -> str:
-    merges = several(len(run), "merge")
-    ended = (
-        f"Stopped after {run.seconds:.1f} s" if run.ended == STOPPED else f"Trained in {run.seconds:.1f} s: {run.ended}"
-    )
+    seconds = f"{run.seconds:.1f} s"
+    ended = f"Stopped after {seconds}" if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}"
     return (
-        f"{ended}. {merges}, {run.bytes_per_token():.2f} bytes per token, "
+        f"{ended}. {several(len(run), 'merge')}, {run.bytes_per_token():.2f} bytes per token, "
         f"{run.tokens_before:,} -> {_tokens(run):,} tokens."
     )
 

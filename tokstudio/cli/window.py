@@ -14,10 +14,7 @@ from tokstudio.gui.session.preferences import reset_settings, settings_file
 
 
 def open_window(arguments: argparse.Namespace) -> int:
-    """Runs the command line without a command.
-
-    Returns:
-        The exit code.
+    """Runs the command line without a command, and returns the exit code.
 
     Raises:
         TokStudioError: There is no display, the settings cannot be reset now, or the log cannot be written.

@@ -116,9 +116,10 @@ def discard_outdated() -> None:
     Numba compares a loop with its own source file only: after a change to `heap.py` it would still use a `merge` that
     was compiled with the old one.
     """
-    folder = None if is_bundle() else _folder()
+    if is_bundle() or (folder := _folder()) is None:
+        return
     newest = max(source.stat().st_mtime for source in Path(kernels.__path__[0]).glob("*.py"))
-    for compiled in folder.glob("*.nb[ci]") if folder is not None else ():
+    for compiled in folder.glob("*.nb[ci]"):
         with contextlib.suppress(OSError):
             if compiled.stat().st_mtime < newest:
                 compiled.unlink()
@@ -143,11 +144,8 @@ def _compile() -> Work[bool]:
             time.sleep(0.02)
     finally:
         for process in processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            assert process.stdin is not None
-            process.stdin.close()
+            process.kill()  # does nothing to a process that has ended
+            process.communicate()
     if any(process.returncode != 0 for process in processes):
         return False
     _leave_note()

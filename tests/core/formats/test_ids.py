@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import ids as module
-from tokstudio.core.formats.ids import ids_work, read_ids_work, write_ids_work
+from tokstudio.core.formats.ids import ids_work, write_ids_work
 
 MUTANTS = 200
 some_ids = st.lists(st.integers(0, 2**31 - 2) | st.integers(0, 300), max_size=40)
 
 
-def written(path, ids, **more):
-    finish(write_ids_work(np.array(ids, np.uint32), path, **more))
+def written(path, ids, largest=None):
+    finish(write_ids_work(np.array(ids, np.uint32), path, max(ids, default=0) if largest is None else largest))
     return path
 
 
@@ -40,12 +40,12 @@ def read(name, data) -> list[int]:
 def test_what_is_written_is_what_python_and_numpy_write_and_is_read_again(tmp_path, ids):
     path = written(tmp_path / "ids.json", ids)
     assert path.read_bytes() == json.dumps(ids).encode() + b"\n"
-    assert finish(read_ids_work(path)).tolist() == ids
+    assert read(path.name, path.read_bytes()) == ids
     path = written(tmp_path / "ids.npy", ids)
     expected = io.BytesIO()
     np.save(expected, np.array(ids, np.uint16 if max(ids, default=0) < 2**16 else np.uint32))
     assert path.read_bytes() == expected.getvalue()
-    assert finish(read_ids_work(path)).tolist() == ids
+    assert read(path.name, path.read_bytes()) == ids
 
 
 def test_many_ids_go_through_in_pieces(tmp_path, monkeypatch):
@@ -53,7 +53,7 @@ def test_many_ids_go_through_in_pieces(tmp_path, monkeypatch):
     ids = np.random.default_rng(1).integers(0, 70_000, 30_000).astype(np.uint32)
     for name in ("ids.json", "ids.NPY"):
         path = written(tmp_path / name, ids)
-        assert np.array_equal(finish(read_ids_work(path)), ids)
+        assert read(name, path.read_bytes()) == ids.tolist()
     words = "\n\t ".join(map(str, ids.tolist())).encode()
     assert read("words", words) == ids.tolist()
     assert read("list", json.dumps(ids.tolist(), indent=1).encode()) == ids.tolist()
@@ -217,19 +217,10 @@ def test_a_mutant_is_read_or_refused_in_one_sentence(name):
 def test_a_file_truncated_at_any_length_is_refused(tmp_path, name):
     whole = written(tmp_path / name, [5, 300, 70_000]).read_bytes()
     for length in range(1, len(whole) - 1):
-        (tmp_path / name).write_bytes(whole[:length])
         with pytest.raises(FormatError, match=rf"^{name}: "):
-            finish(read_ids_work(tmp_path / name))
+            read(name, whole[:length])
 
 
-def test_an_unopenable_file_is_named(tmp_path):
-    with pytest.raises(FormatError, match=r"^none\.json: the file does not exist\.$"):
-        finish(read_ids_work(tmp_path / "none.json"))
-    with pytest.raises(FormatError, match=r": this is not a file\.$"):
-        finish(read_ids_work(tmp_path))
-    with (tmp_path / "large.npy").open("wb") as file:
-        file.truncate(3 * 10**9)
-    with pytest.raises(FormatError, match=r"^large\.npy: the file is too large: 3,000,000,000 bytes"):
-        finish(read_ids_work(tmp_path / "large.npy"))
+def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FormatError, match=r"^ids\.json: the folder .*nowhere does not exist"):
         written(tmp_path / "nowhere" / "ids.json", [1])

@@ -208,7 +208,7 @@ def test_several_are_offered_the_latest_first(recorder, folder):
         one = Recorder(folder)
         record(one, Trainer(CORPUS, config()), merges)
         kill(one)
-        os.utime(one._recording_file, (number, number))
+        os.utime(one._file(".run.tokstudio"), (number, number))
     assert [len(lost.recording.runs[0].run) for lost in left(folder)] == [6, 5, 4]
 
 
@@ -217,7 +217,7 @@ def test_damaged_files_are_renamed_and_others_offered(recorder, folder, damage):
     record(recorder, Trainer(CORPUS, config()), 5)
     finish(recorder.autosave_work(small_project()))
     kill(recorder)
-    file = recorder._recording_file
+    file = recorder._file(".run.tokstudio")
     file.write_bytes(file.read_bytes()[:-5000] if damage is None else damage)
     (lost,) = left(folder)
     assert lost.recording is None
@@ -326,7 +326,7 @@ def test_a_recording_that_was_found_is_a_project_as_any_other(recorder, folder, 
     record(recorder, Trainer(CORPUS, config()), 6)
     kill(recorder)
     (lost,) = left(folder)
-    assert differences(opened(recorder._recording_file).runs[0].run, lost.recording.runs[0].run) == []
+    assert differences(opened(recorder._file(".run.tokstudio")).runs[0].run, lost.recording.runs[0].run) == []
     again = opened(saved(lost.recording, tmp_path / "mine.tokstudio"))
     assert differences(again.runs[0].run, lost.recording.runs[0].run) == []
     assert len(left(folder)) == 1
@@ -345,10 +345,10 @@ def test_a_recording_that_was_found_is_a_project_as_any_other(recorder, folder, 
 def test_a_recording_with_wrong_merges_is_put_aside(recorder, folder, statement):
     record(recorder, Trainer(CORPUS, config()), 6)
     kill(recorder)
-    with closing(sqlite3.connect(recorder._recording_file, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(recorder._file(".run.tokstudio"), isolation_level=None)) as connection:
         connection.execute(statement)
     assert left(folder) == ()
-    assert recorder._recording_file.with_name(recorder._recording_file.name + ".damaged").exists()
+    assert recorder._file(".run.tokstudio").with_name(recorder._file(".run.tokstudio").name + ".damaged").exists()
 
 
 def test_files_left_at_the_end_of_a_session_are_found_and_removed(tmp_path, recorder):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats.classic import Classic
-from tokstudio.core.formats.common.format import Fit, Format, Loaded, PatternNeeded, check_size, measure_work
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, Loaded, PatternNeeded, bytes_of_tokens
 from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.renumbering import renumbered
@@ -54,6 +54,8 @@ _KNOWN: tuple[Format, ...] = (
     MergesJsonl(),
     VocabularyCsv(),
 )
+
+_READABLE = [known for known in _KNOWN if known.readable]
 
 FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in _KNOWN})
 
@@ -102,36 +104,41 @@ def save_work(
 
     `original` is the tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
     """
-    chosen = writer_of(_writable(format), tokenizer)
+    chosen = _writable(format)
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
-    fitting = yield from chosen.fit_work(tokenizer)
+    writer = writer_of(chosen, tokenizer)
+    fitting = yield from writer.fit_work(tokenizer)
     if fitting.problem is not None:
         raise FormatError(f"{name}: {fitting.problem}")
     if fitting.losses and not accept_loss:
         raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
-    token_bytes = yield from measure_work(tokenizer)
-    size = chosen.size(tokenizer, token_bytes)
-    check_size(name, size, chosen.largest, token_bytes, len(tokenizer))
+    token_bytes = bytes_of_tokens(tokenizer)
+    size = writer.size(tokenizer, token_bytes)
+    if size > chosen.largest:
+        limit = chosen.largest // GIGABYTE
+        raise FormatError(
+            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {limit} GB: the "
+            f"{len(tokenizer):,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
+        )
     files: list[WrittenFile] = []
     with StagedFiles() as staged:
         if Path(path) in (target.parent for target in targets.values()):
             staged.make_folder(Path(path))
-        for usual, pieces in chosen.contents(tokenizer).items():
+        for usual, pieces in writer.contents(tokenizer).items():
             if usual in targets:
-                meter = _Meter(pieces)
-                yield from staged.write(targets[usual], meter, size)
-                files.append(WrittenFile(targets[usual], meter.size, meter.digest.hexdigest()))
+                target, digest = targets[usual], hashlib.sha256()
+                yield from staged.write(target, _passed_to(digest.update, pieces), size)
+                files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
-        proof = yield from chosen.prove(tokenizer, written, name, _as_text(sample))
-        moved = renumbered(original or tokenizer, tokenizer, chosen)
-        snippet = chosen.snippet(tokenizer, targets)
+        proof = yield from writer.prove(tokenizer, written, name, _as_text(sample))
+        moved = renumbered(original or tokenizer, tokenizer, writer)
         return ExportReport(
             staged.commit(),
             fitting.losses,
             f"{proof} after renumbering" if proof and moved else proof,
             fitting.notes,
-            snippet,
+            chosen.snippet(tokenizer, targets),
             chosen.title,
             described(tokenizer),
             tuple(files),
@@ -140,10 +147,7 @@ def save_work(
 
 
 def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
-    """Checks before a long work whether its result can be written, with folders and empty files that are removed again.
-
-    Returns:
-        The files that `save` would write.
+    """The files that `save` would write; checks that it can, with folders and empty files that are removed again.
 
     Raises:
         ConfigError: The format is unknown, or cannot be written.
@@ -178,8 +182,7 @@ def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
 
     Args:
         path: The file or the folder.
-        pattern: The pattern of the tokenizer, where its files do not have it: a name of `patterns.NAMES` or a regular
-            expression.
+        pattern: The pattern, where the files do not have it: a name of `patterns.NAMES` or a regular expression.
 
     Raises:
         ConfigError: The pattern is invalid.
@@ -207,16 +210,15 @@ def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
     Decides by names, otherwise by the ending and the beginning. For a folder with several tokenizers, it is the folder.
     """
     place = Path(path)
-    readable = [known for known in _KNOWN if known.readable]
     try:
-        for known in readable:
+        for known in _READABLE:
             if files := known.find(place):
                 return files
         if place.is_dir() or place.suffix.lower() not in _ENDINGS:
             return ()
         with LineReader(place, file_name(place), _LARGEST_LOOKED_INTO) as lines:
             beginning = lines.peek()
-        return (place,) if any(known.recognises(place, beginning) for known in readable) else ()
+        return (place,) if any(known.recognises(place, beginning) for known in _READABLE) else ()
     except (FormatError, OSError, ValueError):
         # Opening a folder says which file to choose; a file without its counterpart may be any text.
         return (place,) if place.is_dir() else ()
@@ -230,7 +232,6 @@ def _writable(name: str) -> Format:
 
 
 def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
-    """The target of each file, by its usual name."""
     try:
         targets = chosen.targets(path)
         chosen.check_places(targets)
@@ -240,12 +241,7 @@ def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
 
 
 def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
-    """Finishes interrupted exports to files or folders; raises FormatError where one stays partial.
-
-    Args:
-        paths: The files or folders.
-        settled: The folders that are done; new ones are added.
-    """
+    """Finishes interrupted exports in folders other than `settled`; raises FormatError where one stays partial."""
     for path in paths:
         try:
             place = Path(os.path.realpath(path))
@@ -263,51 +259,40 @@ def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
             )
 
 
-class _Meter:
-    """Passes pieces on, and measures their size and SHA-256."""
-
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self._pieces = pieces
-        self.size = 0
-        self.digest = hashlib.sha256()
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self.size += len(piece)
-            self.digest.update(piece)
-            yield piece
+def _passed_to(see: Callable[[bytes], object], pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        see(piece)
+        yield piece
 
 
 def _format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
-    """The format and the files of a path."""
-    readable = [known for known in _KNOWN if known.readable]
     try:
         if not path.exists():
             raise FormatError(f"{file_name(path)}: no such file or folder.")
-        for known in readable:
+        for known in _READABLE:
             if files := known.find(path):
                 return known, files
         in_folder = path.is_dir()
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: the file cannot be opened: {error}.") from error
     if in_folder:
-        usual = ", ".join(dict.fromkeys(known.looked_for for known in readable))
+        usual = ", ".join(dict.fromkeys(known.looked_for for known in _READABLE))
         raise FormatError(f"{file_name(path)}: this folder has no tokenizer file TokStudio can read ({usual}).")
-    return _recognised(path, readable), (path,)
+    return _recognised(path), (path,)
 
 
-def _recognised(path: Path, readable: list[Format]) -> Format:
+def _recognised(path: Path) -> Format:
     """The format of a file with another name, by its beginning."""
     name = file_name(path)
     with LineReader(path, name, _LARGEST_LOOKED_INTO) as lines:
         beginning = lines.peek()
-    for known in readable:
+    for known in _READABLE:
         if known.recognises(path, beginning):
             return known
     with JsonReader(path, name, _LARGEST_LOOKED_INTO) as reader:
         if reader.peek() == "{":
             key = next(reader.items(), "")
-            for known in readable:
+            for known in _READABLE:
                 if key in known.keys:
                     return known
             if key.isdigit():

@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.formats.common.format import (
-    GIGABYTE,
-    LARGEST_WRITTEN,
-    Format,
-    bytes_problem,
-    library_problem,
-    named_specials,
-)
+from tokstudio.core.formats.common.format import GIGABYTE, LARGEST_WRITTEN, Format, cut, gathered, named_specials
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
@@ -35,9 +28,7 @@ if TYPE_CHECKING:
 
 VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 
-_PIECE = 1 << 12
 _ID = re.compile("0|[1-9][0-9]{0,8}")
-_BATCH = 256
 _BEGINNING = re.compile(rb'\s*\{\s*"merges"\s*:\s*\[')
 _NUMBERS = [str(byte).encode() for byte in range(BYTES)]
 _LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BYTES)]
@@ -73,14 +64,10 @@ class Classic(Format):
     title = "Classic pair"
     description = "vocabulary.json and merges.json in plain JSON, for teaching and for programs of your own"
     files = (VOCABULARY, MERGES)
+    looked_for = MERGES
     folder = True
-    readable = True
-    writable = True
+    only_bytes = True
     keys = frozenset({"merges"})
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only merges of bytes."""
-        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Its programs split no text, know no special tokens, use bytes as ids and merge the smallest id first."""
@@ -111,17 +98,14 @@ class Classic(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
         tokenizer = self._renumbered(tokenizer)
-        return {VOCABULARY: _vocabulary(tokenizer), MERGES: _merges(tokenizer)}
+        return {VOCABULARY: gathered(_vocabulary(tokenizer)), MERGES: gathered(_merges(tokenizer))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads both files back; every token and every merge must be the same."""
         expected = self._renumbered(tokenizer)
-        names = (VOCABULARY, MERGES)
-        back = yield from self.read((written[VOCABULARY], written[MERGES]), names)
-        same = np.array_equal(back.merges, expected.merges) and np.array_equal(
-            back.merge_results, expected.merge_results
-        )
-        if not same:
+        back = yield from self.read((written[VOCABULARY], written[MERGES]), self.files)
+        has_same_ids = np.array_equal(back.merge_results, expected.merge_results)
+        if not (has_same_ids and np.array_equal(back.merges, expected.merges)):
             raise FormatError(f"{name}: when read back, its merges differ from those written.")
         return f"identical over {several(len(expected), 'token')}"
 
@@ -164,44 +148,28 @@ def _has_usual_ids(tokenizer: Tokenizer) -> bool:
 
 
 def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
-    lead, waiting = b"{", bytearray()
+    lead = b"{"
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
             continue
-        waiting += b'%s\n  "%d": {\n    "bytes": [\n      ' % (lead, token)
+        yield b'%s\n  "%d": {\n    "bytes": [' % (lead, token)
         lead = b","
-        for start in range(0, len(made), _PIECE):
-            waiting += b",\n      " if start else b""
-            waiting += b",\n      ".join([_NUMBERS[byte] for byte in made[start : start + _PIECE]])
-            if len(waiting) > _PIECE:
-                yield bytes(waiting)
-                waiting.clear()
-        waiting += b'\n    ],\n    "text": "'
-        for start in range(0, len(made), _PIECE):
-            waiting += b"".join([_LATIN_1[byte] for byte in made[start : start + _PIECE]])
-            if len(waiting) > _PIECE:
-                yield bytes(waiting)
-                waiting.clear()
-        waiting += b'"\n  }'
-    yield bytes(waiting) + b"\n}"
+        between = b"\n      "
+        for part in cut(made):
+            yield between + b",\n      ".join([_NUMBERS[byte] for byte in part])
+            between = b",\n      "
+        yield b'\n    ],\n    "text": "'
+        yield from (b"".join([_LATIN_1[byte] for byte in part]) for part in cut(made))
+        yield b'"\n  }'
+    yield b"\n}"
 
 
 def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
-    merges, results = tokenizer.merges, tokenizer.merge_results
-    if len(merges) == 0:
-        yield b'{\n  "merges": []\n}'
-        return
-    yield b'{\n  "merges": ['
-    lead = b""
-    for first in range(0, len(merges), _BATCH):
-        here = slice(first, first + _BATCH)
-        rows = [
-            b"\n    [\n      [\n        %d,\n        %d\n      ],\n      %d\n    ]" % (left, right, result)
-            for (left, right), result in zip(merges[here].tolist(), results[here].tolist(), strict=True)
-        ]
-        yield lead + b",".join(rows)
+    lead = b'{\n  "merges": ['
+    for (left, right), result in zip(tokenizer.merges, tokenizer.merge_results, strict=True):
+        yield lead + b"\n    [\n      [\n        %d,\n        %d\n      ],\n      %d\n    ]" % (left, right, result)
         lead = b","
-    yield b"\n  ]\n}"
+    yield b"\n  ]\n}" if len(tokenizer.merges) else lead + b"]\n}"
 
 
 def _read_merges(path: Path, name: str, pattern: str) -> Work[Tokenizer]:
@@ -267,7 +235,7 @@ def _is_written(tokenizer: Tokenizer, path: Path, size: int) -> Work[bool]:
     done = 0
     try:
         with path.open("rb") as file:
-            for expected in _vocabulary(tokenizer):
+            for expected in gathered(_vocabulary(tokenizer)):
                 if file.read(len(expected)) != expected:
                     return False
                 done += len(expected)

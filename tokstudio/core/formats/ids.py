@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.formats.common.format import GIGABYTE
-from tokstudio.core.formats.common.line_reader import open_file, why_not
 from tokstudio.core.model.alphabet import LARGEST_ID
 
 NPY = ".npy"
@@ -27,54 +25,27 @@ _NPY_MAGIC, _ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LARGEST_UINT16 = 2**16 - 1
 _IDS_IN_A_PIECE = 1 << 13
-_BYTES_READ = 1 << 20
 _BYTES_PARSED = 1 << 16
 _NUMBER = re.compile(rb"[0-9]{1,20}")
 _BLANK = re.compile(rb"\s")
 
 
-def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int | None = None) -> Work[tuple[Path, ...]]:
+def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int) -> Work[tuple[Path, ...]]:
     """Writes ids as a NumPy array where the name ends in .npy, else as a JSON list; the whole file or nothing.
 
-    Args:
-        ids: uint32 [n].
-        path: The file.
-        largest: The largest id of the vocabulary, so that all arrays of a tokenizer have one type; None for the largest
-            of `ids`.
+    All arrays of a tokenizer have one type, by the largest id of its vocabulary.
 
     Raises:
         FormatError: It cannot be written.
     """
-    if path.suffix.lower() == NPY:
-        return (yield from write_files({path: _npy(ids, int(ids.max(initial=0)) if largest is None else largest)}))
-    return (yield from write_files({path: json_list(ids)}))
-
-
-def read_ids_work(path: Path) -> Work[NDArray[np.uint32]]:
-    """Reads ids from a file of any of the forms; uint32 [n].
-
-    Raises:
-        FormatError: It cannot be read, or has other content; the message names the place.
-    """
-    name = file_name(path)
-    file, size = open_file(path, name, GIGABYTE)
-    data = bytearray()
-    with file:
-        try:
-            while piece := file.read(_BYTES_READ):
-                data += piece
-                yield Progress("reading", min(len(data), size), size)
-        except OSError as error:
-            raise FormatError(f"{name}: {why_not(error)}.") from error
-    return (yield from ids_work(name, bytes(data)))
+    return (yield from write_files({path: _npy(ids, largest) if path.suffix.lower() == NPY else json_list(ids)}))
 
 
 def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
-    """Parses ids; like `read_ids_work`.
+    """Parses ids of any of the forms; uint32 [n].
 
-    Args:
-        name: The name for errors.
-        data: The whole content.
+    Raises:
+        FormatError: They have other content; the message begins with `name` and names the place.
     """
     if data.startswith(_NPY_MAGIC):
         return _from_npy(name, data)
@@ -122,7 +93,9 @@ def _from_npy(name: str, data: bytes) -> NDArray[np.uint32]:
     if shape[0] != held:
         raise FormatError(f"{name}: {several(shape[0], 'id is', 'ids are')} declared, but the file has {held:,.10g}.")
     ids: NDArray[Any] = np.frombuffer(data, kind, shape[0], begin)
-    _check(name, ids)
+    if len(ids) and (ids.min() < 0 or ids.max() > LARGEST_ID):
+        place = int(np.argmax((ids < 0) | (ids > LARGEST_ID)))
+        raise FormatError(f"{name}: item {place + 1:,}, {ids[place]}, is not an id.")
     return ids.astype(np.uint32)
 
 
@@ -137,13 +110,6 @@ def _header(name: str, data: bytes) -> tuple[tuple[tuple[int, ...], bool, np.dty
         raise FormatError(
             f"{name}: this NumPy array cannot be read: its header is damaged or from a newer version."
         ) from error
-
-
-def _check(name: str, ids: NDArray[Any]) -> None:
-    """Raises FormatError for the first value that is not an id."""
-    if len(ids) and (ids.min() < 0 or ids.max() > LARGEST_ID):
-        place = int(np.argmax((ids < 0) | (ids > LARGEST_ID)))
-        raise FormatError(f"{name}: item {place + 1:,}, {ids[place]}, is not an id.")
 
 
 def _words(text: bytes) -> Iterator[list[bytes]]:

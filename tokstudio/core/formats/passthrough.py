@@ -10,13 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.format import Fit, Format
-from tokstudio.core.formats.common.proof import compare_work, trial_texts
+from tokstudio.core.formats.common.format import Fit, Format, cut, gathered
+from tokstudio.core.formats.common.proof import Ids, compare_work, trial_texts
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -26,38 +23,18 @@ _COPIED = "The file is copied unchanged, because its own library encodes for thi
 _BESIDE = (
     "In a folder, a new {file} is written beside it, without other settings of the original, such as a chat template."
 )
-_PIECE = 1 << 16
 
 
 class Copy(Format):
-    """A format that copies one tokenizer.
-
-    Args:
-        of: The format.
-        tokenizer: The tokenizer.
-    """
+    """What differs from the format where it copies a tokenizer; names, targets and snippet are those of the format."""
 
     def __init__(self, of: Format, tokenizer: LibraryTokenizer) -> None:
         self._of, self._sources = of, tokenizer.source_files
-        self.name, self.title, self.description, self.files = of.name, of.title, of.description, of.files
-        self.folder, self.readable, self.writable, self.largest = of.folder, of.readable, of.writable, of.largest
-
-    def takes_folder(self, path: Path) -> bool:
-        """See the format."""
-        return self._of.takes_folder(path)
-
-    def targets(self, path: Path) -> Mapping[str, Path]:
-        """See the format."""
-        return self._of.targets(path)
-
-    def check_places(self, targets: Mapping[str, Path]) -> None:
-        """See the format."""
-        self._of.check_places(targets)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """A copy loses nothing."""
         yield Progress("measuring")
-        beside = [file for file in self.files if file.endswith(".json") and file not in self._sources]
+        beside = [file for file in self._of.files if file.endswith(".json") and file not in self._sources]
         return Fit(None, (), (_COPIED, *(_BESIDE.format(file=file) for file in beside)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
@@ -67,8 +44,7 @@ class Copy(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The library's file unchanged, and the other files of the format."""
         usual, content = next(iter(self._sources.items()))
-        pieces = (content[start : start + _PIECE] for start in range(0, len(content), _PIECE))
-        return {**self._of.contents(tokenizer), usual: pieces}
+        return {**self._of.contents(tokenizer), usual: gathered(cut(content))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Opens the copy; it must be equal, and give the same ids for a hard text, special tokens and the sample."""
@@ -77,16 +53,11 @@ class Copy(Format):
         back = yield from self._of.read(files, (name, *others))
         if getattr(back, "source_files", {}).get(usual) != self._sources[usual]:
             raise FormatError(f"{name}: when read back, it differs from the opened file.")
-        ours: list[NDArray[np.uint32]] = []
-        theirs: list[NDArray[np.uint32]] = []
+        ours, theirs = Ids(), Ids()
         for text in trial_texts(tokenizer, sample):
             ours.append((yield from tokenizer.encode_work(text, "all")))
             theirs.append((yield from back.encode_work(text, "all")))
         return (yield from compare_work(tokenizer, name, "read back", ours, theirs))
-
-    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """See the format."""
-        return self._of.snippet(tokenizer, targets)
 
 
 def writer_of(chosen: Format, tokenizer: Tokenizer) -> Format:

@@ -18,10 +18,10 @@ from tokstudio.version import __version__
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-REPORT = "REPORT.txt"  # the usual name of the text
-
 _LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
-_WIDTH = 120
+_WRAPPER = textwrap.TextWrapper(
+    120, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
+)
 _MOST_NAMED = 20
 
 
@@ -39,7 +39,6 @@ class ExportReport:
     """The report of an export.
 
     Attributes:
-        files: The written files.
         losses: Properties that the format could not hold, each a sentence.
         proof: The result of reading it back, such as "identical over 1,234 tokens"; empty for a table.
         notes: Advice on using the files, each a sentence.
@@ -67,10 +66,10 @@ class ExportReport:
     def _lines(self) -> Iterator[str]:
         yield f"A tokenizer exported by TokStudio {__version__}"
         yield from _section("Format", [self.format])
-        files = [
-            f"{file_name(file.path)}: {several(file.size, 'byte')}, SHA-256 {file.sha256}" for file in self.written
-        ]
-        yield from _section("Files", files)
+        yield from _section(
+            "Files",
+            [f"{file_name(file.path)}: {several(file.size, 'byte')}, SHA-256 {file.sha256}" for file in self.written],
+        )
         yield from _section("Tokenizer", self.tokenizer)
         yield from _section("Lost", self.losses or ["Nothing."])
         yield from _section("Renumbered", [self.renumbered] if self.renumbered else [])
@@ -100,11 +99,7 @@ def described(tokenizer: Tokenizer) -> tuple[str, ...]:
 def _section(title: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
     if lines:
         yield from ("", title, "")
-    for line in lines:
-        yield textwrap.fill(
-            line, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_long_words=False,
-            break_on_hyphens=False,
-        )  # fmt: skip
+    yield from map(_WRAPPER.fill, lines)
 
 
 def _versions() -> list[str]:

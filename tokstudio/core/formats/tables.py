@@ -13,13 +13,12 @@ import codecs
 import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tokstudio.core.formats.common.format import Format
+from tokstudio.core.formats.common.format import Format, cut, gathered
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -30,7 +29,6 @@ MERGE_COLUMNS = (
 )  # fmt: skip
 VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
 
-_PIECE = 1 << 14
 _ESCAPES = {
     code: {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}.get(
         chr(code), f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
@@ -40,8 +38,7 @@ _ESCAPES = {
 }
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(NamedTuple):
     """The form of a record: the bytes before each value, the escapes of texts, and the end."""
 
     leads: tuple[bytes, ...]
@@ -61,7 +58,7 @@ def _json_lines(columns: Sequence[str]) -> _Style:
 class _Merges(Format):
     """The base class of both merge logs."""
 
-    writable = True
+    readable = False
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The counts are those of a run."""
@@ -85,7 +82,7 @@ class MergesCsv(_Merges):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
         heading = ",".join(MERGE_COLUMNS).encode() + b"\n"
-        return {self.files[0]: chain([heading], _merge_rows(tokenizer, _csv(MERGE_COLUMNS)))}
+        return {self.files[0]: chain([heading], gathered(_merge_rows(tokenizer, _csv(MERGE_COLUMNS))))}
 
 
 class MergesJsonl(_Merges):
@@ -102,7 +99,7 @@ class MergesJsonl(_Merges):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The objects."""
-        return {self.files[0]: _merge_rows(tokenizer, _json_lines(MERGE_COLUMNS))}
+        return {self.files[0]: gathered(_merge_rows(tokenizer, _json_lines(MERGE_COLUMNS)))}
 
 
 class VocabularyCsv(Format):
@@ -112,7 +109,7 @@ class VocabularyCsv(Format):
     title = "Vocabulary (CSV)"
     description = "a table of all tokens, with their bytes and how often each occurs in the corpus"
     files = ("vocabulary.csv",)
-    writable = True
+    readable = False
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """Text and hex of each token."""
@@ -120,7 +117,7 @@ class VocabularyCsv(Format):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
-        return {self.files[0]: _vocabulary_rows(tokenizer)}
+        return {self.files[0]: gathered(_vocabulary_rows(tokenizer))}
 
 
 def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
@@ -128,25 +125,23 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
     assert run is not None
     tokens, merges, results = tokenizer.tokens, tokenizer.merges, tokenizer.merge_results
     numbers, texts = style.leads[:4], style.leads[4:7]
-    waiting = bytearray()
     for row in range(len(merges)):
         left, right, made = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
         for lead, number in zip(numbers, (row + 1, made, left, right), strict=True):
-            waiting += lead + b"%d" % number
+            yield lead + b"%d" % number
         token = tokens[made] or b""
         middle = tokens.length(left)
         for lead, part in zip(texts, (token[:middle], token[middle:], token), strict=True):
-            waiting += lead + b'"'
-            yield from _text(part, waiting, style.escapes)
-            waiting += b'"'
-        waiting += style.leads[7] + b'"'
-        yield from _hex(token, waiting)
-        waiting += b'"'
+            yield lead + b'"'
+            yield from _text(part, style.escapes)
+            yield b'"'
+        yield style.leads[7] + b'"'
+        yield from _hex(token)
+        yield b'"'
         measures = (run.counts[row], run.tokens_after[row], round(run.bytes_per_token(row + 1), 6))
         for lead, measure in zip(style.leads[8:], measures, strict=True):
-            waiting += lead + str(measure).encode()
-        waiting += style.end
-    yield bytes(waiting)
+            yield lead + str(measure).encode()
+        yield style.end
 
 
 def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
@@ -161,37 +156,22 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     kinds = dict.fromkeys(specials, b"special")
     kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
     uses = None if run is None else run.uses(len(merges))
-    waiting = bytearray()
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
             continue
         number = int(merge_of[token])
-        waiting += b'%d,"%s","' % (token, b"merge" if number else kinds.get(token, base))
-        yield from _text(made, waiting, escapes)
-        waiting += b'","'
-        yield from _hex(made, waiting)
+        yield b'%d,"%s","' % (token, b"merge" if number else kinds.get(token, base))
+        yield from _text(made, escapes)
+        yield b'","'
+        yield from _hex(made)
         how = b"%d,%d,%d" % (*merges[number - 1].tolist(), number) if number else b",,"
         used = b"" if uses is None or token in specials else b"%d" % uses[token]
-        waiting += b'",%d,%s,%s\n' % (len(made), how, used)
-    yield bytes(waiting)
+        yield b'",%d,%s,%s\n' % (len(made), how, used)
 
 
-def _text(token: bytes, waiting: bytearray, escapes: Mapping[int, str]) -> Iterator[bytes]:
-    """Appends a token as text to `waiting`, and yields the content whenever it is long enough."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for start in range(0, len(token), _PIECE):
-        last = start + _PIECE >= len(token)
-        waiting += decoder.decode(token[start : start + _PIECE], final=last).translate(escapes).encode()
-        yield from _enough(waiting)
+def _text(token: bytes, escapes: Mapping[int, str]) -> Iterator[bytes]:
+    return (text.translate(escapes).encode() for text in codecs.iterdecode(cut(token), "utf-8", "replace"))
 
 
-def _hex(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    for start in range(0, len(token), _PIECE):
-        waiting += token[start : start + _PIECE].hex().encode()
-        yield from _enough(waiting)
-
-
-def _enough(waiting: bytearray) -> Iterator[bytes]:
-    if len(waiting) > _PIECE:
-        yield bytes(waiting)
-        waiting.clear()
+def _hex(token: bytes) -> Iterator[bytes]:
+    return (part.hex().encode() for part in cut(token))

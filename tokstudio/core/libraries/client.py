@@ -13,7 +13,7 @@ import subprocess
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -34,15 +34,11 @@ _SMALL = 1_000_000
 
 @dataclass(frozen=True)
 class LibraryInput:
-    """A file for its library to read.
+    """A file for its library to read, with its name in messages.
 
     Attributes:
-        library: The library that owns the format.
-        path: The path of the file.
-        name: Its name in messages.
-        settings: Further settings of the library: for tiktoken `pattern` and `special_tokens`, for tokenizers
-            `post_process` where that is wanted, and for GPT-2's `vocab.json` the path of its `merges`, the `regex` that
-            splits text or None, and a list of `special_tokens`.
+        settings: Further settings of the library: for tiktoken `pattern` and `special_tokens`, and for GPT-2's
+            `vocab.json` the path of its `merges`, the `regex` that splits text or None, and a list of `special_tokens`.
     """
 
     library: Literal["tokenizers", "tiktoken", "sentencepiece"]
@@ -54,16 +50,6 @@ class LibraryInput:
     def title(self) -> str:
         """The name of the library in messages."""
         return TITLES[self.library]
-
-    def request(self, do: str, **more: object) -> dict[str, Any]:
-        """A request about the file."""
-        try:
-            status = self.path.stat()
-        except OSError as error:
-            raise FormatError(f"{self.name}: the file cannot be read: {error.strerror or error}.") from error
-        path = str(self.path.absolute())  # the child process runs in another folder
-        known = {"library": self.library, "path": path, "name": self.name, "settings": dict(self.settings)}
-        return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
 
 
 @dataclass(frozen=True)
@@ -77,19 +63,20 @@ class Trial:
 def library_ids(file: LibraryInput, trials: Sequence[Trial], in_child: bool = False) -> Work[list[NDArray[np.uint32]]]:
     """The ids that the library gives each text with this file, after a check that it decodes them as expected.
 
-    Special tokens in the texts are recognised.
-
-    Args:
-        file: The file.
-        trials: The texts.
-        in_child: Whether to ask a child process even if the file is small.
+    Special tokens in the texts are recognised. With `in_child`, a child process is asked even if the file is small.
 
     Raises:
         FormatError: The library does not read the file, or decodes differently.
     """
+    try:
+        in_child = file.path.stat().st_size > _SMALL or in_child
+    except OSError as error:
+        raise FormatError(f"{file.name}: the file cannot be read: {error.strerror or error}.") from error
+    path = str(file.path.absolute())  # the child process runs in another folder
+    known = {"library": file.library, "path": path, "name": file.name, "settings": dict(file.settings)}
     texts, decoded = [trial.text for trial in trials], [trial.decoded for trial in trials]
-    request = file.request("encode", texts=texts, decoded=decoded, specials=True)
-    return [np.frombuffer(part, np.uint32) for part in (yield from _answer(request, in_child or not _is_small(file)))]
+    answer = yield from _answer({"do": "encode", **known, "texts": texts, "decoded": decoded}, in_child)
+    return [np.frombuffer(part, np.uint32) for part in answer]
 
 
 def is_installed(library: str) -> bool:
@@ -130,7 +117,6 @@ def check_split_work(
 
 
 def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
-    """The first difference between two ways of splitting, in words."""
     at = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
     start = ours[at - 1] if at else 0
     pieces = [json.dumps(text[start : ends[at]][:40], ensure_ascii=False) if at < len(ends) else "nothing"
@@ -141,10 +127,8 @@ def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
 class LibraryProcess:
     """A child process that answers requests about files, started on first use; safe in several threads.
 
-    A cancelled request ends the process; the next request starts another.
-
-    Args:
-        opening: The first request to each process, with its content.
+    A cancelled request ends the process; the next request starts another. To each, the first request is `opening`, with
+    its content.
     """
 
     def __init__(self, opening: tuple[Mapping[str, Any], bytes] | None = None) -> None:
@@ -157,12 +141,7 @@ class LibraryProcess:
         self._guard = threading.Lock()
 
     def ask(self, request: Mapping[str, Any], content: bytes = b"", phase: str = "proving") -> Work[list[bytes] | None]:
-        """The answers to a request; None where no process can be started.
-
-        Args:
-            request: A request that `Answers.answer` describes.
-            content: The content that belongs to it.
-            phase: The phase for the progress.
+        """The answers to a request with its content, which `Answers.answer` describes; None without a process.
 
         Raises:
             FormatError: The library refuses, or ends the process.
@@ -300,11 +279,8 @@ def _exchange(process: subprocess.Popen[bytes], question: _Question) -> tuple[by
 def _answer(request: Mapping[str, Any], in_child: bool) -> Work[list[bytes]]:
     """The answers of the library to one request."""
     if in_child:
-        process = LibraryProcess()
-        try:
+        with closing(LibraryProcess()) as process:
             answer = yield from process.ask(request)
-        finally:
-            process.close()
         if answer is not None:
             return answer
     parts: list[bytes] = []
@@ -324,7 +300,3 @@ def _parts(content: bytes) -> list[bytes]:
         parts.append(content[start : start + size])
         start += size
     return parts
-
-
-def _is_small(file: LibraryInput) -> bool:
-    return file.path.stat().st_size <= _SMALL

@@ -11,7 +11,8 @@ import base64
 import json
 import struct
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -63,16 +64,14 @@ class _Tokenizers:
             # Truncation and padding are settings of a model's input.
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
-        # Whether to add the tokens of the file's post-processor.
-        self._adds = bool(settings.get("post_process", False))
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         self._tokenizer.encode_special_tokens = not specials
-        return self._tokenizer.encode(text, add_special_tokens=self._adds).ids
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
         self._tokenizer.encode_special_tokens = not specials
-        encoding = self._tokenizer.encode(text, add_special_tokens=self._adds)
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ends = np.fromiter((end for _, end in encoding.offsets), np.int64, len(encoding.ids))
         return encoding.ids, _bytes_before(text)[ends]
 
@@ -155,27 +154,24 @@ _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = 
 
 
 class Answers:
-    """Answers requests; a file is kept open as long as the next request is about the same one."""
+    """Answers requests; the file of the latest "open" stays open."""
 
     def __init__(self) -> None:
-        self._key = ""
         self._library: Library | None = None
 
     def answer(self, request: Mapping[str, Any], content: bytes = b"") -> list[bytes]:
-        """The answer to each text or each list of ids of a request.
+        """The answer to a request, or to each of its texts.
 
-        A request has `do` and `name`, the file's name for messages. Except for "split" it has the `library`, and either
-        the `path`, `settings` and `stamp` of a file (the stamp changes with its content), or none of these where the
-        file was opened before.
+        A request has `do`, the `library` and `name`, the file's name for messages.
 
-        "encode" has `texts`, `specials` and `decoded` (a text or null for each), and gives uint32 ids; "decode" has
-        `ids` and gives UTF-8; "split" has a `library`, `texts`, a `regex` and for each text the expected `pieces`, and
-        gives uint32 ends in characters.
+        "encode" has the `path` and `settings` of a file, `texts` and `decoded` (a text or null for each), and gives
+        uint32 ids; "split" has `texts`, a `regex` and for each text the expected `pieces`, and gives uint32 ends in
+        characters.
 
         "open" has `settings` and the content of a file, and gives nothing. After it, "encode texts" has `specials`,
         the texts as content and their `sizes` in bytes, and gives the uint32 ids of all of them; "encode with ends"
         also gives int64 ends, each in its own text and never decreasing, and int64 how many ids each text has;
-        "decode ids" has uint32 ids as content.
+        "decode ids" has uint32 ids as content and gives UTF-8.
 
         Raises:
             FormatError: The library refuses, or does not decode its ids to `decoded`.
@@ -187,23 +183,24 @@ class Answers:
         match request["do"]:
             case "split":
                 yield from _split(request)
+            case "encode":
+                yield from _encode(request)
             case "open":
-                self._library, self._key = _opened(request, content), ""
-            case "encode texts" | "encode with ends":
-                yield from self._encode_texts(request, content)
+                self._library = _opened(request, content)
             case "decode ids":
-                yield from self._decode(request, [np.frombuffer(content, np.uint32).tolist()])
-            case "decode":
-                yield from self._decode(request, request["ids"])
+                assert self._library is not None
+                with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
+                    yield self._library.decode(np.frombuffer(content, np.uint32).tolist()).encode("utf-8", "replace")
             case _:
-                yield from self._encode(request)
+                yield from self._encode_texts(request, content)
 
     def _encode_texts(self, request: Mapping[str, Any], content: bytes) -> Iterable[bytes]:
-        library, specials = self._read(request), request["specials"]
+        library, specials = self._library, request["specials"]
+        assert library is not None
         ids: list[NDArray[np.uint32]] = []
         ends: list[NDArray[np.int64]] = []
         stop = 0
-        with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
+        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
             for size in request["sizes"]:
                 start, stop = stop, stop + size
                 text = content[start:stop].decode()
@@ -219,37 +216,22 @@ class Answers:
             yield np.concatenate(ends).tobytes()
             yield np.array([len(part) for part in ids], np.int64).tobytes()
 
-    def _decode(self, request: Mapping[str, Any], several: Iterable[list[int]]) -> Iterable[bytes]:
-        library = self._read(request)
-        for ids in several:
-            with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
-                yield library.decode(ids).encode("utf-8", "replace")
 
-    def _encode(self, request: Mapping[str, Any]) -> Iterable[bytes]:
-        name, owner = request["name"], TITLES[request["library"]]
-        library = self._read(request)
-        for text, decoded in zip(request["texts"], request["decoded"], strict=True):
-            with _Refusals(f"{name}: {owner} cannot encode with it"):
-                ids = library.encode(text, request["specials"])
-                again = None if decoded is None else library.decode(list(ids))
-            if decoded is not None and again != decoded:
-                raise FormatError(f"{name}: read back by {owner}, its ids do not decode to the text.")
-            yield np.array(ids, np.uint32).tobytes()
-
-    def _read(self, request: Mapping[str, Any]) -> Library:
-        if "path" not in request:
-            assert self._library is not None
-            return self._library
-        key = json.dumps([request[part] for part in ("library", "path", "settings", "stamp")])
-        if self._library is None or key != self._key:
-            self._library = _opened(request, request["path"])
-            self._key = key
-        return self._library
+def _encode(request: Mapping[str, Any]) -> Iterable[bytes]:
+    name, owner = request["name"], TITLES[request["library"]]
+    library = _opened(request, request["path"])
+    for text, decoded in zip(request["texts"], request["decoded"], strict=True):
+        with _refusals(f"{name}: {owner} cannot encode with it"):
+            ids = library.encode(text, specials=True)
+            again = None if decoded is None else library.decode(list(ids))
+        if again != decoded:
+            raise FormatError(f"{name}: read back by {owner}, its ids do not decode to the text.")
+        yield np.array(ids, np.uint32).tobytes()
 
 
 def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
     kind, name = request["library"], request["name"]
-    with _Refusals(f"{name}: {TITLES[kind]} cannot read it"):
+    with _refusals(f"{name}: {TITLES[kind]} cannot read it"):
         try:
             return _LIBRARIES[kind](source, request["settings"])
         except ImportError as error:
@@ -273,7 +255,7 @@ def _bytes_before(text: str) -> NDArray[np.int64]:
 def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
     split = _SPLITTERS[request["library"]]
     for text, pieces in zip(request["texts"], request["pieces"], strict=True):
-        with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
+        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
             ends = split(text, request["regex"], pieces)
         yield np.array(ends, np.uint32).tobytes()
 
@@ -311,22 +293,19 @@ _SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int] | NDArray
 }
 
 
-class _Refusals:
+@contextmanager
+def _refusals(what: str) -> Generator[None]:
     """Turns errors of the library in a `with` block into a FormatError that begins with `what`."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    try:
+        yield
+    except MemoryError as error:
+        raise FormatError(f"{what}: {NO_MEMORY}") from error
+    except BaseException as error:
         # Where a regular expression takes too long the library panics; a panic is not an Exception.
-        is_panic = kind is not None and kind.__name__ == "PanicException"
-        if isinstance(error, MemoryError):
-            raise FormatError(f"{self._what}: {NO_MEMORY}") from error
-        if is_panic or (isinstance(error, Exception) and not isinstance(error, FormatError)):
-            raise FormatError(f"{self._what}: {' '.join(str(error).split())}.") from error
+        is_panic = type(error).__name__ == "PanicException"
+        if isinstance(error, FormatError) or not (is_panic or isinstance(error, Exception)):
+            raise
+        raise FormatError(f"{what}: {' '.join(str(error).split())}.") from error
 
 
 def read_exactly(file: BinaryIO, size: int) -> bytes | None:

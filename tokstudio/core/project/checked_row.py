@@ -16,18 +16,10 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Row:
-    """A row of a table.
-
-    Args:
-        file: The project's name, for messages.
-        table: The table's name.
-        cells: Its values by column.
-    """
+    """A row of a table, by column, of the project whose name is `file`."""
 
     def __init__(self, file: str, table: str, cells: dict[str, object]) -> None:
-        self._file = file
-        self._table = table
-        self._cells = cells
+        self._file, self._table, self._cells = file, table, cells
 
     def fault(self, column: str, what: str) -> FormatError:
         """The error of a cell."""

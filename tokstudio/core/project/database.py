@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import struct
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from tokstudio.core.base.atomic_files import file_name, write_fault
@@ -22,10 +22,8 @@ LARGEST_FILE = 1 << 33
 
 _LONGEST_STATEMENT = 1 << 16
 _PAGE = 4096
-
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
-
 # Reading a project takes far fewer steps per byte; only a malicious file takes more.
 _STEPS_A_BYTE = 100
 _STEPS_AT_LEAST = 50_000_000
@@ -36,6 +34,11 @@ _SYSTEM_CODES = {
     sqlite3.SQLITE_READONLY: errno.EACCES,
     sqlite3.SQLITE_PERM: errno.EACCES,
     sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+}
+_REASONS = {
+    sqlite3.SQLITE_INTERRUPT: "reading it would never end",
+    sqlite3.SQLITE_TOOBIG: "a value in it is too large",
+    sqlite3.SQLITE_NOMEM: "a value in it is too large",
 }
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
 
@@ -83,11 +86,7 @@ def is_system_error(error: sqlite3.Error) -> bool:
 
 
 def check_header(path: Path) -> int:
-    """Checks a file before SQLite opens it, and returns its size.
-
-    Raises:
-        FormatError: It cannot be read, is not a project of a known version, or is incomplete.
-    """
+    """The size of a file that SQLite may open; FormatError where it is no whole project of a known version."""
     name = file_name(path)
     size, header = _read_header(path, name)
     if header[:16] != _MAGIC or size < _HEADER:
@@ -147,7 +146,8 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
                 connection.close()
     # UnicodeDecodeError occurs where SQLite's message quotes invalid text.
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
-        raise FormatError(f"{name}: the project is damaged: {_reason(error)}.") from error
+        why = _REASONS.get(_code(error), "SQLite cannot read it")
+        raise FormatError(f"{name}: the project is damaged: {why}.") from error
     except MemoryError as error:
         raise FormatError(f"{name}: the project is too large for the free memory of this computer.") from error
 
@@ -172,18 +172,14 @@ def _restrict(connection: sqlite3.Connection, size: int) -> None:
         (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
     ):
         connection.setlimit(limit, most)
-    left = (_STEPS_AT_LEAST + _STEPS_A_BYTE * size) // _STEPS_AT_ONCE
-    steps = iter(range(left))
+    steps = iter(range((_STEPS_AT_LEAST + _STEPS_A_BYTE * size) // _STEPS_AT_ONCE))
     connection.set_progress_handler(lambda: int(next(steps, None) is None), _STEPS_AT_ONCE)
 
 
 def _check_schema(connection: sqlite3.Connection, name: str) -> None:
-    model = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as model:
         make_tables(model)
         ours = model.execute(_SCHEMA).fetchall()
-    finally:
-        model.close()
     # One row too many is enough to see a difference.
     if connection.execute(_SCHEMA).fetchmany(len(ours) + 1) != ours:
         raise FormatError(f"{name}: this is not the database of a TokStudio project: its tables differ.")
@@ -192,12 +188,3 @@ def _check_schema(connection: sqlite3.Connection, name: str) -> None:
 def _code(error: Exception) -> int:
     """SQLite's code of an error, without the details in its higher bytes; 0 where there is none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _reason(error: Exception) -> str:
-    code = _code(error)
-    if code == sqlite3.SQLITE_INTERRUPT:
-        return "reading it would never end"
-    if code in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM):
-        return "a value in it is too large"
-    return "SQLite cannot read it"

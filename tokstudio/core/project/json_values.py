@@ -19,22 +19,14 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def to_json(value: object) -> str:
-    """Writes a value.
-
-    Raises:
-        ValueError: It cannot be written, or could not be read back.
-    """
+    """Writes a value; ValueError where it cannot be written, or could not be read back."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     _check_size(text)
     return text
 
 
 def from_json(text: str) -> Json:
-    """Reads a value.
-
-    Raises:
-        ValueError: It is not JSON, or too large.
-    """
+    """Reads a value; ValueError where it is not JSON, or too large."""
     _check_size(text)
     if is_too_deep(text):
         raise ValueError(f"it is {TOO_DEEP}")

@@ -20,7 +20,6 @@ class ProjectSource:
     Attributes:
         name: The file's name, "Pasted text", or the title of a sample.
         path: The file; None where there is none.
-        encoding: The encoding it was read in.
         note: A short remark for the user; mostly empty.
         bytes: Bytes of its text, perhaps fewer than in the file where a run was trained on the beginning only.
         documents: "file" or "line": the division of the file's text; None where the text is in the project.
@@ -49,8 +48,6 @@ class ProjectRun:
     """A run that was trained in TokStudio.
 
     Attributes:
-        name: The name that the user gave it.
-        run: The run.
         sources: Indexes of its sources in the project, in order.
         state: Further state of the window for it.
     """
@@ -74,7 +71,6 @@ class ProjectTokenizer:
     """A tokenizer that was opened from files.
 
     Attributes:
-        name: The name that the user gave it.
         files: Its files; the first is the one to open.
         pattern: The pattern that was given when it was opened, if any.
         state: Further state of the window for it.

@@ -44,11 +44,7 @@ _RUN_COLUMNS = (
 
 
 def open_work(path: Path) -> Work[Project]:
-    """Opens a project in bounded pieces.
-
-    Raises:
-        FormatError: It is not a project, is damaged, or was saved by a newer TokStudio.
-    """
+    """Opens a project; FormatError where it is not one, is damaged, or was saved by a newer TokStudio."""
     name = file_name(path)
     with opened(path) as connection:
         yield Progress("checking")

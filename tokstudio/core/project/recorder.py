@@ -14,7 +14,6 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,10 +44,7 @@ _RUN = 1  # the number of the only run of a recording
 class Recorder:
     """Keeps the work of a process safe from a crash. No method raises: on an error, recording ends and work goes on.
 
-    A run may be recorded in one thread while the project is saved in another.
-
-    Args:
-        folder: The folder of the files; it is created on first use.
+    A run may be recorded in one thread while the project is saved in another. The folder is created on first use.
 
     Attributes:
         problem: The reason why a crash would lose unsaved work, as the end of a sentence; None while all is recorded.
@@ -65,88 +61,67 @@ class Recorder:
     def begin_work(self, entry: ProjectRun, sources: tuple[ProjectSource, ...]) -> Work[None]:
         """Begins to record a run, instead of any earlier recording.
 
-        Args:
-            entry: The run before its next merge. A resumed run has the merges so far, with its new configuration.
-            sources: The project's sources.
+        A resumed run has the merges so far, with its new configuration.
         """
         self.discard()
         if not self._locked():
             return
         stopped = replace(entry, run=replace(entry.run, ended=STOPPED))
         try:
-            yield from save_work(Project(sources, (stopped,)), self._recording_file, private=True)
-            with plain_errors(self._recording_file):
+            yield from save_work(Project(sources, (stopped,)), self._file(_RECORDING), private=True)
+            with plain_errors(self._file(_RECORDING)):
                 self._open_recording(entry.run.base_size)
         except TokStudioError as error:
             self._give_up(error)
 
     def append(self, batch: MergeBatch, seconds: float) -> None:
-        """Records the next merges of the run; after it returns, a kill no longer loses them.
-
-        Args:
-            batch: The merges.
-            seconds: The duration of the training so far.
-        """
+        """Records the next merges after `seconds` of training; after it returns, a kill no longer loses them."""
         if len(batch):
-            packed = (
-                np.stack([batch.left, batch.right, batch.count, batch.tokens_after], axis=1).astype("<i8").tobytes()
-            )
-            row = (batch.first, packed)
-            self._change(lambda recording: recording.execute("INSERT INTO batch VALUES (?, ?)", row), seconds)
+            rows = np.stack([batch.left, batch.right, batch.count, batch.tokens_after], axis=1).astype("<i8")
+            self._change("INSERT INTO batch VALUES (?, ?)", (batch.first, rows.tobytes()), seconds)
 
     def finish(self, run: Run) -> None:
         """Records the end of the run; the recording is kept until it is discarded, or another run begins."""
-        words = (run.ended, _RUN)
-        self._change(
-            lambda recording: recording.execute("UPDATE run SET ended = ? WHERE number = ?", words), run.seconds
-        )
+        self._change("UPDATE run SET ended = ? WHERE number = ?", (run.ended, _RUN), run.seconds)
         self._close_recording()
 
     def discard(self) -> None:
         """Removes the recorded run, because it is saved or not wanted."""
         self._close_recording()
-        _remove(self._recording_file)
+        _remove(self._file(_RECORDING))
 
     def autosave_work(self, project: Project) -> Work[None]:
         """Saves the whole project; the previous state stays until the new one is complete."""
         if self._locked():
             try:
-                yield from save_work(project, self._project_file, private=True)
+                yield from save_work(project, self._file(_PROJECT), private=True)
             except TokStudioError as error:
                 self._report(error)
 
     def close(self) -> None:
         """Ends the recording and removes all files, at a regular end of the program."""
         self.discard()
-        _remove(self._project_file)
+        _remove(self._file(_PROJECT))
         if self._lock is not None:
-            with suppress(sqlite3.Error):
-                self._lock.close()
-            self._lock = None
-            _remove(self._lock_file)
+            self._unlock(self._lock)
+            _remove(self._file(_LOCK))
 
     def leave(self) -> None:
         """Ends the recording and leaves the files for recovery, at the end of a session when nobody can be asked."""
         self._close_recording()
         if self._lock is not None:
             with suppress(OSError):
-                (self._folder / (self._token + _ENDED)).touch(mode=0o600)
-            with suppress(sqlite3.Error):
-                self._lock.close()
-            self._lock = None
+                self._file(_ENDED).touch(mode=0o600)
+            self._unlock(self._lock)
             self._token = secrets.token_hex(8)
 
-    @property
-    def _lock_file(self) -> Path:
-        return self._folder / (self._token + _LOCK)
+    def _file(self, ending: str) -> Path:
+        return self._folder / (self._token + ending)
 
-    @property
-    def _recording_file(self) -> Path:
-        return self._folder / (self._token + _RECORDING)
-
-    @property
-    def _project_file(self) -> Path:
-        return self._folder / (self._token + _PROJECT)
+    def _unlock(self, lock: sqlite3.Connection) -> None:
+        with suppress(sqlite3.Error):
+            lock.close()
+        self._lock = None
 
     def _locked(self) -> bool:
         """Takes the lock on first use; returns whether recording is possible."""
@@ -154,16 +129,16 @@ class Recorder:
             if self._lock is None:
                 try:
                     _make_private(self._folder)
-                    with plain_errors(self._lock_file):
-                        self._lock = _take_lock(self._lock_file)
+                    with plain_errors(self._file(_LOCK)):
+                        self._lock = _take_lock(self._file(_LOCK))
                 except OSError as error:
-                    self._report(write_fault(self._lock_file, error))
+                    self._report(write_fault(self._file(_LOCK), error))
                 except TokStudioError as error:
                     self._report(error)
             return self._lock is not None
 
     def _open_recording(self, base_size: int) -> None:
-        recording = self._recording = connect(self._recording_file, "mode=rw")
+        recording = self._recording = connect(self._file(_RECORDING), "mode=rw")
         # In this mode a commit is one write, and nothing waits for the disk; a power failure loses the last seconds.
         for setting in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
             recording.execute(f"PRAGMA {setting}")
@@ -171,14 +146,14 @@ class Recorder:
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
         recording.execute("CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL)")
 
-    def _change(self, change: Callable[[sqlite3.Connection], object], seconds: float) -> None:
+    def _change(self, statement: str, values: tuple[object, ...], seconds: float) -> None:
         recording = self._recording
         if recording is None:
             return
         try:
-            with plain_errors(self._recording_file):
+            with plain_errors(self._file(_RECORDING)):
                 recording.execute("BEGIN")
-                change(recording)
+                recording.execute(statement, values)
                 recording.execute("UPDATE run SET seconds = ? WHERE number = ?", (float(seconds), _RUN))
                 recording.execute("COMMIT")
         except TokStudioError as error:
@@ -209,8 +184,7 @@ class LeftBehind:
     Attributes:
         project: The latest saved state of the project; None where there is none.
         recording: A project with the run in training; None where there is none, or it has no merges. The `ended` of a
-        run
-            that had not ended is "stopped".
+            run that had not ended is "stopped".
         modified: The modification time of the later of the two, in seconds since the epoch.
         files: The files it was read from.
         ended: Whether it was left because the session ended, not by a crash.
@@ -229,10 +203,7 @@ class LeftBehind:
 
 
 def recoverable_work(folder: Path) -> Work[tuple[LeftBehind, ...]]:
-    """Finds the files that killed processes have left in a folder, the latest first.
-
-    Damaged files are renamed.
-    """
+    """Finds the files that killed processes have left in a folder, the latest first; damaged files are renamed."""
     left_behind: list[LeftBehind] = []
     for token in _tokens(folder):
         yield Progress("looking for lost work", len(left_behind))
@@ -263,7 +234,7 @@ def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
     yield from _complete_work(recording_file)
     recording = yield from _opened_work(recording_file)
     project = yield from _opened_work(project_file)
-    if recording is not None and not _has_merges(recording):
+    if recording and not any(isinstance(entry, ProjectRun) and len(entry.run) for entry in recording.runs):
         recording = None
     note = folder / (token + _ENDED)
     files = (recording_file, project_file, note, folder / (token + _LOCK))
@@ -276,23 +247,19 @@ def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
 
 def _opened_work(file: Path) -> Work[Project | None]:
     """A project; None where there is none, or it is damaged and therefore renamed."""
-    try:
-        if not file.exists():
-            return None
-        return (yield from open_work(file))
-    except FormatError:
-        with suppress(OSError):
+    with suppress(OSError):
+        try:
+            if file.exists():
+                return (yield from open_work(file))
+        except FormatError:
             file.replace(file.with_name(file.name + _DAMAGED))
-    except OSError:
-        pass
     return None
 
 
 def _complete_work(file: Path) -> Work[None]:
     """Turns a recording into a project, once; where it is too damaged for that, reading it fails later.
 
-    Raises:
-        sqlite3.Error: It cannot be changed now.
+    Raises sqlite3.Error where it cannot be changed now.
     """
     if not file.exists():
         return
@@ -336,11 +303,7 @@ def _take_lock(file: Path) -> sqlite3.Connection:
 
 
 def _make_private(folder: Path) -> None:
-    """Creates a folder for this user alone; an existing folder and its files are closed to others.
-
-    Raises:
-        OSError: It cannot be created.
-    """
+    """Creates a folder for this user alone, or raises OSError; an existing one and its files are closed to others."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     # Some file systems have no permissions; recording goes on there.
@@ -351,10 +314,6 @@ def _make_private(folder: Path) -> None:
             with suppress(OSError):
                 if stat.S_ISREG(file.lstat().st_mode):
                     file.chmod(0o600)
-
-
-def _has_merges(recording: Project) -> bool:
-    return any(isinstance(entry, ProjectRun) and len(entry.run) for entry in recording.runs)
 
 
 def _modified(file: Path) -> float:

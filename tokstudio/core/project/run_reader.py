@@ -29,19 +29,12 @@ _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 
 def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
-    """Reads a run with its tokens and merges.
-
-    Args:
-        connection: A database whose schema and pages have been checked.
-        row: The run's row.
-
-    Raises:
-        FormatError: A value is impossible.
-    """
+    """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible."""
     number, config = row.whole("number"), _config(row)
     alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
     merges, counts, tokens_after = yield from _read_merges_work(connection, row, alphabet, len(base_counts))
-    if trailing and trailing != _trailing(config, len(base_counts) + len(merges)):
+    expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
+    if trailing and trailing != dict(expected):
         raise row.fault("tokens", "the special tokens after the merges are not those of the configuration")
     run = Run(
         config=config,
@@ -108,7 +101,9 @@ def _read_tokens_work(
     """The base tokens, the counts of all ids before the merges, and the special tokens after the merges."""
     number = row.whole("number")
     units, ids, counts = array("i"), array("i"), array("q")
-    before = _before(config)
+    # The special tokens whose ids come before those of the merges, and the others.
+    special = special_ids(config, 0).items()
+    before = {token: text.encode() for text, token in special if text not in config.trailing_specials}
     trailing: dict[int, bytes] = {}
     for rows in _rows(connection, _TOKENS, number):
         for token, raw, kind, count in rows:
@@ -132,18 +127,7 @@ def _read_tokens_work(
         yield Progress("reading")
     if len(units) + len(before) != len(counts):
         raise row.fault("tokens", "a special token is missing")
-    alphabet = _alphabet(row, config, units, ids)
-    return alphabet, np.array(counts, np.int64), trailing
-
-
-def _before(config: TrainingConfig) -> dict[int, bytes]:
-    """The special tokens whose ids come before those of the merges."""
-    trailing = config.trailing_specials
-    return {token: text.encode() for text, token in special_ids(config, 0).items() if text not in trailing}
-
-
-def _trailing(config: TrainingConfig, end: int) -> dict[int, bytes]:
-    return {end + number: token.encode() for number, token in enumerate(config.trailing_specials)}
+    return _alphabet(row, config, units, ids), np.array(counts, np.int64), trailing
 
 
 def _unit(config: TrainingConfig, raw: bytes) -> int | None:
@@ -194,13 +178,6 @@ def _read_merges_work(
     return merges, table[:, 3].copy(), table[:, 4].copy()
 
 
-def _falls_by_counts(run: Run) -> bool:
-    """Whether each merge removed as many tokens as its pair had places; those of a repeated token may overlap."""
-    overlapping = run.counts - run.merged
-    most = np.where(run.merges[:, 0] == run.merges[:, 1], run.merged, 0)
-    return bool(np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)))
-
-
 def _problem(run: Run) -> str | None:
     """The first impossible fact about a run's counts; None if there is none."""
     config, size = run.config, len(run)
@@ -213,7 +190,10 @@ def _problem(run: Run) -> str | None:
         return "the counts of the base tokens do not add up to the tokens before the first merge"
     if np.any(run.tokens_after < 0) or np.any(run.counts < 1):
         return "a count is out of range"
-    if not _falls_by_counts(run):
+    # Each merge removes as many tokens as its pair has places; those of a repeated token may overlap.
+    overlapping = run.counts - run.merged
+    most = np.where(run.merges[:, 0] == run.merges[:, 1], run.merged, 0)
+    if not np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)):
         return "the falls in tokens do not match the counts"
     if np.any(np.diff(run.counts) > 0):
         return "a pair occurs more often than the one that was merged before it"

@@ -21,18 +21,13 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class RestoredSource:
-    """A source that was reopened from a project.
-
-    Attributes:
-        source: The source, with the current content of its file.
-        changed: Whether its text has changed since the project was saved.
-    """
+    """A source with the current content of its file, and whether its text has changed since the project was saved."""
 
     source: Source
     changed: bool
 
 
-def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSource]:
+def keep_source_work(source: Source) -> Work[ProjectSource]:
     """The source for a project: the absolute path of a file, or any other text itself.
 
     Reads all of the text once; a source never changes, so the result serves many saves.
@@ -52,7 +47,6 @@ def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSour
         source.modified,
         sha256,
         source if documents is None else None,
-        in_corpus,
     )
 
 
@@ -102,8 +96,6 @@ def _beginning_work(source: Source, kept: ProjectSource) -> Work[Source]:
     assert kept.documents is not None
     if len(source.data) > kept.bytes:
         source = replace(source, data=source.data[: kept.bytes])
-    return (yield from source.split_work(kept.documents)) if kept.documents == "line" else _whole(source)
-
-
-def _whole(source: Source) -> Source:
+    if kept.documents == "line":
+        return (yield from source.split_work("line"))
     return replace(source, ends=np.array([len(source.data)], np.int64))

@@ -21,16 +21,7 @@ _PIECE = 1 << 20
 
 
 def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = None) -> Work[ProjectTokenizer]:
-    """The tokenizer for a project.
-
-    Args:
-        name: The name that the user gave it.
-        files: Its files, from `Loaded.files`.
-        pattern: The pattern that was given to open them, if any.
-
-    Raises:
-        FormatError: A file cannot be read.
-    """
+    """The tokenizer for a project; FormatError where one of its files, which are `Loaded.files`, cannot be read."""
     kept: list[TokenizerFile] = []
     for file in files:
         pieces: list[bytes] = []
@@ -46,11 +37,7 @@ def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = 
 
 
 def reopen_tokenizer_work(kept: ProjectTokenizer) -> Work[Tokenizer]:
-    """Reads a kept tokenizer in the same way as any file.
-
-    Raises:
-        FormatError: The files are damaged, or cannot be written to be read.
-    """
+    """Reads a kept tokenizer like any file; FormatError where its files are damaged, or cannot be written for that."""
     try:
         with TemporaryDirectory(prefix="tokstudio-") as folder:
             for file in kept.files:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
-from itertools import chain, islice
+from itertools import chain, count, islice, repeat
 from pathlib import Path
 
 import numpy as np
@@ -28,19 +28,12 @@ from tokstudio.core.text.utf8 import to_utf8
 _ROWS = 4096
 _PIECE = 1 << 20
 _LARGEST_BLOB = 1_000_000_000  # SQLite's default limit
-_INSERT_MERGE = "INSERT INTO merge VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def save_work(project: Project, path: Path, private: bool = False) -> Work[Path]:
-    """Saves a project in bounded pieces; closing the work, or an error, leaves the old file unchanged.
+    """Saves a project in bounded pieces and returns its path; closing the work, or an error, leaves the old file.
 
-    Args:
-        project: The project.
-        path: The file.
-        private: Whether to give a new file permissions for this user only.
-
-    Returns:
-        The file.
+    With `private`, a new file gets permissions for this user only.
 
     Raises:
         FormatError: It cannot be written, or is too large for a project.
@@ -79,17 +72,12 @@ def insert_work(connection: sqlite3.Connection, project: Project) -> Work[None]:
 
 def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch) -> None:
     """Adds merges to those of the run with this number."""
-    connection.executemany(_INSERT_MERGE, _merge_rows(number, batch))
-
-
-def _merge_rows(number: int, batch: MergeBatch) -> Iterator[tuple[int, ...]]:
-    size = len(batch)
-    columns = (batch.left, batch.right, batch.count, batch.tokens_after)
-    return zip([number] * size, range(batch.first, batch.first + size), *(c.tolist() for c in columns), strict=True)
+    columns = (c.tolist() for c in (batch.left, batch.right, batch.count, batch.tokens_after))
+    rows = zip(repeat(number), count(batch.first), *columns, strict=False)
+    connection.executemany("INSERT INTO merge VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def _insert_source_work(connection: sqlite3.Connection, number: int, source: ProjectSource) -> Work[None]:
-    kept = source.text
     connection.execute(
         "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
         (
@@ -107,7 +95,7 @@ def _insert_source_work(connection: sqlite3.Connection, number: int, source: Pro
         ),
     )
     yield Progress("writing")
-    if kept is not None:
+    if (kept := source.text) is not None:
         for column, array in (("text", kept.data), *_numbers(kept)):
             yield from _fill_work(connection, "source", column, number, array)
 
@@ -166,34 +154,28 @@ def _insert_run_work(
         yield Progress("writing", done, total)
     for first in range(0, len(run), _ROWS):
         here = slice(first, first + _ROWS)
-        merges = run.merges[here]
-        insert_batch(
-            connection,
-            number,
-            MergeBatch(first + 1, merges[:, 0], merges[:, 1], run.counts[here], run.tokens_after[here]),
-        )
+        left, right = run.merges[here].T
+        batch = MergeBatch(first + 1, left, right, run.counts[here], run.tokens_after[here])
+        insert_batch(connection, number, batch)
         yield Progress("writing", done + first, total)
 
 
 def _base_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
     """The rows of ids before those of the merges."""
-    specials = _by_id(run.special_tokens)
-    for token, count in enumerate(run.base_counts.tolist()):
-        special = specials.get(token)
-        made = run.alphabet.tokens[token] if special is None else special.encode()
-        yield number, token, made, "base" if special is None else "special", count
+    specials = {token: text.encode() for text, token in run.special_tokens.items()}
+    for token, times in enumerate(run.base_counts.tolist()):
+        if token in specials:
+            yield number, token, specials[token], "special", times
+        else:
+            yield number, token, run.alphabet.tokens[token], "base", times
 
 
 def _trailing_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
     """The rows of special tokens after the merges; only the unknown token can occur in the corpus."""
     unknown = run.tokens_before - int(run.base_counts.sum())
     for token in run.config.trailing_specials:
-        count = unknown if token == run.config.unknown_token else 0
-        yield number, run.special_tokens[token], token.encode(), "special", count
-
-
-def _by_id(specials: Mapping[str, int]) -> dict[int, str]:
-    return {number: token for token, number in specials.items()}
+        times = unknown if token == run.config.unknown_token else 0
+        yield number, run.special_tokens[token], token.encode(), "special", times
 
 
 def _refuse_too_large(project: Project, path: Path) -> None:

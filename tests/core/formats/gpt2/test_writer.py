@@ -23,8 +23,8 @@ from tests.core.formats.trained import (
     with_specials,
 )
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import fit, load, save
-from tokstudio.core.formats.gpt2 import writer as gpt2_writer
+from tokstudio.core.formats import FORMATS, fit, load, save
+from tokstudio.core.formats.gpt2 import format as gpt2
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.text.byte_level import BYTE_ORDER
@@ -176,14 +176,14 @@ def test_files_that_the_library_understands_differently_never_replace_the_old_on
 ):
     save(everything(), tmp_path, "gpt2", accept_loss=True)
     before = [file.read_bytes() for file in sorted(tmp_path.iterdir())]
-    pieces = getattr(gpt2_writer, name)
+    pieces = getattr(gpt2, name)
 
     def wrong(tokenizer):
         whole = b"".join(pieces(tokenizer))
         assert old in whole
         yield whole.replace(old, new)
 
-    monkeypatch.setattr(gpt2_writer, name, wrong)
+    monkeypatch.setattr(gpt2, name, wrong)
     with pytest.raises(FormatError, match=rf"^vocab\.json: .*{words}"):
         save(banana(), tmp_path, "gpt2", accept_loss=True, sample="banana")
     assert [file.read_bytes() for file in sorted(tmp_path.iterdir())] == before
@@ -191,7 +191,7 @@ def test_files_that_the_library_understands_differently_never_replace_the_old_on
 
 def test_tokens_far_longer_than_a_piece_come_back(tmp_path):
     tokenizer = trained(b'\x00\xff"\\' * 40_000, 30)
-    assert max(map(len, gpt2_writer.merges_txt(tokenizer))) < 100_000
+    assert max(map(len, FORMATS["gpt2"].contents(tokenizer)["merges.txt"])) < 100_000
     save(tokenizer, tmp_path, "gpt2", accept_loss=True)
     assert same(load(tmp_path, "none"), tokenizer)
 

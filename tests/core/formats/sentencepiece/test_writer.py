@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.formats.trained import TEXT, everything, of_characters, with_unknown
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.formats import FORMATS, fit, save
-from tokstudio.core.formats.sentencepiece import writer as sentencepiece_writer
+from tokstudio.core.formats.sentencepiece import format as own
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -213,7 +213,7 @@ def test_tokenizers_that_the_library_encodes_differently_are_refused(tmp_path, m
 
 
 def test_a_model_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeypatch):
-    right = sentencepiece_writer._pieces
+    right = own._pieces
 
     def wrong(held):
         pieces = list(right(held))
@@ -222,7 +222,7 @@ def test_a_model_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeyp
         pieces[one], pieces[other] = pieces[other], pieces[one]
         return iter(pieces)
 
-    monkeypatch.setattr(sentencepiece_writer, "_pieces", wrong)
+    monkeypatch.setattr(own, "_pieces", wrong)
     words = r"^x\.model: read back by the sentencepiece library, .*"
     with pytest.raises(FormatError, match=words + r'("the" \[\d+.* instead of "th"|ids do not decode)'):
         save(of_characters(PLAIN), tmp_path / "x.model", "sentencepiece", sample=PLAIN)

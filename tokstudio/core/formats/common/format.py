@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.line_reader import LineReader, only_file
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 GIGABYTE = 10**9
 LARGEST_WRITTEN = 4 * GIGABYTE
+
+_PIECE = 1 << 14
+_PART = 3 << 10  # in base64 such a part needs no padding
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,11 @@ class Format:
         title: Its name in the interface, such as "Hugging Face".
         description: Its purpose in one line.
         files: The usual names of its files.
+        looked_for: The files by which users recognise a folder of this format, where it can be loaded.
         folder: Whether it is saved to a folder, because it has several files.
         readable: Whether it can be loaded.
         writable: Whether it can be saved.
+        only_bytes: Whether it holds only merges of bytes.
         keys: Keys that a JSON file of this format may begin with.
         largest: The largest size of a written file in bytes.
         library: The library that owns it, as in `Tokenizer.library`; None where there is none.
@@ -74,9 +80,11 @@ class Format:
     title: str
     description: str
     files: tuple[str, ...]
+    looked_for: str
     folder: bool = False
-    readable: bool = False
-    writable: bool = False
+    readable: bool = True
+    writable: bool = True
+    only_bytes: bool = False
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
     library: str | None = None
@@ -84,11 +92,6 @@ class Format:
     def takes_folder(self, path: Path) -> bool:
         """Whether `path` names a folder to write to, to be created if necessary, rather than a file."""
         return self.folder
-
-    @property
-    def looked_for(self) -> str:
-        """The file by which users recognise a folder of this format."""
-        return self.files[-1]
 
     def targets(self, path: Path) -> Mapping[str, Path]:
         """The target of each file, by its usual name, for the `path` that the user named.
@@ -111,6 +114,10 @@ class Format:
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The reason why this tokenizer cannot be written at all, a sentence; None where it can."""
+        if self.readable and tokenizer.library is not None:
+            return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
+        if self.only_bytes and tokenizer.alphabet.base != "bytes":
+            return f"{self.title} holds only merges of bytes, but this tokenizer merges characters."
         return None
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -152,16 +159,10 @@ class Format:
         raise NotImplementedError
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Reads the files back and proves that they hold this tokenizer.
-
-        Args:
-            tokenizer: The tokenizer.
-            written: The path of each file, by its usual name.
-            name: The name of the file in errors.
-            sample: A text to encode, besides the torture text.
+        """Reads the files back and proves that they hold this tokenizer, also with the text `sample`.
 
         Raises:
-            FormatError: They do not; the message has the first difference.
+            FormatError: They do not; the message begins with `name` and has the first difference.
         """
         yield Progress("proving")
         return ""
@@ -176,36 +177,25 @@ class Format:
         files = tuple((path if in_folder else path.parent) / name for name in self.files)
         return files if (in_folder or path in files) and all(file.is_file() for file in files) else ()
 
+    def find_only(self, path: Path, ending: str) -> tuple[Path, ...]:
+        """The only file with this ending in a folder, if it is recognised; or none."""
+        file = only_file(path, ending) if path.is_dir() else None
+        if file is None:
+            return ()
+        with LineReader(file, file.name, GIGABYTE) as lines:
+            return (file,) if self.recognises(file, lines.peek()) else ()
+
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether a file with another name is of this format, by its name and its beginning."""
         return False
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the files.
-
-        Args:
-            files: The files from `find`, or one file.
-            names: Their names in errors.
-            pattern: The pattern, where the files do not have it.
+        """Reads the files from `find`, or one file; `names` are theirs in errors.
 
         Raises:
             FormatError: They are damaged, or need something that TokStudio does not support.
         """
         raise NotImplementedError
-
-
-def library_problem(tokenizer: Tokenizer) -> str | None:
-    """The reason why a tokenizer that its own library encodes cannot be written, a sentence; None for any other."""
-    if tokenizer.library is None:
-        return None
-    return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
-
-
-def bytes_problem(tokenizer: Tokenizer, title: str) -> str | None:
-    """The reason why a tokenizer of characters cannot be written to a format of bytes; None for one of bytes."""
-    if tokenizer.alphabet.base == "bytes":
-        return None
-    return f"{title} holds only merges of bytes, but this tokenizer merges characters."
 
 
 def named_specials(specials: Iterable[str]) -> str:
@@ -217,20 +207,23 @@ def named_specials(specials: Iterable[str]) -> str:
     return f"The special tokens {', '.join(names[:3])}{more} are"
 
 
-def measure_work(tokenizer: Tokenizer) -> Work[int]:
+def bytes_of_tokens(tokenizer: Tokenizer) -> int:
     """Adds up the bytes of all tokens."""
-    tokens = tokenizer.tokens
-    total, size = 0, len(tokens)
-    for first in range(0, size, 1 << 14):
-        yield Progress("measuring", first, size)
-        total += sum(max(0, tokens.length(token)) for token in range(first, min(size, first + (1 << 14))))
-    return total
+    return int(tokenizer.tokens.lengths().clip(0).sum())
 
 
-def check_size(name: str, size: int, largest: int, token_bytes: int, tokens: int) -> None:
-    """Raises FormatError where a file would be larger than `largest`."""
-    if size > largest:
-        raise FormatError(
-            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {largest // GIGABYTE} GB: "
-            f"the {tokens:,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
-        )
+def cut(token: bytes) -> Iterator[bytes]:
+    """Yields a token, which may be as long as the corpus, in small parts."""
+    for start in range(0, len(token), _PART):
+        yield token[start : start + _PART]
+
+
+def gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Joins the small parts of a file to pieces for `Format.contents`."""
+    piece = bytearray()
+    for part in parts:
+        piece += part
+        if len(piece) > _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)

@@ -11,14 +11,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.json_depth import DEEPEST, TOO_DEEP, is_too_deep
-from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import shown
-from tokstudio.core.formats.common.line_reader import open_file, why_not
+from tokstudio.core.formats.common.line_reader import Reader, why_not
 
 __all__ = ["JsonReader", "shown"]
 
@@ -42,43 +40,17 @@ def _no_number(word: str) -> float:
 _decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
 
 
-class JsonReader:
-    """A JSON file, read from beginning to end in a `with` block.
-
-    Args:
-        path: The file.
-        name: Its name in errors.
-        largest: The largest size in bytes.
-
-    Raises:
-        FormatError: It does not exist, is not a file, or is too large. All methods raise it where the file is damaged.
-    """
+class JsonReader(Reader):
+    """A file of JSON."""
 
     def __init__(self, path: Path, name: str, largest: int) -> None:
-        self.name = name
-        self._file, self.size = open_file(path, name, largest)
+        super().__init__(path, name, largest)
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._read = 0
-        self._reported = 0
         self._ended = False
         self._text = ""
         self._at = 0
         self._start = 0
         self._line, self._column = 1, 1
-
-    def __enter__(self) -> JsonReader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-    def progress(self) -> Iterator[Progress]:
-        """One report where a piece of the file has been read since the last one, otherwise none."""
-        if self._read != self._reported:
-            self._reported = self._read
-            yield Progress("reading", min(self._read, self.size), self.size)
 
     def peek(self) -> str:
         """The next character that is not white space; "" at the end of the file."""
@@ -140,11 +112,13 @@ class JsonReader:
 
     def skip(self) -> None:
         """Skips the next value; of an object or an array, each part may be as large as a value."""
+        for _ in self.parts():
+            self.value()
+
+    def parts(self) -> Iterator[object]:
+        """Yields for each part of the next object or array, whose value the caller reads, or once for another value."""
         opening = self.peek()
-        for _ in self.items() if opening == "{" else self.elements() if opening == "[" else ():
-            self.value()
-        if opening not in ("{", "["):
-            self.value()
+        yield from self.items() if opening == "{" else self.elements() if opening == "[" else (None,)
 
     def end(self) -> None:
         """Checks that nothing follows."""
@@ -175,9 +149,7 @@ class JsonReader:
             raise self._unexpected(what)
 
     def _unexpected(self, what: str) -> FormatError:
-        if self.peek() == "":
-            return self.fault("the file ends too early")
-        return self.fault(f"{what} is missing")
+        return self.fault(f"{what} is missing" if self.peek() else "the file ends too early")
 
     def _decoded(self, largest: int) -> object:
         self.peek()

@@ -14,18 +14,12 @@ from pathlib import Path
 from tokstudio.core.base.progress import Progress, Work
 
 _LARGEST = 1 << 23
-_PIECE = 1 << 20
 _END = "<|endoftext|>"
 
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about a file.
-
-    Attributes:
-        pattern: The pattern that splits text.
-        special_tokens: Each with its id.
-    """
+    """The pattern and the special tokens that belong to a file."""
 
     pattern: str
     special_tokens: Mapping[str, int]
@@ -66,16 +60,12 @@ def known_work(files: tuple[Path, ...], among: Mapping[tuple[str, ...], Known]) 
     """The facts about a set of files; None for unknown files, and for files that cannot be read."""
     hashes: list[str] = []
     for file in files:
-        digest = hashlib.sha256()
         try:
             if not file.is_file() or file.stat().st_size > _LARGEST:
                 return None
-            with file.open("rb") as content:
-                while piece := content.read(_PIECE):
-                    digest.update(piece)
-                    yield Progress("reading")
+            hashes.append(hashlib.sha256(file.read_bytes()).hexdigest())
         except OSError:
             # Reading the file later gives a better message.
             return None
-        hashes.append(digest.hexdigest())
+        yield Progress("reading")
     return among.get(tuple(hashes))

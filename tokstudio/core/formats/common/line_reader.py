@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
@@ -17,9 +17,10 @@ from tokstudio.core.base.progress import Progress
 _LONGEST = 1 << 28
 _BEGINNING = 512
 _REPORTED = 1 << 15
+_MOST_LISTED = 1000
 
 
-class LineReader:
+class Reader:
     """A file, read from beginning to end in a `with` block.
 
     Args:
@@ -28,23 +29,32 @@ class LineReader:
         largest: The largest size in bytes.
 
     Raises:
-        FormatError: It does not exist, is not a file, or is too large.
+        FormatError: It does not exist, is not a file, or is too large. All methods raise it where the file is damaged.
     """
 
     def __init__(self, path: Path, name: str, largest: int) -> None:
         self.name = name
         self._file, self.size = open_file(path, name, largest)
-        self._line = 0
         self._read = 0
         self._reported = 0
 
-    def __enter__(self) -> LineReader:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
+
+    def progress(self) -> Iterator[Progress]:
+        """One report where enough of the file has been read since the last one, otherwise none."""
+        if self._read - self._reported >= _REPORTED:
+            self._reported = self._read
+            yield Progress("reading", min(self._read, self.size), self.size)
+
+
+class LineReader(Reader):
+    """A file of lines."""
+
+    _line = 0
 
     def __iter__(self) -> Iterator[bytes]:
         """Yields each line without its end, of Unix or Windows."""
@@ -65,23 +75,13 @@ class LineReader:
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
 
-    def progress(self) -> Iterator[Progress]:
-        """One report where enough of the file has been read since the last one, otherwise none."""
-        if self._read - self._reported >= _REPORTED:
-            self._reported = self._read
-            yield Progress("reading", min(self._read, self.size), self.size)
-
     def fault(self, what: str) -> FormatError:
         """An error at the last line."""
         return FormatError(f"{self.name}: {what}, line {self._line:,}.")
 
 
 def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]:
-    """Opens a file for reading, and returns it with its size.
-
-    Raises:
-        FormatError: It does not exist, is not a file, or has more than `largest` bytes.
-    """
+    """Opens a file and returns its size; FormatError where there is none, or it has more than `largest` bytes."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -96,11 +96,7 @@ def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]
 
 
 def read_whole(path: Path, name: str, largest: int) -> bytes:
-    """The content of a file.
-
-    Raises:
-        FormatError: It does not exist, is not a file, or has more than `largest` bytes.
-    """
+    """The content of a file; FormatError where there is none, or it has more than `largest` bytes."""
     file, size = open_file(path, name, largest)
     with file:
         try:
@@ -118,15 +114,8 @@ def why_not(error: OSError | ValueError) -> str:
     return f"the file cannot be read: {(isinstance(error, OSError) and error.strerror) or error}"
 
 
-_MOST_LISTED = 1000
-
-
 def only_file(folder: Path, ending: str) -> Path | None:
-    """The file in a folder whose name ends in `ending`; None where there is none.
-
-    Raises:
-        FormatError: There are several.
-    """
+    """The file in a folder whose name ends in `ending`, or None; FormatError where there are several."""
     files = sorted(file for file in islice(folder.glob(f"*{ending}"), _MOST_LISTED) if file.is_file())
     if len(files) > 1:
         names = f"{files[0].name} and {files[1].name}"

@@ -43,11 +43,7 @@ def sensible_ids(name: str) -> Generator[None]:
 
 
 class MergeList:
-    """Merges in rank order, each checked when it is added.
-
-    Args:
-        alphabet: The base tokens.
-    """
+    """Merges in rank order, each checked when it is added."""
 
     def __init__(self, alphabet: Alphabet) -> None:
         self._alphabet = alphabet
@@ -90,19 +86,10 @@ class MergeList:
         whole_words: Collection[int] = (),
         remarks: Collection[str] = (),
     ) -> Tokenizer:
-        """The tokenizer of all merges.
-
-        Args:
-            name: The file's name in errors.
-            special_tokens: Each with its id, which no other token has.
-            pattern: The pattern that splits text.
-            unknown: The id for characters that the alphabet lacks.
-            extra_tokens: Tokens that no merge makes, by ids that no other token has.
-            whole_words: See `Tokenizer`.
-            remarks: See `Tokenizer`.
+        """The tokenizer of all merges; `unknown` is the id for characters that the alphabet lacks.
 
         Raises:
-            FormatError: Two merges join the same pair, or an id is far too high.
+            FormatError: Two merges join the same pair, or an id is far too high; the message begins with `name`.
         """
         from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

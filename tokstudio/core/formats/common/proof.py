@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,23 +23,21 @@ if TYPE_CHECKING:
 _SAMPLE_PIECE = 1 << 14
 _SHOWN_IDS = 4
 
+Ids = list[NDArray[np.uint32]]  # of several texts
+
 
 @dataclass(frozen=True)
 class Trials:
     """Texts for a library to encode, and TokStudio's ids of each."""
 
     texts: list[Trial]
-    ours: list[NDArray[np.uint32]]
+    ours: Ids
 
 
 def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_child: bool = False) -> Work[str]:
-    """Lets a library read the file and encode the trials; its ids must be equal.
+    """Lets a library read the file and encode the trials; its ids must be those of the exported tokenizer.
 
-    Args:
-        tokenizer: The exported tokenizer.
-        file: The file.
-        trials: The texts.
-        in_child: Whether to ask a child process even if the file is small.
+    With `in_child`, a child process is asked even if the file is small.
 
     Returns:
         The proof, such as "identical over 1,234 tokens".
@@ -53,24 +51,12 @@ def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_chil
     return (yield from compare_work(tokenizer, file.name, f"read back by {file.title}", trials.ours, theirs))
 
 
-def compare_work(
-    tokenizer: Tokenizer,
-    name: str,
-    how: str,
-    ours: Sequence[NDArray[np.uint32]],
-    theirs: Sequence[NDArray[np.uint32]],
-) -> Work[str]:
-    """Proves that all ids are equal.
-
-    Args:
-        tokenizer: The tokenizer of `ours`.
-        name: The name of the file in errors.
-        how: How `theirs` were made, such as "read back by the tokenizers library".
-        ours: uint32 ids of each text.
-        theirs: The ids of the other side.
+def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: Ids) -> Work[str]:
+    """Proves that the ids of each text are equal: `ours`, of the tokenizer, and `theirs`.
 
     Raises:
-        FormatError: They differ; the message has the first difference.
+        FormatError: They differ; the message begins with `name` and `how` theirs were made, such as "read back by the
+            tokenizers library", and has the first difference.
     """
     total = 0
     for ids, their_ids in zip(ours, theirs, strict=True):
@@ -81,24 +67,16 @@ def compare_work(
     return f"identical over {several(total, 'token')}"
 
 
-def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decodes: bool = True) -> Work[Trials]:
-    """The hard text, the sample and, where the files hold them, the special tokens, with TokStudio's ids.
-
-    Args:
-        tokenizer: The exported tokenizer.
-        sample: Some text.
-        specials: Whether special tokens in a text are recognised.
-        decodes: Whether to check the decoded text as well.
-    """
+def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True) -> Work[Trials]:
+    """The texts of `trial_texts` with TokStudio's ids; `decodes` says whether to check the decoded texts as well."""
     from tokstudio.core.libraries.client import Trial
 
-    texts: list[Trial] = []
-    ours: list[NDArray[np.uint32]] = []
+    texts, ours = list[Trial](), Ids()
     alphabet = tokenizer.alphabet
     may_refuse = alphabet.base == "characters" and alphabet.unknown is None
-    for text in trial_texts(tokenizer, sample, specials, may_refuse):
+    for text in trial_texts(tokenizer, sample, may_refuse):
         try:
-            ids = yield from tokenizer.encode_work(text, "all" if specials else ())
+            ids = yield from tokenizer.encode_work(text, "all")
         except ConfigError:
             # Special tokens that overlap may leave characters without an id.
             if may_refuse:
@@ -110,21 +88,15 @@ def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decode
     return Trials(texts, ours)
 
 
-def trial_texts(tokenizer: Tokenizer, sample: str, specials: bool = True, only_known: bool = False) -> Iterator[str]:
+def trial_texts(tokenizer: Tokenizer, sample: str, only_known: bool = False) -> Iterator[str]:
     """Yields the hard text, the sample in pieces, and the special tokens side by side and apart.
 
-    Args:
-        tokenizer: The tokenizer.
-        sample: Some text.
-        specials: Whether to try the special tokens.
-        only_known: Whether to leave out characters that are not base tokens.
+    With `only_known`, characters that are not base tokens are left out.
     """
     units = tokenizer.alphabet.units
     known = set(map(chr, units.tolist())) if only_known else set[str]()
     for text in (torture_text(), *pieces_of(sample)):
         yield "".join(filter(known.__contains__, text)) if only_known else text
-    if not specials:
-        return
     between = chr(int(units[0])) if only_known and len(units) else " a\n"
     group: list[str] = []
     for token in tokenizer.special_tokens:
@@ -135,26 +107,13 @@ def trial_texts(tokenizer: Tokenizer, sample: str, specials: bool = True, only_k
     yield from ("".join(group), between.join(group))
 
 
-def varied(
-    tokenizer: Tokenizer,
-    *,
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    whole_words: Collection[int] | None = None,
-) -> Tokenizer:
-    """The same tokens and merges, with the given parts as a format holds them; others stay."""
+def varied(tokenizer: Tokenizer, **given: Any) -> Tokenizer:  # noqa: ANN401
+    """The same tokens and merges, with the given arguments of `Tokenizer` as a format holds them; others stay."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-    return Tokenizer(
-        tokenizer.merges,
-        tokenizer.merge_results,
-        alphabet=tokenizer.alphabet,
-        special_tokens=tokenizer.special_tokens if special_tokens is None else special_tokens,
-        pattern=tokenizer.pattern if pattern is None else pattern,
-        extra_tokens=tokenizer.extra_tokens,
-        whole_words=tokenizer.whole_words if whole_words is None else whole_words,
-        checked=True,
-    )
+    parts = ("merges", "merge_results", "alphabet", "special_tokens", "pattern", "extra_tokens", "whole_words")
+    same = {part: getattr(tokenizer, part) for part in parts}
+    return Tokenizer(**same | given, checked=True)
 
 
 def pieces_of(sample: str) -> list[str]:

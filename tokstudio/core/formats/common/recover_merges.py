@@ -20,13 +20,9 @@ _BUDGET = 200_000
 
 
 def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
-    """The two tokens that each token joins, numbered in the order of their ranks.
+    """The two tokens that each token joins: int32 [n, 2], -1 for single bytes and for tokens that no merge makes.
 
-    Args:
-        tokens: Lowest rank first, distinct, including the 256 bytes.
-
-    Returns:
-        int32 [n, 2]; -1 for single bytes, and for tokens that no merge makes.
+    The tokens are distinct, include the 256 bytes, and are numbered in the order of their ranks.
     """
     n = len(tokens)
     offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, n + 1)
@@ -41,8 +37,8 @@ def recover_work(units: NDArray[np.int32], offsets: NDArray[np.int64]) -> Work[N
     """Like `recover_merges_work`, for tokens of any base.
 
     Args:
-        units: int32, the tokens one after another, each as the numbers of its base tokens.
-        offsets: int64 [n + 1], the start of each, and the end of the last.
+        units: The tokens one after another, each as the numbers of its base tokens.
+        offsets: [n + 1], the start of each, and the end of the last.
     """
     from tokstudio.core.kernels.encode import STATE_SIZE
     from tokstudio.core.kernels.recover_merges import recover

@@ -18,18 +18,14 @@ if TYPE_CHECKING:
     from tokstudio.core.formats.common.format import Format
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 _MOST_NAMED = 3
 
 
 def closed_gaps(tokenizer: Tokenizer) -> tuple[Tokenizer, tuple[str, ...]]:
     """The same tokenizer with ids from 0 on without gaps, and a sentence for each kind of moved tokens.
 
-    Without gaps, and where a library encodes, it is the tokenizer itself and no sentence.
-
-    Example:
-        The first 312 of 744 merges are kept, and the one special token came after all of them:
-        'The special token "<|end|>" moves from 1,000 to 568.'
+    Without gaps, and where a library encodes, it is the tokenizer itself and no sentence. A sentence is such as
+    'The special token "<|end|>" moves from 1,000 to 568.'
     """
     before = tokenizer.tokens.ids()
     after = np.arange(len(before))
@@ -59,15 +55,12 @@ def _sentences(moves: Sequence[tuple[str, int, int]], several: str) -> list[str]
 
 
 def renumbered(original: Tokenizer, tokenizer: Tokenizer, chosen: Format) -> str:
-    """A sentence on changed ids; "" where none changed.
+    """A sentence on changed ids, such as "Ids 744-745 became 743-744."; "" where none changed.
 
     Args:
         original: The tokenizer with the ids shown to the user.
         tokenizer: The written tokenizer: the original, or the same tokens without gaps between their ids.
         chosen: The format, which may change ids.
-
-    Example:
-        "Ids 744-745 became 743-744."
     """
     before, after = original.tokens.ids(), tokenizer.tokens.ids()
     new_ids = chosen.new_ids(tokenizer)

@@ -13,22 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.format import cut
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.text.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_PIECE = 1 << 13
 _STEP = 1 << 12
 _LONGEST_KEPT = 64
 _QUOTED = [json.dumps(CHARACTER_OF[byte], ensure_ascii=False)[1:-1].encode() for byte in range(len(CHARACTER_OF))]
 
-Spelling = Callable[[bytes, bytearray], Iterator[bytes]]
 
-
-def spelling(tokenizer: Tokenizer) -> Spelling:
-    """A function that appends a token, escaped for JSON, to a buffer, and yields the buffer when it is long enough."""
+def spelling(tokenizer: Tokenizer) -> Callable[[bytes], Iterator[bytes]]:
+    """A function that yields a token, escaped for JSON, in small parts."""
     return _in_byte_level if tokenizer.alphabet.base == "bytes" else _in_characters
 
 
@@ -38,24 +36,19 @@ def quoted(text: str) -> bytes:
 
 
 def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
-    """Yields each token with its id, as lines of a JSON object; special tokens are written as text.
+    """Yields each token with its id, as lines of a JSON object in small parts; special tokens are written as text.
 
     The empty token is left out: no reader of such files could make it of a text.
     """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     spelled = spelling(tokenizer)
-    waiting, lead = bytearray(), b""
+    lead = b"\n"
     for token, made in enumerate(tokenizer.tokens):
-        if not made:
-            continue
-        waiting += lead + b"\n" + indent + b'"'
-        if token in texts:
-            waiting += quoted(texts[token])
-        else:
-            yield from spelled(made, waiting)
-        waiting += b'": %d' % token
-        lead = b","
-    yield bytes(waiting)
+        if made:
+            yield lead + indent + b'"'
+            yield from [quoted(texts[token])] if token in texts else spelled(made)
+            yield b'": %d' % token
+            lead = b",\n"
 
 
 def misread_specials(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -68,9 +61,7 @@ def misread_specials(tokenizer: Tokenizer) -> tuple[str, ...]:
 def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[str | None]:
     """A sentence about two tokens with one spelling, of which a file can hold only one; None where all differ.
 
-    Args:
-        tokenizer: The tokenizer.
-        specials_too: Whether special tokens are in the same list as others.
+    `specials_too` says whether special tokens are in the same list as others.
     """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     keys, tokens = _special_keys(tokenizer) if specials_too else dict.fromkeys(texts, b""), tokenizer.tokens
@@ -84,7 +75,9 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
         if size > _STEP:
             size = 0
             yield Progress("measuring")
-        key = _short(keys[token] if token in keys else tokens[token] or b"")
+        key = keys[token] if token in keys else tokens[token] or b""
+        if len(key) > _LONGEST_KEPT:
+            key = hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
         if key in seen:
             first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))
             name = f"special token {shown(texts[first])}" if first in texts else f"token {first}"
@@ -107,23 +100,9 @@ def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
     return {number: to_bytes(text) if BYTE_OF.keys() >= set(text) else b"" for text, number in texts.items()}
 
 
-def _short(key: bytes) -> bytes:
-    """A key that takes little memory; equal only for equal keys."""
-    return key if len(key) <= _LONGEST_KEPT else hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
+def _in_byte_level(token: bytes) -> Iterator[bytes]:
+    return (b"".join([_QUOTED[byte] for byte in part]) for part in cut(token))
 
 
-def _in_byte_level(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    for start in range(0, len(token), _PIECE):
-        waiting += b"".join([_QUOTED[byte] for byte in token[start : start + _PIECE]])
-        if len(waiting) > _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
-
-
-def _in_characters(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(token), _PIECE):
-        waiting += quoted(decoder.decode(token[start : start + _PIECE]))
-        if len(waiting) > _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
+def _in_characters(token: bytes) -> Iterator[bytes]:
+    return map(quoted, codecs.iterdecode(cut(token), "utf-8"))

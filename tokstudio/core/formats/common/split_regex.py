@@ -12,7 +12,6 @@ from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
 # `{1,3}`; in the named patterns both split alike without the plus sign.
 _WRITTEN = {name: regex.replace("{1,3}+", "{1,3}") for name, regex in REGEX.items()}
 
-
 REPEATED_GROUP = re.compile(r"\{[0-9,]+\}\+")
 
 
@@ -22,11 +21,7 @@ def written_regex(pattern: str) -> str:
 
 
 def named_pattern(name: str, regex: str) -> str:
-    """The name of a regular expression that splits like a named pattern, otherwise the expression.
-
-    Raises:
-        FormatError: It cannot split text; the message begins with `name`.
-    """
+    """Like `known_pattern`, with a FormatError that begins with `name`."""
     try:
         return known_pattern(regex)
     except ConfigError as error:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
@@ -18,7 +17,7 @@ from tokstudio.core.text.utf8 import has_surrogates
 def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
     """Reads the next object; FormatError where a token or an id is repeated, or a value is not an id."""
     vocabulary: dict[str, int] = {}
-    used = bytearray()
+    used = set[int]()
     for token in reader.items():
         value = reader.value()
         if problem := id_problem(value):
@@ -26,11 +25,9 @@ def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
         number = cast("int", value)
         if token in vocabulary:
             raise reader.fault_before(f"token {shown(token)} appears twice")
-        if number >= len(used):
-            used.extend(bytes(number + 1 - len(used)))
-        if used[number]:
+        if number in used:
             raise reader.fault_before(f"token {shown(token)}: id {number} appears twice")
-        used[number] = 1
+        used.add(number)
         vocabulary[token] = number
         yield from reader.progress()
     return vocabulary
@@ -41,39 +38,38 @@ def byte_level_ids(vocabulary: Mapping[str, int]) -> list[int]:
     return [vocabulary.get(CHARACTER_OF[byte], -1) for byte in range(BYTES)]
 
 
-def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
-    """The 256 bytes with their ids; FormatError, which begins with `name`, where one is missing."""
-    ids = byte_level_ids(vocabulary)
-    if -1 in ids:
-        raise FormatError(f"{name}: the byte {ids.index(-1)} has no token in the vocabulary; TokStudio needs all 256.")
-    return Alphabet.of_bytes(ids)
-
-
 def spelled(token: str) -> bytes:
-    """The bytes of a byte-level token, or the UTF-8 of a token that is spelled otherwise.
-
-    Empty where it is not valid text.
-    """
+    """The bytes of a byte-level token, or the UTF-8 of a token that is spelled otherwise; see `utf8`."""
     try:
         return to_bytes(token)
     except KeyError:
-        return b"" if has_surrogates(token) else token.encode()
+        return utf8(token)
+
+
+def utf8(token: str) -> bytes:
+    """The UTF-8 of a token; empty where it is not valid text."""
+    return b"" if has_surrogates(token) else token.encode()
+
+
+def missing_part(vocabulary: Mapping[str, int], number: int, *parts: str) -> str | None:
+    """What is wrong with a merge of which a part or the result is not in the vocabulary; None where all are."""
+    for part in parts:
+        if part not in vocabulary:
+            return f"merge {number:,} needs the token {shown(part)}, which the vocabulary does not have"
+    return None
 
 
 def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right: str) -> str | None:
     """Adds a merge of tokens as text; returns what is wrong with it instead, if anything."""
-    for part in (left, right, left + right):
-        if part not in vocabulary:
-            return f"merge {len(merges) + 1:,} needs the token {shown(part)}, which the vocabulary does not have"
-    return merges.add(vocabulary[left], vocabulary[right], vocabulary[left + right])
+    return missing_part(vocabulary, len(merges) + 1, left, right, left + right) or merges.add(
+        vocabulary[left], vocabulary[right], vocabulary[left + right]
+    )
 
 
 def shown_alphabet(tokens: Mapping[int, bytes], byte_level: bool) -> Alphabet:
     """All bytes, if the tokens are byte-level and every byte is among them; otherwise the one-character tokens.
 
-    Args:
-        tokens: The bytes of each possible base token, by id; of equal tokens the first counts.
-        byte_level: Whether tokens consist of bytes.
+    The tokens are those that can be base tokens, by id; of equal ones the first counts.
     """
     backwards = list(tokens.items())[::-1]
     if byte_level:

@@ -7,21 +7,27 @@ The files have neither a pattern nor a list of special tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, cut, gathered, named_specials
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import PAIRS, known_work
 from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.merge_list import MergeList
-from tokstudio.core.formats.common.spelling import spelled_alike_work
-from tokstudio.core.formats.common.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work, spelled
-from tokstudio.core.formats.gpt2 import writer as gpt2_writer
+from tokstudio.core.formats.common.proof import prove_work, trials_work, varied
+from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, vocabulary
+from tokstudio.core.formats.common.split_regex import written_regex
+from tokstudio.core.formats.common.vocabulary import add_merge, byte_level_ids, read_vocabulary_work, spelled
+from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.pretokenization.patterns import NAMES, splitter
+from tokstudio.core.text.byte_level import BYTE_ORDER, to_characters
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
@@ -32,6 +38,23 @@ _NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _SPECIAL = ("<|endoftext|>", "<|startoftext|>")
 # Tokens that other programs add to the vocabulary without a merge, such as <s>, <mask> and [PAD].
 _LIKE_SPECIAL = re.compile(rb"<.*>|\[.*\]", re.DOTALL)
+_VERSION = b"#version"
+_SNIPPET = """\
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+tokenizer = Tokenizer(models.BPE.from_file({vocabulary}, {merges}))
+tokenizer.pre_tokenizer = {pre_tokenizer}
+tokenizer.decoder = decoders.ByteLevel()
+tokenizer.add_special_tokens({specials})
+ids = tokenizer.encode("Hello world").ids
+"""
+_BYTE_LEVEL = "pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)"
+_SPLIT = """pre_tokenizers.Sequence(
+    [
+        pre_tokenizers.Split(Regex({regex}), "isolated"),
+        {byte_level},
+    ]
+)"""
 
 
 class Gpt2(Format):
@@ -41,36 +64,52 @@ class Gpt2(Format):
     title = "GPT-2 pair"
     description = "vocab.json and merges.txt, for programs made for GPT-2 and its successors"
     files = _NAMES[0]
+    looked_for = ", ".join(merges for _, merges in _NAMES)
     folder = True
-    readable = True
-    writable = True
+    only_bytes = True
     largest = GIGABYTE
 
-    @property
-    def looked_for(self) -> str:
-        """The second file of each pair."""
-        return ", ".join(merges for _, merges in _NAMES)
-
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only merges of bytes."""
-        return (
-            library_problem(tokenizer) or bytes_problem(tokenizer, self.title) or gpt2_writer.merge_problem(tokenizer)
-        )
+        """Every reader takes a line with #version for the first one."""
+        if problem := super().problem(tokenizer):
+            return problem
+        tokens = tokenizer.tokens
+        for token in np.unique(tokenizer.merges[:, 0]).tolist():
+            if tokens.prefix(token, len(_VERSION)) == _VERSION:
+                text = shown(tokens.prefix(token, 200).decode("utf-8", "replace"))
+                return f"A merge begins with the token {text}, but readers skip lines that begin with #version."
+        return None
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The files have neither the pattern nor, except for GPT-2's own, the special tokens."""
-        return gpt2_writer.losses(tokenizer, _SPECIAL)
+        sentences: list[str] = []
+        if not _splits_as_gpt2(tokenizer):
+            sentences.append(
+                f"The pattern {shown(tokenizer.pattern)} is lost: programs that read this format split text as GPT-2 "
+                "does."
+            )
+        if specials := [token for token in tokenizer.special_tokens if token not in _SPECIAL]:
+            sentences.append(
+                f"{named_specials(specials)} not marked as special: the program that loads the files must be told."
+            )
+        if words := len(tokenizer.whole_words):
+            sentences.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
+        return tuple(sentences)
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Not all readers of GPT-2's own files can read these."""
-        return gpt2_writer.notes(tokenizer, _SPECIAL)
+        usual = np.arange(BYTES, BYTES + len(tokenizer.merges))
+        has_usual_ids = np.array_equal(tokenizer.byte_ids, BYTE_ORDER) and np.array_equal(
+            tokenizer.merge_results, usual
+        )
+        if has_usual_ids and not tokenizer.extra_tokens and set(tokenizer.special_tokens) <= set(_SPECIAL):
+            return ()
+        return ("The tiktoken library cannot read these files: it needs ids in GPT-2's own order.",)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """Checks that each token has a different spelling as well."""
         fitting = yield from super().fit_work(tokenizer)
-        if fitting.problem is not None:
-            return fitting
-        return replace(fitting, problem=(yield from spelled_alike_work(tokenizer)))
+        return replace(fitting, problem=fitting.problem or (yield from spelled_alike_work(tokenizer)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """The size of either file: a byte takes at most two."""
@@ -79,17 +118,38 @@ class Gpt2(Format):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
-        vocabulary, merges = self.files
-        return {vocabulary: gpt2_writer.vocab_json(tokenizer), merges: gpt2_writer.merges_txt(tokenizer)}
+        return {self.files[0]: gathered(vocab_json(tokenizer)), self.files[1]: gathered(merges_txt(tokenizer))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Lets the tokenizers library read both files, with the settings that they lack."""
-        vocabulary, merges = (written[usual] for usual in self.files)
-        return (yield from gpt2_writer.prove(tokenizer, vocabulary, merges, name, sample, _SPECIAL))
+        """Lets the tokenizers library read both files, with the settings that they lack; the proof names these."""
+        from tokstudio.core.libraries.client import LibraryInput
+
+        vocab, merges = (written[usual] for usual in self.files)
+        # A custom pattern, which the library may understand otherwise, is not in the files.
+        pattern = tokenizer.pattern if tokenizer.pattern in NAMES else "none"
+        tried = varied(tokenizer, pattern=pattern, whole_words=())
+        regex = None if pattern == "none" else written_regex(pattern)
+        settings = {"merges": str(merges.absolute()), "regex": regex, "special_tokens": list(tokenizer.special_tokens)}
+        trials = yield from trials_work(tried, sample, decodes=not misread_specials(tokenizer))
+        proof = yield from prove_work(tried, LibraryInput("tokenizers", vocab, name, settings), trials)
+        told = {
+            "the pattern": not _splits_as_gpt2(tokenizer),
+            "the special tokens": not set(tokenizer.special_tokens) <= set(_SPECIAL),
+            "to merge every word": bool(tokenizer.whole_words),
+        }
+        needed = " and ".join(words for words, is_needed in told.items() if is_needed)
+        return f"{proof} if the reader is told {needed}" if needed else proof
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """Loads both with tokenizers."""
-        return gpt2_writer.snippet(tokenizer, targets, self.files)
+        """Loads both with tokenizers, with the settings that they lack."""
+        pre_tokenizer = _BYTE_LEVEL
+        if tokenizer.pattern != "none":
+            pre_tokenizer = _SPLIT.format(regex=repr(written_regex(tokenizer.pattern)), byte_level=_BYTE_LEVEL)
+        vocab, merges = (repr(str(targets[name].absolute())) for name in self.files)
+        lines = _SNIPPET.format(
+            vocabulary=vocab, merges=merges, pre_tokenizer=pre_tokenizer, specials=list(tokenizer.special_tokens)
+        )
+        return lines if tokenizer.pattern != "none" else lines.replace("Regex, ", "")
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """Either pair; one file of a pair alone is an error."""
@@ -112,14 +172,9 @@ class Gpt2(Format):
             vocabulary = yield from read_vocabulary_work(reader)
             reader.end()
         merges = yield from _read_merges(files[1], names, vocabulary)
-        specials = {token: vocabulary[token] for token in _SPECIAL if token in vocabulary}
-        specials = {token: number for token, number in specials.items() if not merges.has(number)}
-        special_ids = frozenset(specials.values())
-        extra = {
-            number: spelled(token)
-            for token, number in vocabulary.items()
-            if not merges.has(number) and number not in special_ids
-        }
+        unmerged = {token: number for token, number in vocabulary.items() if not merges.has(number)}
+        specials = {token: unmerged[token] for token in _SPECIAL if token in unmerged}
+        extra = {number: spelled(token) for token, number in unmerged.items() if token not in specials}
         strange = next((number for number, token in extra.items() if not token), None)
         if strange is not None:
             raise FormatError(f"{names[0]}: token {strange} is empty or not a string.")
@@ -143,7 +198,11 @@ def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
 
 
 def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[MergeList]:
-    merges = MergeList(byte_level_alphabet(names[0], vocabulary))
+    ids = byte_level_ids(vocabulary)
+    if -1 in ids:
+        missing = ids.index(-1)
+        raise FormatError(f"{names[0]}: the byte {missing} has no token in the vocabulary; TokStudio needs all 256.")
+    merges = MergeList(Alphabet.of_bytes(ids))
     with LineReader(path, names[1], GIGABYTE) as lines:
         for line in lines:
             if line.startswith(b"#version") or not line:
@@ -159,3 +218,24 @@ def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, in
                 raise lines.fault(problem)
             yield from lines.progress()
     return merges
+
+
+def vocab_json(tokenizer: Tokenizer) -> Iterator[bytes]:
+    """`vocab.json`: every token with its id, special ones included."""
+    yield b"{"
+    yield from vocabulary(tokenizer, indent=b"  ")
+    yield b"\n}\n"
+
+
+def merges_txt(tokenizer: Tokenizer) -> Iterator[bytes]:
+    """`merges.txt`: a line per merge, after a first line that readers skip."""
+    tokens = tokenizer.tokens
+    yield _VERSION + b": 0.2\n"
+    for left, right in tokenizer.merges:
+        for token, end in ((int(left), b" "), (int(right), b"\n")):
+            yield from (to_characters(part).encode() for part in cut(tokens[token] or b""))
+            yield end
+
+
+def _splits_as_gpt2(tokenizer: Tokenizer) -> bool:
+    return splitter(tokenizer.pattern).kind == NAMES.index("gpt2")

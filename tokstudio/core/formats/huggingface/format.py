@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 TOKENIZER = "tokenizer.json"
 CONFIG = "tokenizer_config.json"
 
-_BATCH = 256
 _SUFFIX = ".json"
-
 
 _OF_A_FOLDER = """\
 from transformers import AutoTokenizer
@@ -53,17 +51,11 @@ class HuggingFace(Format):
     title = "Hugging Face"
     description = "tokenizer.json for the tokenizers and transformers libraries, for training and running models"
     files = (TOKENIZER, CONFIG)
+    looked_for = TOKENIZER
     folder = True
-    readable = True
-    writable = True
     keys = KEYS
     largest = GIGABYTE
     library = "tokenizers"
-
-    @property
-    def looked_for(self) -> str:
-        """The file that holds the tokenizer."""
-        return TOKENIZER
 
     def takes_folder(self, path: Path) -> bool:
         """A path that ends in .json is the file alone."""
@@ -76,10 +68,6 @@ class HuggingFace(Format):
         if path.is_file():
             raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
         return {usual: path / usual for usual in self.files}
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """A tokenizer of another library cannot be written anew."""
-        return library_problem(tokenizer)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """Checks that each token has a different spelling as well."""
@@ -106,15 +94,13 @@ class HuggingFace(Format):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
-        return {TOKENIZER: _pieces(tokenizer), CONFIG: [config_json(tokenizer)]}
+        return {TOKENIZER: gathered(_pieces(tokenizer)), CONFIG: [config_json(tokenizer)]}
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Loads the folder with transformers, or the file with tokenizers."""
-        if CONFIG in targets:
-            loads, place = _OF_A_FOLDER, targets[TOKENIZER].parent
-        else:
-            loads, place = _OF_A_FILE, targets[TOKENIZER]
-        return loads.format(path=repr(str(place.absolute())))
+        file = targets[TOKENIZER].absolute()
+        code, place = (_OF_A_FOLDER, file.parent) if CONFIG in targets else (_OF_A_FILE, file)
+        return code.format(path=repr(str(place)))
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Lets the library read the file and encode, including special tokens; its ids must be equal."""
@@ -207,15 +193,8 @@ def _settings(tokenizer: Tokenizer) -> str:
 def _added_tokens(tokenizer: Tokenizer) -> Iterator[bytes]:
     lead = b""
     for token, number in sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]):
-        entry = {
-            "id": number,
-            "content": token,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": True,
-        }
+        never = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+        entry = {"id": number, "content": token, **never, "special": True}
         yield lead + b"\n    " + json.dumps(entry, indent=2, ensure_ascii=False).replace("\n", "\n    ").encode()
         lead = b","
     if lead:
@@ -223,15 +202,13 @@ def _added_tokens(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
-    tokens, merges, spelled = tokenizer.tokens, tokenizer.merges, spelling(tokenizer)
-    waiting, lead = bytearray(), b""
-    for first in range(0, len(merges), _BATCH):
-        for left, right in merges[first : first + _BATCH].tolist():
-            waiting += lead + b'\n      [\n        "'
-            yield from spelled(tokens[int(left)] or b"", waiting)
-            waiting += b'",\n        "'
-            yield from spelled(tokens[int(right)] or b"", waiting)
-            waiting += b'"\n      ]'
-            lead = b","
-    if len(merges):
-        yield bytes(waiting) + b"\n    "
+    tokens, spelled, lead = tokenizer.tokens, spelling(tokenizer), b""
+    for left, right in tokenizer.merges:
+        yield lead + b'\n      [\n        "'
+        yield from spelled(tokens[int(left)] or b"")
+        yield b'",\n        "'
+        yield from spelled(tokens[int(right)] or b"")
+        yield b'"\n      ]'
+        lead = b","
+    if lead:
+        yield b"\n    "

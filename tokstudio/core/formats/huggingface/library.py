@@ -18,10 +18,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import sensible_ids
 from tokstudio.core.formats.common.vocabulary import shown_alphabet, spelled
-from tokstudio.core.formats.huggingface.parts import Beyond, added_ids, remarks
+from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile, added_ids, remarks
 
 if TYPE_CHECKING:
-    from tokstudio.core.formats.huggingface.parsed_file import ParsedFile
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
 _LARGEST = 1 << 28
@@ -31,16 +30,10 @@ _DEEPEST = 20
 
 
 def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
-    """The tokenizer that the library makes of the file.
-
-    Args:
-        path: The file.
-        name: Its name in errors.
-        parsed: The parsed content.
-        reason: The unsupported request; see `LibraryTokenizer`.
+    """The tokenizer that the library makes of the file, for a reason that `LibraryTokenizer` explains.
 
     Raises:
-        FormatError: The library refuses the file, or it is too large.
+        FormatError: The library refuses the file, or it is too large; the message begins with `name`.
     """
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 

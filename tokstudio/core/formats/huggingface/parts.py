@@ -1,4 +1,4 @@
-"""The parts of a `tokenizer.json` around its model: pre-tokenizer, decoder, added tokens.
+"""The parsed content of a `tokenizer.json`, and its parts around the model: pre-tokenizer, decoder, added tokens.
 
 Unsupported settings raise `Beyond`, damaged ones FormatError.
 """
@@ -6,14 +6,19 @@ Unsupported settings raise `Beyond`, damaged ones FormatError.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, known_pattern, written_regex
+from tokstudio.core.formats.common.vocabulary import missing_part
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.utf8 import has_surrogates
@@ -37,8 +42,6 @@ class AddedToken:
     """A token that the library cuts out of text before anything else.
 
     Attributes:
-        content: Its text.
-        id: Its id in the file.
         normalized: Whether it is searched in the normalized text, after the others.
         special: Whether its recognition can be turned off.
         takes_more: A description of further text that it takes; or "".
@@ -49,6 +52,38 @@ class AddedToken:
     normalized: bool
     special: bool
     takes_more: str
+
+
+@dataclass
+class ParsedFile:
+    """The content of the file, before it is decided whether TokStudio or its library encodes.
+
+    Attributes:
+        vocabulary: Each token with its id.
+        settings: Its parts except the model.
+        model: The model except its tokens and merges.
+        has_merges: Whether the merges were understood.
+    """
+
+    vocabulary: dict[str, int]
+    settings: dict[str, object] = field(default_factory=dict[str, object])
+    model: dict[str, object] = field(default_factory=dict[str, object])
+    added: list[AddedToken] = field(default_factory=list[AddedToken])
+    has_merges: bool = False
+    _rows: array[int] = field(default_factory=lambda: array("i"))
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """int32 [n, 3], the merges: ids of left, right and result."""
+        return np.frombuffer(self._rows, np.int32).reshape(-1, 3)
+
+    def add(self, left: str, right: str, prefix: object) -> str | None:
+        """Adds a merge of tokens that may have a prefix; returns what is wrong with it instead, if anything."""
+        parts = left, right, left + (right[len(prefix) :] if isinstance(prefix, str) else right)
+        if problem := missing_part(self.vocabulary, len(self._rows) // 3 + 1, *parts):
+            return problem
+        self._rows.extend(map(self.vocabulary.__getitem__, parts))
+        return None
 
 
 def split_of(pattern: str) -> dict[str, object] | None:
@@ -66,17 +101,18 @@ def check_version(name: str, settings: Mapping[str, object]) -> None:
 
 def check_normalizer(normalizer: object) -> None:
     """Raises Beyond where the file changes text before splitting."""
-    names = _names(normalizer, "normalizers")
-    if names != ():
-        raise Beyond(f"its normalizer {', '.join(names or (kind(normalizer),))} changes the text")
+    steps = [] if normalizer is None else [normalizer]
+    match normalizer:
+        case {"type": "Sequence", "normalizers": list()}:
+            steps = cast("dict[str, list[object]]", normalizer)["normalizers"]
+        case _:
+            pass
+    if steps:
+        raise Beyond(f"its normalizer {', '.join(map(kind, steps))} changes the text")
 
 
 def splitting(pre_tokenizer: object) -> tuple[Base, str]:
-    """The base and the pattern of a pre-tokenizer.
-
-    Raises:
-        Beyond: It does anything else.
-    """
+    """The base and the pattern of a pre-tokenizer; Beyond where it does anything else."""
     steps = [pre_tokenizer]
     match pre_tokenizer:
         case None:
@@ -134,11 +170,7 @@ def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def added_token(name: str, number: int, value: object) -> AddedToken:
-    """An entry of `added_tokens`; `number` is its position, from 1.
-
-    Raises:
-        FormatError: It is damaged.
-    """
+    """An entry of `added_tokens`, or FormatError where it is damaged; `number` is its position, from 1."""
     match value:
         case {"content": str(content), "id": object() as token} if content:
             entry = cast("dict[str, object]", value)
@@ -202,21 +234,7 @@ _TAKING_MORE = {
     "lstrip": "includes the white space before it",
     "rstrip": "includes the white space after it",
 }
-
-
 _ADDING = ("BertProcessing", "RobertaProcessing")
-
-
-def _names(settings: object, key: str) -> tuple[str, ...] | None:
-    """The types of the steps of a sequence, or of the one step; None where they are unknown."""
-    match settings:
-        case None:
-            return ()
-        case {"type": "Sequence"}:
-            steps = cast("dict[str, object]", settings).get(key)
-            return tuple(map(kind, cast("list[object]", steps))) if isinstance(steps, list) else None
-        case _:
-            return (kind(settings),)
 
 
 def _added_around(post_processor: object) -> tuple[list[str], list[str]]:

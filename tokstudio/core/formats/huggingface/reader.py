@@ -11,25 +11,13 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList
-from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled
+from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled, utf8
+from tokstudio.core.formats.huggingface import parts
 from tokstudio.core.formats.huggingface.library import library_work
-from tokstudio.core.formats.huggingface.parsed_file import ParsedFile
-from tokstudio.core.formats.huggingface.parts import (
-    Beyond,
-    added_ids,
-    added_token,
-    check_added,
-    check_decoder,
-    check_normalizer,
-    check_version,
-    kind,
-    remarks,
-    splitting,
-)
+from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile
 from tokstudio.core.model.alphabet import Alphabet, Base
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
-from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -37,14 +25,21 @@ if TYPE_CHECKING:
 _MOST_ADDED = 1 << 20
 _REPORTED = 1 << 14
 _OTHERS = ("WordPiece", "Unigram", "WordLevel")
+_CHANGING = {
+    "continuing_subword_prefix": "marks tokens inside a word",
+    "end_of_word_suffix": "marks the end of a word",
+}
+_CHANGING_CHARACTERS = {
+    "fuse_unk": "joins unknown characters into one token",
+    "byte_fallback": "writes unknown characters as bytes",
+}
 
 
 def read_work(path: Path, name: str) -> Work[Tokenizer]:
     """Reads the file, twice where the merges come before the parts that they need.
 
-    A file with supported settings becomes a tokenizer that TokStudio encodes for. Changes to a text as a whole (such as
-    a token at its beginning) are left to the caller, and listed in the tokenizer's remarks. All other files are left to
-    the library.
+    TokStudio encodes for a file whose settings it supports, its library for any other. Changes to a text as a whole
+    (such as a token at its beginning) are left to the caller, and listed in the tokenizer's remarks.
 
     Raises:
         FormatError: It is damaged, or not a byte pair encoding; the message begins with `name`.
@@ -69,13 +64,13 @@ def _read(path: Path, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
             parsed.settings[key] = None
             if key == "model":
                 # Before its tokens are read: a file of another kind is not a damaged one.
-                check_version(name, parsed.settings)
+                parts.check_version(name, parsed.settings)
                 yield from _read_model(reader, parsed, before)
             elif key == "added_tokens" and reader.peek() == "[":
                 for position in reader.elements():
                     if position == _MOST_ADDED:
                         raise reader.fault(f"there are more than {_MOST_ADDED:,} added tokens")
-                    parsed.added.append(added_token(name, position + 1, reader.value()))
+                    parsed.added.append(parts.added_token(name, position + 1, reader.value()))
                     yield from reader.progress()
             else:
                 parsed.settings[key] = reader.value()
@@ -85,7 +80,7 @@ def _read(path: Path, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
             raise reader.fault('the key "model" is missing')
     if parsed.settings.get("added_tokens") is not None:
         raise FormatError(f"{name}: its added tokens are not a list.")
-    check_version(name, parsed.settings)
+    parts.check_version(name, parsed.settings)
     return parsed
 
 
@@ -112,10 +107,7 @@ def _read_model(reader: JsonReader, parsed: ParsedFile, before: ParsedFile | Non
 def _pass_over(reader: JsonReader) -> Work[str]:
     """Skips a vocabulary or merges that cannot be understood yet, or of another kind; returns the first character."""
     opening = reader.peek()
-    if opening not in ("{", "["):
-        reader.value()
-        return opening
-    for _ in reader.items() if opening == "{" else reader.elements():
+    for _ in reader.parts():
         reader.value()
         yield from reader.progress()
     return opening
@@ -132,7 +124,7 @@ def _enough(parsed: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
 
 def _judge(reader: JsonReader, model: dict[str, object]) -> None:
     if model.get("type", "BPE") != "BPE":
-        other = kind({"type": model["type"]}) if model["type"] in _OTHERS else "of another kind"
+        other = parts.kind({"type": model["type"]}) if model["type"] in _OTHERS else "of another kind"
         raise FormatError(f"{reader.name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
     for key, opening, called in (("vocab", "{", "an object"), ("merges", "[", "an array")):
         if key not in model:
@@ -155,24 +147,29 @@ def _read_merges(reader: JsonReader, parsed: ParsedFile, prefix: object) -> Work
 def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     """The tokenizer of a file whose settings TokStudio supports; Beyond otherwise."""
     settings, vocabulary = parsed.settings, parsed.vocabulary
-    check_normalizer(settings.get("normalizer"))
-    base, pattern = splitting(settings.get("pre_tokenizer"))
-    check_decoder(base, settings.get("decoder"))
+    parts.check_normalizer(settings.get("normalizer"))
+    base, pattern = parts.splitting(settings.get("pre_tokenizer"))
+    parts.check_decoder(base, settings.get("decoder"))
     _check_model(parsed.model, base)
-    check_added(parsed.added)
-    said = remarks(name, settings)
+    parts.check_added(parsed.added)
+    said = parts.remarks(name, settings)
     merges = yield from _merges_work(name, base, parsed)
-    specials = added_ids(name, parsed.added, vocabulary)
+    specials = parts.added_ids(name, parsed.added, vocabulary)
     if (ordinary := next((token for token, number in specials.items() if merges.has(number)), None)) is not None:
         raise Beyond(f"its added token {shown(ordinary)} is also an ordinary token")
     ids = frozenset(specials.values())
     others = {number: token for token, number in vocabulary.items() if number not in ids and not merges.has(number)}
-    extra = {number: spelled(token) if base == "bytes" else _utf8(token) for number, token in others.items()}
+    extra = {number: spelled(token) if base == "bytes" else utf8(token) for number, token in others.items()}
     if (strange := next((number for number, token in extra.items() if not token), None)) is not None:
         raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is not text.")
     unknown = _unknown(name, parsed) if base == "characters" else None
     if pattern not in NAMES:
-        yield from _check_split(name, pattern)
+        from tokstudio.core.libraries.client import check_split_work
+
+        try:
+            yield from check_split_work(name, pattern, pattern)
+        except FormatError as error:
+            raise Beyond("its pattern does not split text as TokStudio can") from error
     tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, remarks=said)
     if parsed.model.get("ignore_merges") in (None, False):
         return tokenizer
@@ -189,16 +186,6 @@ def _check_model(model: dict[str, object], base: Base) -> None:
         needs_token = key == "fuse_unk" and model.get("unk_token") is None
         if model.get(key) not in (None, False) and not needs_token:
             raise Beyond(f"it {meaning}")
-
-
-_CHANGING = {
-    "continuing_subword_prefix": "marks tokens inside a word",
-    "end_of_word_suffix": "marks the end of a word",
-}
-_CHANGING_CHARACTERS = {
-    "fuse_unk": "joins unknown characters into one token",
-    "byte_fallback": "writes unknown characters as bytes",
-}
 
 
 def _merges_work(name: str, base: Base, parsed: ParsedFile) -> Work[MergeList]:
@@ -230,15 +217,6 @@ def _alphabet(name: str, base: Base, parsed: ParsedFile) -> Alphabet:
     return Alphabet.of_characters("".join(characters), [vocabulary[token] for token in characters])
 
 
-def _check_split(name: str, pattern: str) -> Work[None]:
-    from tokstudio.core.libraries.client import check_split_work
-
-    try:
-        yield from check_split_work(name, pattern, pattern)
-    except FormatError as error:
-        raise Beyond("its pattern does not split text as TokStudio can") from error
-
-
 def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, int]) -> Work[list[int]]:
     """The tokens that an equal pre-token becomes, though merging does not make them of it."""
     from tokstudio.core.tokenizer.self_encoding import pieces_work
@@ -265,11 +243,6 @@ def _unknown(name: str, parsed: ParsedFile) -> int | None:
     return number
 
 
-def _utf8(token: str) -> bytes:
-    """The UTF-8 of a token; empty where it is not valid text."""
-    return b"" if has_surrogates(token) else token.encode()
-
-
 def _read_pair(reader: JsonReader) -> tuple[str, str] | None:
     """The two parts of a merge in either form, of any length; None for a line with the version."""
     match reader.short():
@@ -278,9 +251,9 @@ def _read_pair(reader: JsonReader) -> tuple[str, str] | None:
         case str(line):
             return _split(reader, line)
         case None if reader.peek() == "[":
-            parts = [reader.string() for _ in reader.elements()]
-            if len(parts) == 2:
-                return parts[0], parts[1]
+            pair = [reader.string() for _ in reader.elements()]
+            if len(pair) == 2:
+                return pair[0], pair[1]
         case None if reader.peek() == '"':
             return _split(reader, reader.string())
         case _:

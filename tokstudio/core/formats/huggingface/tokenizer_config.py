@@ -27,8 +27,9 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 
 def config_json(tokenizer: Tokenizer) -> bytes:
     """The content of the file."""
-    roles = _roles(tokenizer)
-    others = [token for token in _by_id(tokenizer) if token not in roles.values()]
+    by_id = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
+    roles = _roles(tokenizer, by_id)
+    others = [token for token in by_id if token not in roles.values()]
     settings: dict[str, object] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         # Otherwise versions before 5 remove spaces from decoded text.
@@ -41,18 +42,13 @@ def config_json(tokenizer: Tokenizer) -> bytes:
     return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _roles(tokenizer: Tokenizer) -> dict[str, str]:
+def _roles(tokenizer: Tokenizer, by_id: list[str]) -> dict[str, str]:
     roles: dict[str, str] = {}
     unknown = tokenizer.alphabet.unknown
-    for token in _by_id(tokenizer):
+    for token in by_id:
         for role, names in ROLES.items():
             is_unknown = role == "unk_token" and tokenizer.special_tokens[token] == unknown
             if is_unknown or (token.lower() in names and role not in roles):
                 roles[role] = token
                 break
     return roles
-
-
-def _by_id(tokenizer: Tokenizer) -> list[str]:
-    specials = tokenizer.special_tokens
-    return sorted(specials, key=specials.__getitem__)

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE, Format, bytes_problem, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Format, cut, gathered
 from tokstudio.core.formats.common.json_reader import shown
-from tokstudio.core.formats.common.line_reader import LineReader, only_file
 from tokstudio.core.formats.minbpe.proof import prove_work
 from tokstudio.core.formats.minbpe.reader import VERSION, read_work
 from tokstudio.core.model.alphabet import BYTES
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 MODEL, VOCABULARY = "tokenizer.model", "tokenizer.vocab"
 
 _SUFFIX = ".model"
-_BATCH = 1 << 12
 
 _SNIPPET = """\
 from minbpe import {kind}
@@ -50,14 +48,9 @@ class Minbpe(Format):
     title = "minbpe"
     description = "merges as lines of text, for Andrej Karpathy's minbpe"
     files = (MODEL, VOCABULARY)
-    readable = True
-    writable = True
+    looked_for = f"NAME{_SUFFIX}"
+    only_bytes = True
     largest = GIGABYTE
-
-    @property
-    def looked_for(self) -> str:
-        """Its usual ending."""
-        return f"NAME{_SUFFIX}"
 
     def targets(self, path: Path) -> Mapping[str, Path]:
         """The model at the given path, and the vocabulary beside it; minbpe reads no file with another ending."""
@@ -65,10 +58,6 @@ class Minbpe(Format):
         if model.suffix != _SUFFIX:
             model = model.with_name(f"{model.name}{_SUFFIX}")
         return {MODEL: model, VOCABULARY: model.with_suffix(".vocab")}
-
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only merges of bytes."""
-        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
@@ -90,11 +79,17 @@ class Minbpe(Format):
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
         """The bytes, then the merges in order, then special tokens."""
-        return _new_ids(tokenizer)
+        if _has_usual_ids(tokenizer):
+            return None
+        specials = sorted(_words(tokenizer).values())
+        new_id = np.full(len(tokenizer.tokens), -1, np.int32)
+        ids = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results, np.array(specials, np.int32)])
+        new_id[ids] = np.arange(len(ids), dtype=np.int32)
+        return new_id
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Notes on the pattern in minbpe's own reader."""
-        written = written_pattern(_held(tokenizer).pattern)
+        written = written_pattern(self._held(tokenizer).pattern)
         notes: list[str] = []
         if written not in ("", MINBPE):
             notes.append("minbpe splits by its own pattern, unless you pass it the one in the file.")
@@ -104,7 +99,7 @@ class Minbpe(Format):
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python code that loads the model with minbpe."""
-        held, path = _held(tokenizer), repr(str(targets[MODEL].absolute()))
+        held, path = self._held(tokenizer), repr(str(targets[MODEL].absolute()))
         written = written_pattern(held.pattern)
         # Only minbpe's RegexTokenizer supports special tokens; without a pattern, all text is one match.
         is_basic = not (written or held.special_tokens)
@@ -121,20 +116,16 @@ class Minbpe(Format):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """Both files."""
-        held = _held(tokenizer)
-        return {MODEL: _model(held), VOCABULARY: vocabulary(held)}
+        held = self._held(tokenizer)
+        return {MODEL: gathered(_model(held)), VOCABULARY: gathered(_vocabulary(held))}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads the model and encodes like minbpe; the ids must be equal."""
-        return (yield from prove_work(_held(tokenizer), written[MODEL], name, sample))
+        return (yield from prove_work(self._held(tokenizer), written[MODEL], name, sample))
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """The only model in a folder, if it is minbpe's; a file is recognised by its beginning."""
-        model = only_file(path, _SUFFIX) if path.is_dir() else None
-        if model is None:
-            return ()
-        with LineReader(model, model.name, GIGABYTE) as lines:
-            return (model,) if self.recognises(model, lines.peek()) else ()
+        return self.find_only(path, _SUFFIX)
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether its first line names the format."""
@@ -143,6 +134,18 @@ class Minbpe(Format):
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the model; the vocabulary beside it has nothing more."""
         return (yield from read_work(files[0], names[0], pattern))
+
+    def _held(self, tokenizer: Tokenizer) -> Tokenizer:
+        """The tokenizer as the format holds it."""
+        from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+        specials = _words(tokenizer)
+        merges, results = tokenizer.merges, tokenizer.merge_results
+        if (new_id := self.new_ids(tokenizer)) is not None:
+            merges, results = new_id[merges], new_id[results]
+            specials = {token: int(new_id[number]) for token, number in specials.items()}
+        pattern = "none" if _pattern_fault(tokenizer.pattern) else tokenizer.pattern
+        return Tokenizer(merges, results, special_tokens=specials, pattern=pattern, checked=True)
 
 
 def written_pattern(pattern: str) -> str:
@@ -181,75 +184,37 @@ def _words(tokenizer: Tokenizer) -> dict[str, int]:
     return {token: number for token, number in tokenizer.special_tokens.items() if _is_word(token)}
 
 
-def _new_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
-    """See `Format.new_ids`."""
-    if _has_usual_ids(tokenizer):
-        return None
-    specials = sorted(_words(tokenizer).values())
-    new_id = np.full(len(tokenizer.tokens), -1, np.int32)
-    ids = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results, np.array(specials, np.int32)])
-    new_id[ids] = np.arange(len(ids), dtype=np.int32)
-    return new_id
-
-
-def _held(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer as the format holds it."""
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
-
-    specials = _words(tokenizer)
-    merges, results = tokenizer.merges, tokenizer.merge_results
-    new_id = _new_ids(tokenizer)
-    if new_id is not None:
-        merges, results = new_id[merges], new_id[results]
-        specials = {token: int(new_id[number]) for token, number in specials.items()}
-    pattern = "none" if _pattern_fault(tokenizer.pattern) else tokenizer.pattern
-    return Tokenizer(merges, results, special_tokens=specials, pattern=pattern, checked=True)
-
-
 def _model(held: Tokenizer) -> Iterator[bytes]:
     specials = held.special_tokens
     yield b"%s\n%s\n%d\n" % (VERSION, written_pattern(held.pattern).encode(), len(specials))
     # At one place, minbpe takes the first special token, and TokStudio the longest.
     for token in sorted(specials, key=len, reverse=True):
         yield b"%s %d\n" % (token.encode(), specials[token])
-    merges = held.merges
-    for first in range(0, len(merges), _BATCH):
-        rows: list[list[int]] = merges[first : first + _BATCH].tolist()
-        yield b"".join([b"%d %d\n" % (left, right) for left, right in rows])
+    yield from (b"%d %d\n" % (left, right) for left, right in held.merges)
 
 
-_PIECE = 1 << 12
-
-
-def vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
-    """Yields the file in pieces: bytes and merges, which have the ids 0, 1, 2 ..., then special tokens."""
-    tokens, waiting = tokenizer.tokens, bytearray()
+def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
+    """Yields the file: bytes and merges, which have the ids 0, 1, 2 ..., then special tokens."""
+    tokens = tokenizer.tokens
     for token in range(BYTES + len(tokenizer.merges)):
         made = tokens[token] or b""
         if parts := tokenizer.parts(token):
             middle = tokens.length(parts[0])
-            yield from _bracketed(made[:middle], waiting)
-            yield from _bracketed(made[middle:], waiting)
-            waiting += b" -> "
-        yield from _bracketed(made, waiting)
-        waiting += b" %d\n" % token
+            yield from _bracketed(made[:middle])
+            yield from _bracketed(made[middle:])
+            yield b" -> "
+        yield from _bracketed(made)
+        yield b" %d\n" % token
     for special, token in tokenizer.special_tokens.items():
-        yield from _bracketed(special.encode(), waiting)
-        waiting += b" %d\n" % token
-    yield bytes(waiting)
+        yield from _bracketed(special.encode())
+        yield b" %d\n" % token
 
 
-def _bracketed(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    """Appends a token to `waiting`, and yields the content when it is long enough."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    waiting += b"["
-    for start in range(0, len(token), _PIECE):
-        piece = decoder.decode(token[start : start + _PIECE], final=start + _PIECE >= len(token))
-        waiting += (piece if piece.isprintable() else "".join(map(_printed, piece))).encode()
-        if len(waiting) > _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
-    waiting += b"]"
+def _bracketed(token: bytes) -> Iterator[bytes]:
+    yield b"["
+    for text in codecs.iterdecode(cut(token), "utf-8", "replace"):
+        yield (text if text.isprintable() else "".join(map(_printed, text))).encode()
+    yield b"]"
 
 
 def _printed(character: str) -> str:

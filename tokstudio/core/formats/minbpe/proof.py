@@ -10,18 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.json_reader import shown
-from tokstudio.core.formats.common.proof import compare_work, trials_work
+from tokstudio.core.formats.common.proof import Ids, compare_work, trials_work
 from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import splitter
 
 if TYPE_CHECKING:
-    from regex import Pattern
-
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _HOW = "read back as minbpe reads it"
@@ -33,13 +30,10 @@ _MANY = 1 << 16
 
 
 def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]:
-    """Proves that minbpe, given the pattern in the file, has the ids and texts of `held`.
+    """Proves that minbpe, given the pattern in the file, has the ids and texts of `held`; otherwise FormatError.
 
     Encodes a hard text, and as much of the sample as takes a second or two, without characters that only a newer
     Unicode has.
-
-    Raises:
-        FormatError: It does not; the message has the first difference.
     """
     hard = yield from trials_work(held, "")
     sample = without_newer(sample[:_LARGEST_SAMPLE])
@@ -47,8 +41,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
     model = _Model(path.read_text(encoding="utf-8"))
     if model.special_tokens != held.special_tokens:
         raise FormatError(f"{name}: {_HOW}, its special tokens differ.")
-    ours: list[NDArray[np.uint32]] = []
-    theirs: list[NDArray[np.uint32]] = []
+    ours, theirs = Ids(), Ids()
     for text in (*(trial.text for trial in hard.texts), *pieces):
         # TokStudio's encoding first, because it has a time limit and the bare expression has none.
         ours.append((yield from held.encode_work(text, "all")))
@@ -68,23 +61,21 @@ def _first_split(theirs: list[str], ours: list[bytes]) -> str | None:
     """The first difference of two ways to split a text, as the end of a sentence; None where they are equal."""
     for piece, our_piece in zip_longest(theirs, ours):
         if piece is None or our_piece is None or piece.encode() != our_piece:
-            pieces = [shown(piece or ""), shown((our_piece or b"").decode("utf-8", "replace"))]
-            return f"text is split differently: {pieces[0]} instead of {pieces[1]}"
+            ours_shown = shown((our_piece or b"").decode("utf-8", "replace"))
+            return f"text is split differently: {shown(piece or '')} instead of {ours_shown}"
     return None
 
 
 class _Model:
-    """A model by its lines: each merge has the next id, and the lowest id is merged first.
-
-    Attributes:
-        special_tokens: Each with its id.
-        steps: The number of compared pairs.
-    """
+    """A model by its lines: each merge has the next id, and the lowest id is merged first; `steps` counts pairs."""
 
     def __init__(self, content: str) -> None:
+        import regex
+
         lines = iter(content.removesuffix("\n").split("\n"))
         assert next(lines).strip() == "minbpe v1"
-        self._pattern = _compiled(next(lines))
+        pattern = next(lines)
+        self._pattern = regex.compile(pattern) if pattern else None
         special_lines = [next(lines).split() for _ in range(int(next(lines)))]
         self.special_tokens = {token: int(number) for token, number in special_lines}
         self._merges = {(int(left), int(right)): 256 + row for row, (left, right) in enumerate(map(str.split, lines))}
@@ -148,9 +139,3 @@ def _joined(ids: list[int], pair: tuple[int, int], made: int) -> list[int]:
         joined.append(made if is_pair else ids[at])
         at += 2 if is_pair else 1
     return joined
-
-
-def _compiled(pattern: str) -> Pattern[str] | None:
-    import regex
-
-    return regex.compile(pattern) if pattern else None

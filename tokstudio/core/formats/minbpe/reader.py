@@ -30,15 +30,10 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 
 
 def read_work(path: Path, name: str, pattern: str | None) -> Work[Tokenizer]:
-    """The tokenizer of a file.
-
-    Args:
-        path: The file.
-        name: Its name in errors.
-        pattern: The pattern where the file has none; None for "none".
+    """The tokenizer of a file, with the given pattern where the file has none.
 
     Raises:
-        FormatError: It is damaged.
+        FormatError: It is damaged; the message begins with `name`.
     """
     with LineReader(path, name, GIGABYTE) as lines:
         rows = iter(lines)
@@ -66,10 +61,6 @@ def _next(lines: LineReader, rows: Iterator[bytes], what: str) -> str:
     row = next(rows, None)
     if row is None:
         raise lines.fault(f"the file ends before {what}")
-    return _decoded(lines, row)
-
-
-def _decoded(lines: LineReader, row: bytes) -> str:
     try:
         return row.decode()
     except UnicodeDecodeError as error:

@@ -39,7 +39,6 @@ _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
 _SPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _LONGEST_TRIED, _MOST_TRIED = 64, 1000
-
 # A piece, which begins with its text.
 _BEGINNING = re.compile(rb"\n([\x02-\x7f]|[\x80-\xff][\x01-\x7f])\n", re.DOTALL)
 
@@ -151,19 +150,11 @@ def _parsed(content: bytes, name: str) -> Any:  # noqa: ANN401 - its schema is m
 
 
 class _Pieces:
-    """The pieces of a model, by id.
-
-    Attributes:
-        texts: Their texts in the model.
-        bytes: The bytes of each in a text.
-        scores: The scores of the pieces that are merged.
-        kinds: The types in SentencePiece's schema.
-        single: Ids of the normal pieces of one character.
-    """
+    """The pieces of a model, by id, and the ids of the normal pieces of one character."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.bytes: list[bytes] = []
+        self.bytes: list[bytes] = []  # of each in a text
         self.scores: list[float] = []
         self.kinds: list[int] = []
         self.single: list[int] = []

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
@@ -30,7 +30,6 @@ from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.common.vocabulary import read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
-from tokstudio.core.formats.tiktoken.proof import prove_ranks_work
 from tokstudio.core.model.alphabet import BYTES, Alphabet
 from tokstudio.core.text.utf8 import has_surrogates
 from tokstudio.core.tokenizer.self_encoding import pieces_work
@@ -54,16 +53,11 @@ class Tiktoken(Format):
     title = "tiktoken"
     description = "ranks for OpenAI's tiktoken, with a short Python script that loads them"
     files = (RANKS_FILE, SIDECAR, LOADER)
+    looked_for = f"NAME{_SUFFIX}"
     folder = True
-    readable = True
-    writable = True
+    only_bytes = True
     largest = GIGABYTE
     library = "tiktoken"
-
-    @property
-    def looked_for(self) -> str:
-        """Its usual ending."""
-        return f"NAME{_SUFFIX}"
 
     def takes_folder(self, path: Path) -> bool:
         """A path that ends in .tiktoken names the ranks."""
@@ -87,13 +81,9 @@ class Tiktoken(Format):
         _refuse_foreign(targets[SIDECAR], writer.SIDECAR_BEGINNING)
         _refuse_foreign(targets[LOADER], writer.LOADER_BEGINNING)
 
-    def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The format holds only tokens of bytes."""
-        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
-
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Ids are ranks, and special tokens are recognised in no fixed order."""
-        return writer.id_losses(tokenizer) + writer.special_losses(tokenizer)
+        return writer.losses(tokenizer)
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The empty token is written, so the remark about it is not lost."""
@@ -126,13 +116,13 @@ class Tiktoken(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """All three files."""
         held = writer.in_rank_order(tokenizer)
-        return {RANKS_FILE: writer.ranks(held), SIDECAR: [writer.sidecar(held)], LOADER: [writer.loader()]}
+        return {RANKS_FILE: gathered(writer.ranks(held)), SIDECAR: [writer.sidecar(held)], LOADER: [writer.loader()]}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads the files back, and lets tiktoken read them."""
         ranks, sidecar = written[RANKS_FILE], written[SIDECAR]
         back = yield from self.read((ranks, sidecar), (name, Path(name).with_suffix(".json").name))
-        return (yield from prove_ranks_work(tokenizer, back, ranks, sidecar, name, sample))
+        return (yield from writer.prove_ranks_work(tokenizer, back, ranks, sidecar, name, sample))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python code that loads them, as in the file beside them."""
@@ -141,7 +131,10 @@ class Tiktoken(Format):
     def find(self, path: Path) -> tuple[Path, ...]:
         """A file with the usual ending, or the only one in a folder, and its sidecar if there is one."""
         ranks = only_file(path, _SUFFIX) if path.is_dir() else path if path.suffix == _SUFFIX else None
-        return () if ranks is None else _with_sidecar(ranks)
+        if ranks is None:
+            return ()
+        sidecar = ranks.with_suffix(".json")
+        return (ranks, sidecar) if sidecar.is_file() else (ranks,)
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with base64 and a rank."""
@@ -174,14 +167,9 @@ def _refuse_foreign(path: Path, beginning: bytes) -> None:
             )
 
 
-def _with_sidecar(path: Path) -> tuple[Path, ...]:
-    sidecar = path.with_suffix(".json")
-    return (path, sidecar) if sidecar.is_file() else (path,)
-
-
 def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
     rank_of: dict[bytes, int] = {}
-    used = bytearray()
+    used = set[int]()
     with LineReader(path, name, GIGABYTE) as lines:
         for line in lines:
             if not line:
@@ -199,13 +187,12 @@ def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
                 raise lines.fault(problem)
             rank = cast("int", rank)
             if token in rank_of:
-                named = f"the token {_text(token)}" if token else "the empty token"
+                text = shown(token[:200].decode("utf-8", "backslashreplace"))
+                named = f"the token {text}" if token else "the empty token"
                 raise lines.fault(f"{named} appears twice")
-            if rank >= len(used):
-                used.extend(bytes(rank + 1 - len(used)))
-            if used[rank]:
+            if rank in used:
                 raise lines.fault(f"rank {rank} appears twice")
-            used[rank] = 1
+            used.add(rank)
             rank_of[token] = rank
             yield from lines.progress()
     return rank_of
@@ -235,7 +222,7 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
     pattern = settings["pattern"]
     if not isinstance(pattern, str):
         raise FormatError(f"{name}: its pattern is not a string.")
-    strange = next((token for token in specials if not _is_text(token)), None)
+    strange = next((token for token in specials if not token or has_surrogates(token)), None)
     if strange is not None:
         raise FormatError(f"{name}: the special token {shown(strange)} is not a string.")
     return Known("none" if pattern == writer.EVERYTHING else named_pattern(name, pattern), specials)
@@ -254,11 +241,10 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     yield Progress("reading")
     # No text becomes the empty token, so it is not part of any merge.
     unreached = {rank: token for token, rank in rank_of.items() if not token}
-    tokens = [token for token in rank_of if token]
-    ids = np.array([rank_of[token] for token in tokens], np.int32)
-    if np.any(ids[1:] < ids[:-1]):
-        order: list[int] = np.argsort(ids).tolist()
-        tokens, ids = [tokens[number] for number in order], ids[order]
+    unsorted = [token for token in rank_of if token]
+    ids = np.array([rank_of[token] for token in unsorted], np.int32)
+    order: list[int] = np.argsort(ids).tolist()
+    tokens, ids = [unsorted[number] for number in order], ids[order]
     parts = yield from recover_merges_work(tokens)
     made = parts[:, 0] >= 0
     others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
@@ -309,11 +295,3 @@ def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mappi
     )
     yield from opened.open_work()
     return opened
-
-
-def _text(token: bytes) -> str:
-    return shown(token[:200].decode("utf-8", "backslashreplace"))
-
-
-def _is_text(token: str) -> bool:
-    return bool(token) and not has_surrogates(token)

@@ -1,4 +1,4 @@
-"""The content of tiktoken's three files, and the differences between tiktoken's merging and TokStudio's."""
+"""The content of tiktoken's three files, their proof, and the differences between its merging and TokStudio's."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,16 +8,18 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.format import GIGABYTE, measure_work
+from tokstudio.core.formats.common.format import GIGABYTE, bytes_of_tokens, cut
 from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
-from tokstudio.core.pretokenization.patterns import REGEX
+from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
@@ -46,7 +48,6 @@ encoding = tiktoken.Encoding(
 )
 """
 _USE = 'ids = encoding.encode("Hello world", allowed_special="all")\n'
-_PIECE = 3 << 12
 _ENOUGH = 1 << 20  # bytes of tokens between two reports
 _TOKEN = 64  # bytes that a token takes besides its own
 
@@ -59,27 +60,16 @@ def written_regex(pattern: str) -> str:
 def ranks(tokenizer: Tokenizer) -> Iterator[bytes]:
     """`NAME.tiktoken`: each token except special ones in base64, with its id as the rank."""
     specials = frozenset(tokenizer.special_tokens.values())
-    waiting = bytearray()
     for token, made in enumerate(tokenizer.tokens):
-        if made is None or token in specials:
-            continue
-        # A piece of so many bytes needs no padding in base64.
-        for start in range(0, len(made), _PIECE):
-            waiting += base64.b64encode(made[start : start + _PIECE])
-            if len(waiting) > _PIECE:
-                yield bytes(waiting)
-                waiting.clear()
-        waiting += b" %d\n" % token if made else b"= %d\n" % token
-    yield bytes(waiting)
+        if made is not None and token not in specials:
+            yield from map(base64.b64encode, cut(made)) if made else [b"="]
+            yield b" %d\n" % token
 
 
 def sidecar(tokenizer: Tokenizer) -> bytes:
     """`NAME.json`: the settings that the ranks lack."""
-    known = {
-        "pattern": written_regex(tokenizer.pattern),
-        "special_tokens": dict(tokenizer.special_tokens),
-        "version": 1,
-    }
+    specials = dict(tokenizer.special_tokens)
+    known = {"pattern": written_regex(tokenizer.pattern), "special_tokens": specials, "version": 1}
     return json.dumps(known, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
@@ -96,21 +86,12 @@ def snippet(path: Path) -> str:
 
 def in_rank_order(tokenizer: Tokenizer) -> Tokenizer:
     """The same merges with ascending ids; only ids of merges change."""
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
-
     new_id = rank_ids(tokenizer)
     if new_id is None:
         return tokenizer
-    return Tokenizer(
-        new_id[tokenizer.merges],
-        new_id[tokenizer.merge_results],
-        alphabet=tokenizer.alphabet,
-        special_tokens=tokenizer.special_tokens,
-        pattern=tokenizer.pattern,
-        extra_tokens=tokenizer.extra_tokens,
-        whole_words=[int(new_id[token]) for token in tokenizer.whole_words if token < len(new_id)],
-        checked=True,
-    )
+    whole_words = [int(new_id[token]) for token in tokenizer.whole_words if token < len(new_id)]
+    merges, results = new_id[tokenizer.merges], new_id[tokenizer.merge_results]
+    return varied(tokenizer, merges=merges, merge_results=results, whole_words=whole_words)
 
 
 def rank_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
@@ -124,17 +105,22 @@ def rank_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
     return new_id
 
 
-def id_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """A sentence on changed ids with the first one; mostly none."""
-    results = tokenizer.merge_results
-    moved = np.flatnonzero(results != np.sort(results))
-    if len(moved) == 0:
-        return ()
-    was, becomes = int(results[moved[0]]), int(np.sort(results)[moved[0]])
-    return (
-        f"The ids change: tiktoken merges in the order of ids, so {len(moved):,} merges make a different id, "
-        f"the first of them {becomes} instead of {was}.",
-    )
+def losses(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Sentences on changed ids, and on special tokens that tiktoken may recognise differently; mostly none."""
+    sentences: list[str] = []
+    results, ascending = tokenizer.merge_results, np.sort(tokenizer.merge_results)
+    moved = np.flatnonzero(results != ascending)
+    if len(moved):
+        sentences.append(
+            f"The ids change: tiktoken merges in the order of ids, so {len(moved):,} merges make a different id, "
+            f"the first of them {ascending[moved[0]]} instead of {results[moved[0]]}."
+        )
+    if unclear := unclear_specials(tokenizer.special_tokens):
+        sentences.append(
+            f"The special token {shown(unclear[1])} begins with {shown(unclear[0])}, and tiktoken may find the shorter "
+            "one where TokStudio finds the longer."
+        )
+    return tuple(sentences)
 
 
 def unclear_specials(specials: Mapping[str, int]) -> tuple[str, ...]:
@@ -146,24 +132,13 @@ def unclear_specials(specials: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(unclear)
 
 
-def special_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """A sentence on special tokens that tiktoken may recognise differently; mostly none."""
-    unclear = unclear_specials(tokenizer.special_tokens)
-    if not unclear:
-        return ()
-    return (
-        f"The special token {shown(unclear[1])} begins with {shown(unclear[0])}, and tiktoken may find the shorter one "
-        "where TokStudio finds the longer.",
-    )
-
-
 def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
     """Sentences on merging that differs in tiktoken; mostly none.
 
     tiktoken has no merges: it joins any two tokens that make a token, and takes any pre-token whole that is a token.
     """
     # A trained tokenizer merges alike; a file that is too large is refused anyway.
-    if tokenizer.run is not None or (yield from measure_work(tokenizer)) > GIGABYTE:
+    if tokenizer.run is not None or bytes_of_tokens(tokenizer) > GIGABYTE:
         return ()
     ordered = in_rank_order(tokenizer)
     specials = np.array([*ordered.special_tokens.values()], np.int64)
@@ -212,6 +187,59 @@ _TAKEN_WHOLE = (
 
 
 def _first_of(tokenizer: Tokenizer, ids: NDArray[np.int64]) -> str:
-    if len(ids) == 0:
-        return ""
     return shown(tokenizer.tokens.prefix(int(ids[0]), 200).decode("utf-8", "backslashreplace"))
+
+
+def prove_ranks_work(
+    tokenizer: Tokenizer, back: Tokenizer, ranks_file: Path, sidecar_file: Path, name: str, sample: str
+) -> Work[str]:
+    """Lets tiktoken, or TokStudio alone where that is not installed, read the files and encode; ids must be equal.
+
+    `back` is the tokenizer as TokStudio has read it back.
+
+    Raises:
+        FormatError: The ids or the tokenizers differ; the message begins with `name`.
+    """
+    from tokstudio.core.libraries.client import LibraryInput, check_split_work, is_installed
+
+    expected = in_rank_order(tokenizer)
+    agrees = _is_same(back, expected)
+    if not agrees and (yield from merging_losses_work(tokenizer)):
+        # The losses were accepted: the files are compared with what TokStudio reads in them.
+        expected, agrees = back, True
+    if is_installed("tiktoken"):
+        settings: dict[str, Any] = json.loads(sidecar_file.read_bytes())
+        if expected.pattern not in NAMES:
+            # Where few pre-tokens have merges, equal ids would prove little.
+            regex = settings["pattern"]
+            yield from check_split_work(name, expected.pattern, regex, pieces_of(sample), "tiktoken")
+        unclear = unclear_specials(expected.special_tokens)
+        clear = {token: number for token, number in settings["special_tokens"].items() if token not in unclear}
+        ours = {token: number for token, number in expected.special_tokens.items() if token not in unclear}
+        tried = expected if not unclear or expected.library else varied(expected, special_tokens=ours)
+        trials = yield from trials_work(tried, sample)
+        file = LibraryInput("tiktoken", ranks_file, name, settings | {"special_tokens": clear})
+        proof = yield from prove_work(tried, file, trials)
+    else:
+        proof = "identical by TokStudio alone: the tiktoken library is not installed"
+    if not agrees:
+        raise FormatError(f"{name}: when read back, its merges or its special tokens differ from those written.")
+    return proof
+
+
+def _is_same(back: Tokenizer, expected: Tokenizer) -> bool:
+    """Whether what was read has the same tokens, and no additional merge or whole word.
+
+    A merge that no text uses is not recovered, and its token becomes a whole word.
+    """
+    if not np.array_equal(back.tokens.ids(), expected.tokens.ids()):
+        return False
+    parts = np.full((len(expected.tokens), 2), -1, np.int32)
+    parts[expected.merge_results] = expected.merges
+    return (
+        back.special_tokens == expected.special_tokens
+        and np.array_equal(back.byte_ids, expected.byte_ids)
+        and np.array_equal(parts[back.merge_results], back.merges)
+        and all(expected.tokens[number] == token for number, token in back.extra_tokens.items())
+        and back.whole_words <= expected.whole_words
+    )
