@@ -68,11 +68,7 @@ def are_cached() -> bool:
 
 
 def list_cached(files: Iterable[Path]) -> None:
-    """Writes the list of all cached loops.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes the list of all cached loops; raises OSError where it cannot be written."""
     note = marker()
     # A bundle does not use a cache folder that others may write to. An existing folder may be one that the user has
     # chosen, and stays as it is.
@@ -92,11 +88,7 @@ def read_whole(file: Path) -> bytes | None:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Writes a file so that another process sees all of it or none.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes a file so that another process sees all of it or none; raises OSError where it cannot be written."""
     beside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     try:
         beside.write_bytes(hashlib.sha256(content).digest() + content)

@@ -27,10 +27,7 @@ else:
     class _Files:
         """The files of one loop, one for each signature; they replace those of Numba, which have an index.
 
-        Args:
-            folder: Their folder.
-            name: The beginning of their names.
-            stamp: A value that changes with the source.
+        `name` is the beginning of their names, `stamp` a value that changes with the source.
         """
 
         def __init__(self, folder: str, name: str, stamp: object) -> None:

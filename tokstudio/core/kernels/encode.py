@@ -188,8 +188,7 @@ def encode_sequence(
 def collect(symbols: Int32, following: Int32, place: int, ids: NDArray[np.uint32]) -> tuple[int, int]:
     """Writes the tokens of an encoded sequence from `place` on into `ids`, as many as fit.
 
-    Returns:
-        How many were written, and the place to continue at; n at the end.
+    Returns how many were written, and the place to continue at; n at the end.
     """
     written = 0
     while place < len(symbols) and written < len(ids):
