@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.memory import free_memory
-from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.large_file import FileText
 from tokstudio.core.corpus.source import Source, check_documents, document_ends
@@ -89,17 +89,12 @@ class Folder:
         return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}." if order else ""
 
 
-def read_folder(path: AnyPath) -> list[Path]:
-    """Lists the text files below a folder, sorted by path, without hidden and binary files.
+def read_folder_work(path: AnyPath) -> Work[Folder]:
+    """Lists the text files below a folder, without hidden and binary files.
 
     Raises:
         CorpusError: The folder cannot be read or holds no such file.
     """
-    return list(finish(read_folder_work(path)).files)
-
-
-def read_folder_work(path: AnyPath) -> Work[Folder]:
-    """Does the same as `read_folder` in bounded pieces, and lists the skipped files."""
     root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
     folders = [root]
     while folders:
@@ -129,16 +124,11 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
     return made
 
 
-def expand(paths: Iterable[AnyPath]) -> list[Path]:
-    """Replaces each folder by its text files; files stay as given, whether they exist or not.
+def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Path]]:
+    """Replaces each folder by its text files, and passes it to `tell`; files stay as given, whether they exist or not.
 
     A file that is named twice, for example by its folder as well, is listed once.
     """
-    return finish(expand_work(paths))
-
-
-def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Path]]:
-    """Does the same as `expand` in bounded pieces, and passes each folder to `tell`."""
     files: list[Path] = []
     several = list(map(Path, paths))
     for path in several:
@@ -225,15 +215,12 @@ def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
 
     A pipe that this process was started with is read as well: a shell names `<(...)` by its descriptor.
 
-    Args:
-        path: The file.
-        largest: The largest size in bytes; None for as much as fits into the free memory.
-
     Raises:
-        CorpusError: It cannot be read or is too large; the message says why.
+        CorpusError: It cannot be read, or is larger than `largest` bytes (None: what fits into the free memory).
     """
     with _plain_errors(path):
-        if not _is_given_pipe(path):
+        in_descriptors = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
+        if not (in_descriptors and stat.S_ISFIFO(path.stat().st_mode)):
             _refuse_irregular(path)
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -257,8 +244,7 @@ def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size
     # The pieces and the whole are held together for a moment.
     fitting = None if free is None else int(_MOST_OF_FREE * free)
     most = min((limit for limit in (largest, fitting) if limit is not None), default=None)
-    pieces: list[bytes] = []
-    done = 0
+    pieces, done = list[bytes](), 0
     while most is None or max(done, size) <= most:
         piece = file.read(_PIECE)
         if piece is None:  # pyright: ignore[reportUnnecessaryComparison] -- a non-blocking stream
@@ -271,11 +257,6 @@ def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size
     if most == largest:
         raise CorpusError(f"{name}: it is too large: at most {most:,} bytes are read.")
     raise CorpusError(f"{name}: it is too large for the free memory of this computer.")
-
-
-def _is_given_pipe(path: Path) -> bool:
-    in_folder = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
-    return in_folder and stat.S_ISFIFO(path.stat().st_mode)
 
 
 def _is_hidden(entry: os.DirEntry[str]) -> bool:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,20 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
         filled += len(here)
         yield Progress("splitting", (len(data) + start) // 2, len(data))
     return ends
+
+
+def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:
+    """Groups documents with the given ends: at most `size` bytes and `most` documents, or one longer document.
+
+    Yields:
+        The first document and the one after the last; the first byte and the one after the last.
+    """
+    first = start = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends[: first + most], start + size, side="right")))
+        stop = int(ends[last - 1])
+        yield first, last, start, stop
+        first, start = last, stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +123,7 @@ class Source:
         """
         if self.counts is not None:
             return self
-        ends = yield from document_ends(self.data, documents)
-        return replace(self, ends=ends)
+        return replace(self, ends=(yield from document_ends(self.data, documents)))
 
     def changed_on_disk(self) -> bool:
         """Whether the file has changed or disappeared since it was read; False where there is no file."""

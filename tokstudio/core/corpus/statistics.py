@@ -31,12 +31,9 @@ class Statistics:
     """Statistics of a corpus.
 
     Attributes:
-        bytes: Bytes of text.
         documents: Documents, without the words of word counts.
         words: Distinct words with given counts, not counted from text.
-        characters: Unicode characters.
         lines: Lines of text; a document's last line counts with or without a line feed, an empty document has none.
-        distinct_characters: Distinct characters.
         invalid_bytes: Bytes that are part of no UTF-8 character.
         scripts: Each script with its share of the letters (and of the marks on them), the largest first.
         longest_line_bytes: Bytes of the longest line, without its line feed.

@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import Splitter, cut
@@ -260,8 +260,8 @@ class _Counter:
 
     def _make_room(self) -> None:
         if len(self.counts) < self.table.room:
-            self.counts = _grown(self.counts, self.table.room)
-            self.firsts = _grown(self.firsts, self.table.room)
+            self.counts = grown(self.counts, self.table.room)
+            self.firsts = grown(self.firsts, self.table.room)
 
 
 class _Counters:
@@ -342,9 +342,3 @@ def _joined(counters: list[_Counter]) -> Work[Sequences]:
         gather(joined.table.words, offsets, order, words, ends, first, min(n, first + _GATHERED))
         yield Progress("joining", first, n)
     return Sequences(words, np.concatenate([[0], ends[:-1]]), ends, counts[order])
-
-
-def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    grown = np.zeros(size, np.int64)
-    grown[: len(array)] = array
-    return grown

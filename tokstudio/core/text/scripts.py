@@ -22,10 +22,7 @@ _SCRIPTS = (
 
 
 def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[np.uint32]]]]:
-    """Groups the letters among some code points, and the marks on letters, by script.
-
-    Args:
-        distinct: uint32, distinct code points.
+    """Groups the letters among distinct code points, and the marks on letters, by script.
 
     Returns:
         Each script present with its code points; characters that many scripts share are left out.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.count_pairs import count_pairs, has_eligible_pair
@@ -41,8 +41,6 @@ _MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
 # The stages of counting; in the first round there is no corpus to squeeze before.
 _GRID_STAGES = (k.COUNT_CELLS, k.NUMBER_CELLS, k.PLACE_CELLS)
 _HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PAIRS)
-
-T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ class Engine:
             sizes, state[k.WIDTH] = (width**2, 0, 0), width
         else:
             wanted = min(_CELL_SHARE * self.tokens // int(state[k.FLOOR]), 2 * length, _MOST_CELLS)
-            size = _power_of_two(max(wanted, _FEWEST_CELLS))
+            size = power_of_two(max(wanted, _FEWEST_CELLS))
             sizes, state[k.WIDTH] = (size, size // 32, length), 0
         # The part of the corpus that merging has freed is large enough, except in the first round.
         free = self._tables.symbols[length:]
@@ -271,11 +269,11 @@ class Engine:
             units=sort_units,
             pool=np.empty(int(_POOL_SHARE * n) + 1 + _SLACK, np.int32),
             pairs=np.zeros((pairs, 4), np.int64),
-            pair_index=np.zeros(_power_of_two(2 * pairs), np.int64),
+            pair_index=np.zeros(power_of_two(2 * pairs), np.int64),
             heap=np.zeros((pairs, 3), np.int64),
             token_span=np.ones(tokens, np.int32),
-            token_bytes=_padded(units.token_bytes, tokens),
-            token_order=_padded(units.tie_order, tokens),
+            token_bytes=grown(units.token_bytes, tokens),
+            token_order=grown(units.tie_order, tokens),
             spelling=spelling,
             cells=np.zeros(0, np.int32),
             cell_weights=np.zeros(0, np.int64),
@@ -296,18 +294,18 @@ class Engine:
             return
         size = max(needed, int(1.5 * len(t.token_order)))
         names = [name for name in Tables._fields if name.startswith(("token_", "spelling", "left_", "right_"))]
-        grown = {name: _padded(getattr(t, name), size) for name in names if len(getattr(t, name))}
-        self._tables = t._replace(**grown, touched=_padded(t.touched, 2 * size))
+        larger = {name: grown(getattr(t, name), size) for name in names if len(getattr(t, name))}
+        self._tables = t._replace(**larger, touched=grown(t.touched, 2 * size))
 
     def _grow_pairs(self, size: int) -> None:
         t = self._tables
-        index = np.zeros(_power_of_two(2 * size), np.int64)
-        self._tables = t._replace(pairs=_padded(t.pairs, size), heap=_padded(t.heap, size), pair_index=index)
+        index = np.zeros(power_of_two(2 * size), np.int64)
+        self._tables = t._replace(pairs=grown(t.pairs, size), heap=grown(t.heap, size), pair_index=index)
         self._state[k.INDEXED] = 1
 
     def _grow_pool(self, size: int) -> None:
         if size > len(self._tables.pool):
-            self._tables = self._tables._replace(pool=_padded(self._tables.pool, size))
+            self._tables = self._tables._replace(pool=grown(self._tables.pool, size))
 
 
 def next_floor(floor: int, final_floor: int) -> int:
@@ -315,14 +313,3 @@ def next_floor(floor: int, final_floor: int) -> int:
     # Where floor 1 is allowed, floor 2 comes before it, because it stores far fewer pairs.
     lowest = 2 if floor > 2 else 1
     return max(final_floor, lowest, floor // FLOOR_STEP)
-
-
-def _padded(array: NDArray[T], size: int) -> NDArray[T]:
-    grown = np.zeros((size, *array.shape[1:]), array.dtype)
-    grown[: len(array)] = array
-    return grown
-
-
-def _power_of_two(size: int) -> int:
-    """The least power of two that is at least `size`."""
-    return 1 << max(0, size - 1).bit_length()
