@@ -63,13 +63,10 @@ class Pieces:
 
 
 class SpecialFinder:
-    """Finds given special tokens in text.
-
-    Args:
-        specials: Their texts; distinct, none empty.
+    """Finds given special tokens, distinct and none empty, in text.
 
     Attributes:
-        texts: The texts in the order of the numbers in `Pieces.specials`.
+        texts: The special tokens in the order of the numbers in `Pieces.specials`.
     """
 
     def __init__(self, specials: Iterable[bytes]) -> None:
@@ -83,11 +80,9 @@ class SpecialFinder:
         return len(self.texts)
 
     def cut_work(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[Pieces]:
-        """Cuts documents into the pieces of text between special tokens.
+        """Cuts documents, uint8 with int64 ends, into the pieces of text between special tokens.
 
-        Args:
-            data: uint8, the documents one after another.
-            ends: int64, the end of each document; no special token extends over two documents.
+        No special token extends over two documents.
         """
         if not self.texts:
             starts = np.zeros(len(ends), np.int64)
@@ -113,8 +108,7 @@ class SpecialFinder:
             n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
             state += (at, first, at)
             if n:
-                pieces = (buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy())
-                parts.append(Pieces(*pieces))
+                parts.append(Pieces(buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy()))
             yield Progress("cutting", int(state[0]), len(data))
         return Pieces(
             np.concatenate([np.empty(0, np.int64), *(part.starts for part in parts)]),
@@ -124,22 +118,14 @@ class SpecialFinder:
 
 
 class SpecialFinders:
-    """The finders for sets of a vocabulary's special tokens, made on first use.
-
-    Args:
-        specials: All special tokens, with their ids.
-    """
+    """The finders for sets of a vocabulary's special tokens (with their ids), made on first use."""
 
     def __init__(self, specials: Mapping[str, int]) -> None:
         self._specials = specials
         self._made: dict[frozenset[str], SpecialFinder] = {}
 
     def allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
-        """The allowed special tokens as a set.
-
-        Raises:
-            ConfigError: One of them is unknown.
-        """
+        """The allowed special tokens as a set; raises ConfigError where one is unknown."""
         if allowed == "all":
             return frozenset(self._specials)
         if isinstance(allowed, str):

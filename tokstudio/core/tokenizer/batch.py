@@ -34,11 +34,7 @@ def encode_texts(
 ) -> Batch:
     """Encodes each text and optionally pads all of them on the right to the longest.
 
-    Args:
-        encode: Returns the ids of one text as a new list.
-        texts: The texts.
-        padding: True pads with `pad_id`, a number with that id; False adds no padding.
-        pad_id: See `padding_id`.
+    `encode` returns a new list. `padding` is True to pad with `pad_id`, False not to pad, or the id to pad with.
 
     Raises:
         ConfigError: `texts` is one text, `padding` is not an id, or a text cannot be encoded.
