@@ -26,7 +26,6 @@ class Alphabet:
     """The base tokens of a tokenizer, without its special tokens.
 
     Attributes:
-        base: The kind of base tokens.
         units: int32 [n], the byte or code point of each; read-only.
         ids: int32 [n], the id of each; read-only.
         unknown: The id of the unknown token, which stands for any other character; None where there is none.
@@ -70,8 +69,9 @@ class Alphabet:
     @cached_property
     def tokens(self) -> Mapping[int, bytes]:
         """The bytes of each base token by id."""
-        spell = chr_bytes if self.base == "characters" else _byte
-        return dict(zip(self.ids.tolist(), map(spell, self.units.tolist()), strict=True))
+        units: list[int] = self.units.tolist()
+        spelled = map(chr_bytes, units) if self.base == "characters" else (bytes([byte]) for byte in units)
+        return dict(zip(self.ids.tolist(), spelled, strict=True))
 
     @cached_property
     def id_of(self) -> NDArray[np.int32]:
@@ -82,11 +82,7 @@ class Alphabet:
         return ids
 
     def ids_of(self, characters: str) -> NDArray[np.int32]:
-        """int32 [n], the ids of characters; the base tokens must be characters.
-
-        Raises:
-            ConfigError: One is not in the alphabet, and there is no unknown token.
-        """
+        """int32 [n], the ids of characters; raises ConfigError where one has none, and there is no unknown token."""
         points = np.frombuffer(characters.encode("utf-32-le"), "<u4")
         ids = self.id_of[points]
         strange = np.flatnonzero(ids < 0)
@@ -110,21 +106,13 @@ def chr_bytes(code_point: int) -> bytes:
 
 
 def frozen_ids(ids: ArrayLike) -> NDArray[np.int32]:
-    """Read-only ids as int32: copied, unless they are read-only already.
-
-    Raises:
-        ConfigError: They are not ids.
-    """
+    """Read-only ids as int32: copied, unless they are read-only already; raises ConfigError where they are not ids."""
     given = np.asarray(ids)
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() > LARGEST_ID):
         raise ConfigError(f"Ids must be whole numbers from 0 to {LARGEST_ID:,}.")
     array = given.astype(np.int32, order="C", copy=given.flags.writeable)
     array.setflags(write=False)
     return array
-
-
-def _byte(value: int) -> bytes:
-    return bytes([value])
 
 
 def _numbers(n: int, first: int = 0) -> NDArray[np.int32]:

@@ -48,7 +48,7 @@ class TrainedOn:
     Attributes:
         bytes: Bytes of text that merges were made in, without held-out text and special tokens.
         documents: Documents, including held-out ones.
-        sha256: The hash of the given corpus; see `Corpus.sha256`.
+        sha256: See `Corpus.sha256`.
     """
 
     bytes: int
@@ -61,7 +61,6 @@ class Run:
     """The result of a training, finished or stopped.
 
     Attributes:
-        config: The configuration.
         merges: int32 [n, 2], ids of left and right in the order they were made; merge k (from 1) made the id
             `base_size + k - 1`.
         counts: int64 [n], occurrences of each pair when it was chosen.
@@ -69,8 +68,6 @@ class Run:
         tokens_after: int64 [n], tokens in the corpus after each merge.
         ended: The reason of the end: "reached vocabulary size", "nothing left to merge", "no pair occurs N times",
             "stopped".
-        corpus: The corpus.
-        alphabet: The base tokens.
         base_counts: int64 [base], occurrences of each id below the merges before the first merge. Special tokens among
             them have 0, except for the unknown token.
         versions: The versions of TokStudio and of the libraries that affect the result.
@@ -151,9 +148,9 @@ def uses(
     """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
     Args:
-        base_counts: int64 [base], occurrences of each base token before the first merge.
-        merges: int32 [n, 2], ids of left and right.
-        replacements: int64 [n], replacements of each merge.
+        base_counts: int64 [base], as in `Run`; so is `merges`.
+        merges: int32 [n, 2].
+        replacements: int64 [n], `Run.merged`.
 
     Returns:
         int64 [base + n], by id.

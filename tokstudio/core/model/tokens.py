@@ -130,22 +130,14 @@ class Tokens(Sequence[bytes | None]):
         return known
 
     def known(self, ids: Iterable[int]) -> list[int]:
-        """Checks ids and returns them as a list.
-
-        Raises:
-            ConfigError: One is not in use; the message names it.
-        """
+        """Checks ids and returns them as a list; raises ConfigError, which names it, for one that is not in use."""
         numbers = [whole_number("An id", token) for token in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
         if (strange := next((token for token in numbers if not self.in_use(token)), None)) is not None:
             raise ConfigError(f"Id {strange} is not in the vocabulary.")
         return numbers
 
     def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """The bytes of tokens joined, in bounded pieces.
-
-        Raises:
-            ConfigError: An id is not in use; the message names it.
-        """
+        """The bytes of tokens joined, in bounded pieces; raises the same as `known`."""
         given: Any = ids
         numbers: NDArray[np.int64] = np.asarray(given if isinstance(given, np.ndarray) else self.known(ids), np.int64)
         spelled: dict[int, bytes] = {}
@@ -188,11 +180,7 @@ class Tokens(Sequence[bytes | None]):
 
 
 def whole_number(name: str, value: object) -> int:
-    """Converts a number of any integer type, such as numpy's.
-
-    Raises:
-        ConfigError: It is not an integer; the message begins with `name`.
-    """
+    """Converts a number of any integer type, such as numpy's; raises ConfigError, which names `name`, for any other."""
     try:
         return index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:

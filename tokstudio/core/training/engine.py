@@ -154,14 +154,16 @@ class Engine:
                 if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
                     return None
                 if state[k.FLOOR] > self._final_floor:
-                    self._begin_next_round()
+                    self._begin_round(next_floor(self.floor, self._final_floor))
         else:
             code = self._call(count_pairs, _BUDGET)
             if code == k.COMPACTED:
                 self._lay_cells()
             elif code == k.ROUND_OVER:
                 self._is_counting = False
-                self._drop_cells()
+                none = np.zeros(0, np.int32)
+                without = {"cells": none, "cell_weights": np.zeros(0, np.int64), "frequent": none, "numbers": none}
+                self._tables = self._tables._replace(**without)
         out = self._tables.out[: state[k.OUT]]
         return ChosenMerges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
 
@@ -181,9 +183,6 @@ class Engine:
         pairs = pairs[pairs[:, k.COUNT] >= floor]
         place = self._tables.pool[pairs[:, k.START]]
         return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
-
-    def _begin_next_round(self) -> None:
-        self._begin_round(next_floor(self.floor, self._final_floor))
 
     def _begin_round(self, floor: int) -> None:
         state = self._state
@@ -211,10 +210,6 @@ class Engine:
         cell_weights = np.zeros(len(cells) if weighted else 0, np.int64)
         self._tables = self._tables._replace(cells=cells, cell_weights=cell_weights, frequent=frequent, numbers=numbers)
 
-    def _drop_cells(self) -> None:
-        none32, none64 = np.zeros(0, np.int32), np.zeros(0, np.int64)
-        self._tables = self._tables._replace(cells=none32, cell_weights=none64, frequent=none32, numbers=none32)
-
     def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
         """Calls a loop; where it needs room, squeezes or grows the arrays, and the next call goes on."""
         code = kernel(self._tables, self._state, *arguments)
@@ -231,7 +226,7 @@ class Engine:
         places = int(t.pairs[pair, k.STOP] - t.pairs[pair, k.START])
         alive = self._alive_places()
         if alive + 4 * places > 0.9 * len(t.pool):
-            self._grow_pool(int(1.3 * (alive + 4 * places)) + _SLACK)
+            self._tables = t._replace(pool=grown(t.pool, int(1.3 * (alive + 4 * places)) + _SLACK))
         pairs = int(np.count_nonzero(t.pairs[1 : state[k.PAIRS], k.COUNT] >= state[k.FLOOR]))
         new_pairs = 2 * min(places, self.vocabulary + 1)
         if pairs + new_pairs > 0.75 * len(t.pairs):
@@ -302,10 +297,6 @@ class Engine:
         index = np.zeros(power_of_two(2 * size), np.int64)
         self._tables = t._replace(pairs=grown(t.pairs, size), heap=grown(t.heap, size), pair_index=index)
         self._state[k.INDEXED] = 1
-
-    def _grow_pool(self, size: int) -> None:
-        if size > len(self._tables.pool):
-            self._tables = self._tables._replace(pool=grown(self._tables.pool, size))
 
 
 def next_floor(floor: int, final_floor: int) -> int:

@@ -140,12 +140,9 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
 
 
 def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:
-    """Bytes of memory at the peak of merging.
+    """Bytes of memory at the peak of merging so many symbols.
 
-    Args:
-        positions: Symbols of the corpus.
-        merges: The number of merges.
-        weighted: Whether each distinct sequence is stored once, with its count.
+    `weighted` tells whether each distinct sequence is stored once, with its count.
     """
     return positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
 

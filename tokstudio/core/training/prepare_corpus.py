@@ -46,7 +46,6 @@ class Prepared:
     """Facts about a prepared corpus.
 
     Attributes:
-        alphabet: The base tokens.
         base_counts: int64 [base], occurrences of each id below the merges in the text to be merged, including an
             unknown token among them.
         tokens: Tokens before the first merge, including unknown ones.
@@ -56,7 +55,6 @@ class Prepared:
         unknown: How many characters became the unknown token.
         cut_out: How often each special token was cut out of the text.
         replaced: How many invalid places became U+FFFD; for characters only.
-        held_out: The held-out text.
     """
 
     alphabet: Alphabet
@@ -184,9 +182,8 @@ def valid_work(source: Source) -> Work[tuple[Source, int]]:
     """Makes every document valid UTF-8; returns the source, and how many places became U+FFFD."""
     if (yield from _is_valid_work(source)):
         return source, 0
-    made, ends = bytearray(), list[int]()
+    made, ends, own = bytearray(), list[int](), _REPLACEMENT.encode()
     start = replaced = 0
-    own = _REPLACEMENT.encode()
     for stop in source.ends.tolist():
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for at in range(start, stop, _PIECE):

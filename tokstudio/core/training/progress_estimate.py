@@ -24,10 +24,7 @@ _STEP = 1.1  # ratio of the numbers of two noted merges
 def merging_work(positions: float, merges: float, falls: float) -> float:
     """The work of a whole merging, in a unit that is the same for corpora of any size.
 
-    Args:
-        positions: Positions in the arrays of the engine.
-        merges: The number of merges.
-        falls: How often the count of a merge falls to an eighth from the first one to the last.
+    `positions` are those in the arrays of the engine; `falls` is how often the count of a merge falls to an eighth.
     """
     return positions * falls * (1 + _A_ROUND * _ROUNDS_IN_A_FALL) + _A_MERGE * merges
 
@@ -43,12 +40,9 @@ def falls_of(ratio: float) -> float:
 
 
 class MergingProgress:
-    """Measures the progress of merging.
+    """Measures the progress of merging, which ends at `limit` merges (None: no limit) or at the count `least`.
 
-    Args:
-        positions: Positions in the arrays of the engine.
-        limit: The maximum number of merges; None for no limit.
-        least: The count at which merging ends.
+    `positions` are those in the arrays of the engine.
     """
 
     def __init__(self, positions: int, limit: int | None, least: int) -> None:

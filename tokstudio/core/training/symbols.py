@@ -35,8 +35,6 @@ class Layout:
     """A corpus ready to be merged.
 
     Attributes:
-        units: The symbols, for the engine.
-        alphabet: The base tokens.
         base_counts: int64 [base], occurrences of each base token, by id.
         unknown: How many characters became the unknown token.
         bytes: Bytes of text in all.
