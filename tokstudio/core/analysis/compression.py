@@ -1,9 +1,9 @@
-"""Measures by which tokenizers are compared."""
+"""Measures how well a tokenizer compresses held-out text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ import numpy as np
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
-from tokstudio.core.text.utf8 import Text, to_utf8
 
 if TYPE_CHECKING:
     from tokstudio.core.model.config import TrainingConfig
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """The compression of a text by a tokenizer; special tokens are cut out and not counted.
-
-    Attributes:
-        bytes: Bytes of the text.
-        tokens: Tokens of the text.
-    """
+    """The bytes and tokens of an encoded text; special tokens are cut out and not counted."""
 
     bytes: int
     tokens: int
@@ -42,11 +36,7 @@ def measure_work(
 ) -> Work[Measured]:
     """Encodes held-out text, document by document, with special tokens cut out as in training.
 
-    Args:
-        tokenizer: The tokenizer that was trained on the rest.
-        held_out: The text.
-        config: The configuration of the training.
-        most: About how many bytes to encode, as documents from all over the text; None for all.
+    `most` is about how many bytes to encode, as documents from all over the text; None for all.
 
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
@@ -73,14 +63,3 @@ def _texts(sources: Sequence[Source], config: TrainingConfig, every: int) -> Ite
                 text = raw[start:end].tobytes()
                 if text:
                     yield text.decode("utf-8", "replace").encode() if config.base == "characters" else text
-
-
-def compression_ratio(text: Text, tokens: Sized | int) -> float:
-    """UTF-8 bytes per token: the higher, the shorter the input of a model. 0.0 where there are no tokens.
-
-    Args:
-        text: The encoded text.
-        tokens: Its ids, or their number.
-    """
-    number = len(tokens) if isinstance(tokens, Sized) else int(tokens)
-    return len(to_utf8(text)) / number if number else 0.0

@@ -201,7 +201,7 @@ class Concordance:
 
     def _around_work(self, text: _Text, start: int, stop: int, at: int, core: int) -> Work[int]:
         """Finds the token in about `core` bytes from `at` on, within `start` to `stop`; returns where to continue."""
-        kind, places = NONE if text.is_counted else self._splitter.kind, self._places
+        kind, places = NONE if text.counts is not None else self._splitter.kind, self._places
         if kind == NONE:
             margin = _MARGIN + 2 * len(places.needle)
             first, last, behind = _window(text.data, start, stop, at, core, margin)
@@ -209,7 +209,7 @@ class Concordance:
             first, last = (start, stop) if kind == OWN else _region(text.data, start, stop, at, core)
             behind = max(last, at + 1)
         raw = np.asarray(text.data[first:last])
-        if kind == NONE or (kind != OWN and places.can_encode(raw)):
+        if kind == NONE or (kind != OWN and places.can_encode(raw.tobytes())):
             # Tokens that begin outside are known, or belong to another window, where they are farther from the edge.
             for begin, end in (yield from places.in_text_work(raw.tobytes(), is_sequence=kind == NONE)):
                 if at <= first + begin < behind:
@@ -260,13 +260,13 @@ class _Places:
             checked=True,
         )
 
-    def can_encode(self, raw: NDArray[np.uint8]) -> bool:
+    def can_encode(self, raw: bytes) -> bool:
         """Whether bytes can be encoded without changing their length."""
-        return not self._in_characters or is_utf8(raw.tobytes())
+        return not self._in_characters or is_utf8(raw)
 
     def in_text_work(self, raw: bytes, is_sequence: bool) -> Work[list[tuple[int, int]]]:
         """The start and end of each occurrence in some bytes: as one sequence, or split by the pattern."""
-        if self._in_characters and not is_utf8(raw):
+        if not self.can_encode(raw):
             return []
         tokenizer = self._without_pattern if is_sequence else self._tokenizer
         ids, ends = yield from tokenizer.encode_with_ends_work(raw)
@@ -300,14 +300,9 @@ class _Text:
     def __init__(self, number: int, source: Source, ends: NDArray[np.int64], held: NDArray[np.bool_]) -> None:
         self.data = source.data
         self._number = number
-        self._counts = source.counts
+        self.counts = source.counts
         self._ends = ends
         self._held = held
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether its documents are pre-tokens with given counts."""
-        return self._counts is not None
 
     def is_held(self, document: int) -> bool:
         """Whether a document is held out."""
@@ -335,7 +330,7 @@ class _Text:
             left=left.decode("utf-8", "replace")[-width:],
             text=self.data[begin:end].tobytes().decode("utf-8", "replace"),
             right=("\ufffd" * (rest > 0) + shown.removesuffix("\r"))[:width],
-            count=1 if self._counts is None else int(self._counts[document]),
+            count=1 if self.counts is None else int(self.counts[document]),
         )
 
 

@@ -104,21 +104,11 @@ class Steps:
     The first state has pre-tokens, the second base tokens, and each one after that has two tokens merged: pre-token
     after pre-token, in each by rank, and with one merge from left to right.
 
-    Attributes:
-        data: The encoded text as UTF-8.
-        tokenizer: The tokenizer with all its merges.
-        merges: How many of them were applied.
-        pieces: Every piece of any state.
-        allowed_special: The special tokens that were recognised.
+    `tokenizer` has all its merges, `merges` is how many of them were applied.
     """
 
     def __init__(
-        self,
-        data: bytes,
-        tokenizer: Tokenizer,
-        merges: int,
-        pieces: StepPieces,
-        allowed_special: AllowedSpecial = (),
+        self, data: bytes, tokenizer: Tokenizer, merges: int, pieces: StepPieces, allowed_special: AllowedSpecial
     ) -> None:
         self.data = data
         self.tokenizer = tokenizer
@@ -131,21 +121,13 @@ class Steps:
         return 2 + len(self._made)
 
     def state(self, number: int) -> State:
-        """A state, from 0. Takes time in proportion to the text.
-
-        Raises:
-            ConfigError: There is no such state.
-        """
-        self._check(number)
+        """A state, from 0, in time linear in the text; raises ConfigError where there is none."""
+        check_number(number, len(self))
         return self.pieces.state_of((self.pieces.first <= number) & (self.pieces.gone > number))
 
     def step(self, number: int) -> Step:
-        """The step that led to a state, from 0.
-
-        Raises:
-            ConfigError: There is no such state.
-        """
-        self._check(number)
+        """The step that led to a state, from 0; raises ConfigError where there is none."""
+        check_number(number, len(self))
         if number < 2:
             return Step("base tokens" if number else "pre-tokens")
         pieces = self.pieces
@@ -162,11 +144,7 @@ class Steps:
         )
 
     def at(self, merges: int) -> Steps:
-        """The steps of the same text with fewer merges; takes time in proportion to the text.
-
-        Raises:
-            ConfigError: Fewer merges are applied here.
-        """
+        """The steps of the same text with fewer merges, in time linear in it; raises ConfigError for more merges."""
         if not 0 <= merges <= self.merges:
             raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
         pieces = self.pieces
@@ -205,9 +183,11 @@ class Steps:
         """The last state: the encoded text."""
         return self.state(len(self) - 1)
 
-    def _check(self, number: int) -> None:
-        if not 0 <= number < len(self):
-            raise ConfigError(f"There is no state {number:,}: this encoding has {len(self):,}, numbered from 0.")
+
+def check_number(number: int, states: int) -> None:
+    """Raises ConfigError unless it is the number of one of so many states."""
+    if not 0 <= number < states:
+        raise ConfigError(f"There is no state {number:,}: this encoding has {states:,}, numbered from 0.")
 
 
 def steps_work(
@@ -223,8 +203,7 @@ def steps_work(
 
     Raises:
         ConfigError: Another library encodes for this tokenizer, there are fewer merges, a special token is unknown, or
-        a
-            character is not in the vocabulary.
+            a character is not in the vocabulary.
     """
     if tokenizer.library is not None:
         raise ConfigError(f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen.")
@@ -285,11 +264,9 @@ class _Making:
         yield from self._merge_work(ids, current)
 
     def _merge_work(self, ids: list[int], current: list[int]) -> Work[None]:
-        """Merges one pre-token: lowest rank first, leftmost first among equals.
+        """Merges one pre-token, of which `ids` has the token and `current` the piece at each place.
 
-        Args:
-            ids: Its tokens by place; where two are merged, the left place stays.
-            current: The piece at each place.
+        Lowest rank first, leftmost first among equals; where two are merged, the left place stays.
         """
         n, rank_of = len(ids), self._ranks.rank_of
         following, previous = list(range(1, n + 1)), list(range(-1, n - 1))
@@ -316,11 +293,10 @@ class _Making:
                     heappush(heap, (rank, left))
 
     def _join(self, left: int, right: int, token: int, merge: int) -> int:
-        piece = len(self._rows)
+        piece = self.add(self._rows[left][0], self._rows[right][1], token, self._states)
         for part in (left, right):
             self._rows[part][4:6] = self._states, piece
-        start, stop = self._rows[left][0], self._rows[right][1]
-        self._rows.append([start, stop, token, self._states, _NEVER, -1, merge, left, right])
+        self._rows[piece][6:] = merge, left, right
         self._states += 1
         return piece
 

@@ -169,23 +169,17 @@ def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[Pairs]:
         floor = max(1, floor // _FLOOR_STEP)
 
 
+@dataclass(frozen=True, eq=False)
 class _Contest:
-    """Orders pairs by one rule or another.
+    """Orders pairs by one rule or another; `order` is int32, by id, for the rule "huggingface"."""
 
-    Args:
-        pairs: The pairs.
-        order: int32, by id: the order for the rule "huggingface".
-        tokens: The bytes of each id.
-    """
-
-    def __init__(self, pairs: Pairs, order: NDArray[np.int32], tokens: Tokens) -> None:
-        self._pairs = pairs
-        self._order = order
-        self._tokens = tokens
+    pairs: Pairs
+    order: NDArray[np.int32]
+    tokens: Tokens
 
     def best_work(self, rule: TieBreak, most: int) -> Work[list[int]]:
         """The rows of the best pairs, best first."""
-        pairs = self._pairs
+        pairs = self.pairs
         if not len(pairs):
             return []
         least = int(np.partition(pairs.count, max(0, len(pairs) - most))[max(0, len(pairs) - most)])
@@ -196,12 +190,12 @@ class _Contest:
         ties: dict[TieBreak, tuple[NDArray[np.integer], ...]] = {
             "first": (pairs.place[rows],),
             "lowest-id": (right, left),
-            "huggingface": (self._order[right], self._order[left]),
+            "huggingface": (self.order[right], self.order[left]),
         }
         return rows[np.lexsort((*ties[rule], -pairs.count[rows]))[:most]].tolist()
 
     def _greatest_work(self, rows: NDArray[np.intp], most: int) -> Work[list[int]]:
-        pairs, tokens = self._pairs, self._tokens
+        pairs, tokens = self.pairs, self.tokens
 
         def key(row: int) -> tuple[int, bytes, bytes]:
             left, right = tokens[int(pairs.left[row])], tokens[int(pairs.right[row])]
