@@ -42,18 +42,15 @@ _SHOWN = 40
 
 
 class SimpleTokenizer(ABC):
-    """The base class of the simple tokenizers.
+    """The base class of the simple tokenizers."""
 
-    Attributes:
-        lossless: Whether decoding restores every text.
-    """
-
-    lossless: ClassVar[bool]
+    lossless: ClassVar[bool]  # whether decoding restores every text
+    _title: ClassVar[str]
 
     @property
-    @abstractmethod
     def title(self) -> str:
         """Its name: "Characters", "Bytes", "Words" or "Split at spaces"."""
+        return self._title
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -77,10 +74,7 @@ class SimpleTokenizer(ABC):
         return encode_texts(self.encode, texts, padding, padding_id(self.special_tokens))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
-
-        Raises the same as `decode_bytes`.
-        """
+        """The text of ids; see `decode_bytes`, and for invalid UTF-8 `errors` of `bytes.decode`."""
         return self.decode_bytes(ids).decode("utf-8", errors)
 
     @abstractmethod
@@ -103,11 +97,7 @@ class CharacterTokenizer(SimpleTokenizer):
 
     lossless: ClassVar[bool] = True
     pattern: ClassVar[str] = "none"
-
-    @property
-    def title(self) -> str:
-        """Its name."""
-        return "Characters"
+    _title: ClassVar[str] = "Characters"
 
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
@@ -132,11 +122,7 @@ class ByteTokenizer(SimpleTokenizer):
 
     lossless: ClassVar[bool] = True
     pattern: ClassVar[str] = "none"
-
-    @property
-    def title(self) -> str:
-        """Its name."""
-        return "Bytes"
+    _title: ClassVar[str] = "Bytes"
 
     @property
     def tokens(self) -> Sequence[bytes]:

@@ -36,26 +36,17 @@ _MOST_WORDS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One occurrence of a token.
+    """One occurrence of a token."""
 
-    Attributes:
-        source: The number of the source in the corpus, from 0.
-        document: The number of the document in the source, from 0.
-        position: The byte in the source's data where the token begins.
-        left: The text before it in its line, cut where it is long.
-        text: The token, or the character that became the unknown token. A character that is only partly in the token
-            becomes U+FFFD here and beside it.
-        right: The text after it in its line, cut likewise.
-        count: How often the document occurs: once, except in word counts.
-    """
-
-    source: int
-    document: int
-    position: int
-    left: str
+    source: int  # the number of the source in the corpus, from 0
+    document: int  # the number of the document in the source, from 0
+    position: int  # the byte in the source's data where the token begins
+    left: str  # the text before it in its line, cut where it is long
+    # The token, or the character that became the unknown token. A character that is only partly in the token becomes
+    # U+FFFD here and beside it.
     text: str
-    right: str
-    count: int
+    right: str  # the text after it in its line, cut likewise
+    count: int  # how often the document occurs: once, except in word counts
 
 
 class Concordance:
@@ -102,11 +93,7 @@ class Concordance:
         self._search = self._search_work()
 
     def find_work(self, most: int = 200) -> Work[list[Hit]]:
-        """Continues until about `most` more occurrences are known; they are kept if the work is cancelled.
-
-        Returns:
-            The occurrences of this call; none once there are no more.
-        """
+        """Returns about `most` more occurrences, none once there are no more; cancelled work keeps those found."""
         first = len(self.hits)
         total = sum(len(source.data) for source in self._corpus.sources)
         while not self.done and len(self.hits) < first + most:
@@ -238,11 +225,7 @@ class Concordance:
 
 
 class _Places:
-    """Finds a token in text that it encodes.
-
-    Attributes:
-        needle: The bytes of the token; empty for the unknown token.
-    """
+    """Finds a token in text that it encodes; `needle` has its bytes, none for the unknown token."""
 
     def __init__(self, tokenizer: Tokenizer, token: int) -> None:
         self.needle = b"" if token == tokenizer.alphabet.unknown else tokenizer.tokens[token] or b""

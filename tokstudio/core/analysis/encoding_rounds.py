@@ -17,23 +17,14 @@ from tokstudio.core.analysis.encoding_steps import State, Steps, check_number
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """The round that led to a state.
+    """The round that led to a state."""
 
-    Attributes:
-        kind: As in `encoding_steps.Step`.
-        merge: The number of the merge, from 1; 0 for other rounds, as are the ids.
-        left: The id of the left token.
-        right: The id of the right token.
-        token: The id of the new token.
-        starts: int64 [places], the bytes where the merged tokens begin, ascending.
-    """
-
-    kind: Literal["pre-tokens", "base tokens", "merge"]
-    merge: int
-    left: int
-    right: int
-    token: int
-    starts: NDArray[np.int64]
+    kind: Literal["pre-tokens", "base tokens", "merge"]  # as in `encoding_steps.Step`
+    merge: int  # the number of the merge, from 1; 0 for other rounds, as are the ids
+    left: int  # the id of the left token
+    right: int  # the id of the right token
+    token: int  # the id of the new token
+    starts: NDArray[np.int64]  # [places], the bytes where the merged tokens begin, ascending
 
 
 class Rounds:

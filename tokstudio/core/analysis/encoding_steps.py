@@ -25,17 +25,11 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A text at one moment of its encoding, as pieces one after another.
+    """A text at one moment of its encoding, as pieces one after another."""
 
-    Attributes:
-        starts: int64 [n], the first byte of each piece.
-        stops: int64 [n], the byte after each.
-        ids: int32 [n], the token of each; -1 for a pre-token that is not encoded yet.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]  # [n], the first byte of each piece
+    stops: NDArray[np.int64]  # [n], the byte after each
+    ids: NDArray[np.int32]  # [n], the token of each; -1 for a pre-token that is not encoded yet
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -43,53 +37,32 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The step that led to a state.
+    """The step that led to a state."""
 
-    Attributes:
-        kind: "pre-tokens": the text was split; "base tokens": pre-tokens became base tokens, or the one token of a
-            whole word; "merge": two tokens were merged.
-        merge: The number of the merge, from 1; 0 for other steps, as are all below.
-        left: The id of the left token.
-        right: The id of the right token.
-        start: The first byte of the left token.
-        middle: The first byte of the right token.
-        stop: The byte after it.
-    """
-
+    # "pre-tokens": the text was split; "base tokens": pre-tokens became base tokens, or the one token of a whole word;
+    # "merge": two tokens were merged
     kind: Literal["pre-tokens", "base tokens", "merge"]
-    merge: int = 0
-    left: int = 0
-    right: int = 0
-    start: int = 0
-    middle: int = 0
-    stop: int = 0
+    merge: int = 0  # the number of the merge, from 1; 0 for other steps, as are all below
+    left: int = 0  # the id of the left token
+    right: int = 0  # the id of the right token
+    start: int = 0  # the first byte of the left token
+    middle: int = 0  # the first byte of the right token
+    stop: int = 0  # the byte after it
 
 
 @dataclass(frozen=True, eq=False)
 class StepPieces:
-    """Every piece of any state: int64 arrays of one length, in the order in which the pieces were made.
+    """Every piece of any state: int64 arrays of one length, in the order in which the pieces were made."""
 
-    Attributes:
-        starts: The first byte of each.
-        stops: The byte after it.
-        ids: Its token; -1 for a pre-token.
-        first: The first state with it.
-        gone: The first later state without it; higher than all states where it stays.
-        parents: The piece that it became a part of; -1 for none.
-        merges: The number of the merge that made it; 0 for none.
-        lefts: The piece that is its left part; -1 for none.
-        rights: The piece that is its right part; -1 for none.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    first: NDArray[np.int64]
-    gone: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    merges: NDArray[np.int64]
-    lefts: NDArray[np.int64]
-    rights: NDArray[np.int64]
+    starts: NDArray[np.int64]  # the first byte of each
+    stops: NDArray[np.int64]  # the byte after it
+    ids: NDArray[np.int64]  # its token; -1 for a pre-token
+    first: NDArray[np.int64]  # the first state with it
+    gone: NDArray[np.int64]  # the first later state without it; higher than all states where it stays
+    parents: NDArray[np.int64]  # the piece that it became a part of; -1 for none
+    merges: NDArray[np.int64]  # the number of the merge that made it; 0 for none
+    lefts: NDArray[np.int64]  # the piece that is its left part; -1 for none
+    rights: NDArray[np.int64]  # the piece that is its right part; -1 for none
 
     def state_of(self, chosen: NDArray[np.bool_]) -> State:
         """A state of the chosen pieces, bool [pieces], in the order of the text."""
@@ -102,9 +75,7 @@ class Steps:
     """All states of an encoding: `len(steps)` is their number, at least two; made by `steps_work`.
 
     The first state has pre-tokens, the second base tokens, and each one after that has two tokens merged: pre-token
-    after pre-token, in each by rank, and with one merge from left to right.
-
-    `tokenizer` has all its merges, `merges` is how many of them were applied.
+    after pre-token, in each by rank, and with one merge from left to right. `merges` of all merges were applied.
     """
 
     def __init__(

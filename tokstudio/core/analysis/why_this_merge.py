@@ -57,24 +57,16 @@ class PairCount:
 
 @dataclass(frozen=True)
 class WhyMerge:
-    """The facts at the choice of a merge.
+    """The facts at the choice of a merge."""
 
-    Attributes:
-        number: The merge; merges are numbered from 1.
-        chosen: Its pair.
-        runners_up: The next candidates, best first, by the run's rule. Pairs below the run's minimum frequency are
-            included, but not pairs whose token would be too long.
-        tied: How many pairs had the highest count, including the chosen one.
-        rule: The run's rule.
-        choices: The choice of each rule.
-    """
-
-    number: int
-    chosen: PairCount
+    number: int  # the merge; merges are numbered from 1
+    chosen: PairCount  # its pair
+    # The next candidates, best first, by the run's rule. Pairs below the run's minimum frequency are included, but not
+    # pairs whose token would be too long.
     runners_up: tuple[PairCount, ...]
-    tied: int
-    rule: TieBreak
-    choices: Mapping[TieBreak, PairCount]
+    tied: int  # how many pairs had the highest count, including the chosen one
+    rule: TieBreak  # the run's rule
+    choices: Mapping[TieBreak, PairCount]  # the choice of each rule
 
     @property
     def reason(self) -> str:

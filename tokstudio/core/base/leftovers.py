@@ -176,10 +176,7 @@ def _user() -> int:
 
 
 def _state(path: Path, owner: int = 0) -> _State | None:
-    """The state of a regular file; None where there is none, or where it belongs to another owner.
-
-    A journal of the administrator may name files of other users: written files keep their owner.
-    """
+    """The state of a regular file; None where there is none, or it is not of `owner` (0, the administrator: anyone)."""
     try:
         status = path.lstat()
     except (OSError, ValueError):

@@ -75,9 +75,9 @@ class Corpus:
 
     @classmethod
     def from_counts(cls, counts: AnyPath | Mapping[Text, int]) -> Corpus:
-        """Makes a corpus of pre-tokens with their counts, which no pattern splits again: of a mapping or a file.
+        """Makes a corpus of pre-tokens with their counts; `word_counts.read_counts_work` describes the form of a file.
 
-        The forms of the file are those of `word_counts.read_counts_work`.
+        No pattern splits them again.
 
         Raises:
             CorpusError: The file cannot be read or is empty, a count is not a positive whole number, or a pre-token is

@@ -67,16 +67,11 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
 
 @dataclass(frozen=True)
 class Folder:
-    """The text files below a folder.
+    """The text files below a folder."""
 
-    Attributes:
-        path: The folder.
-        files: The text files, sorted by path.
-        skipped: All other files, each with the reason, such as "binary" or "empty". A hidden folder counts as one.
-    """
-
-    path: Path
-    files: tuple[Path, ...]
+    path: Path  # the folder
+    files: tuple[Path, ...]  # the text files, sorted by path
+    # All other files, each with the reason, such as "binary" or "empty". A hidden folder counts as one.
     skipped: tuple[tuple[Path, str], ...]
 
     @property
@@ -90,11 +85,7 @@ class Folder:
 
 
 def read_folder_work(path: AnyPath) -> Work[Folder]:
-    """Lists the text files below a folder, without hidden and binary files.
-
-    Raises:
-        CorpusError: The folder cannot be read or holds no such file.
-    """
+    """Lists the text files below a folder; raises CorpusError where it cannot be read or holds none."""
     root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
     folders = [root]
     while folders:
@@ -155,10 +146,7 @@ def unique_work(files: Iterable[Path]) -> Work[list[Path]]:
 
 
 def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
-    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or disappear.
-
-    A file that is too large for the free memory stays on the disk.
-    """
+    """Reads as many bytes as the file had when it was opened, unless that is too much: then they stay on the disk."""
     _refuse_irregular(path)
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())

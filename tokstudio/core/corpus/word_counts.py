@@ -37,11 +37,7 @@ _COUNT_KEYS = ("count", "frequency")
 
 
 def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> Source:
-    """Makes a source of a mapping from pre-token to count.
-
-    Raises:
-        CorpusError: It is empty, a pre-token is empty or not text, or a count is not a positive whole number.
-    """
+    """Makes a source of a mapping from pre-token to count; raises CorpusError where it is empty or invalid."""
     made = _Counts()
     for token, count in counts.items():
         if problem := made.add_text(token, count):

@@ -107,10 +107,7 @@ def build_heap(
     state: Int64,
     budget: int,
 ) -> int:
-    """Fills the heap with all pairs that reach the floor, then orders it from the bottom up.
-
-    The first place of every pair's run must be valid.
-    """
+    """Fills the heap with all pairs that reach the floor, then orders it; the first place of a run must be valid."""
     rule, size = state[k.TIE_RULE], state[k.HEAP]
     if state[k.STAGE] == k.FILL_HEAP:
         start = max(1, state[k.CURSOR])

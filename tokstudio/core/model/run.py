@@ -43,17 +43,11 @@ class MergeBatch:
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """The facts about its corpus that a run keeps.
+    """The facts about its corpus that a run keeps."""
 
-    Attributes:
-        bytes: Bytes of text that merges were made in, without held-out text and special tokens.
-        documents: Documents, including held-out ones.
-        sha256: See `Corpus.sha256`.
-    """
-
-    bytes: int
-    documents: int
-    sha256: str
+    bytes: int  # bytes of text that merges were made in, without held-out text and special tokens
+    documents: int  # documents, including held-out ones
+    sha256: str  # see `Corpus.sha256`
 
 
 @dataclass(frozen=True, eq=False)

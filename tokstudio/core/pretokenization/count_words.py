@@ -36,19 +36,12 @@ _SECONDS_OF_A_PIECE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """The byte sequences that merges are made in: no merge crosses from one sequence into another.
-
-    Attributes:
-        data: uint8, bytes.
-        starts: int64 [n], the start of each sequence.
-        stops: int64 [n], the end of each sequence.
-        counts: int64 [n], how often each occurs; None where each occurs once.
-    """
+    """The byte sequences that merges are made in: no merge crosses from one sequence into another."""
 
     data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    counts: NDArray[np.int64] | None = None
+    starts: NDArray[np.int64]  # [n], the start of each sequence
+    stops: NDArray[np.int64]  # [n], the end of each sequence
+    counts: NDArray[np.int64] | None = None  # [n], how often each occurs; None where each occurs once
 
 
 def count_work(

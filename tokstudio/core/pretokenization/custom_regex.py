@@ -263,10 +263,7 @@ def _newer() -> NDArray[np.intp]:
 
 
 def _translation(pattern: str) -> NDArray[np.uint32]:
-    """The character that `regex` sees for each code point, so that its classes are those of Unicode 16.
-
-    Characters that `pattern` names stay themselves.
-    """
+    """The character for each code point by which `regex` follows Unicode 16; those that `pattern` names stay."""
     table = np.arange(0x110000, dtype=np.uint32)
     table[_newer()] = _STAND_IN
     table[list(CHANGED)] = list(CHANGED.values())

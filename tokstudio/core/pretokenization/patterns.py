@@ -79,17 +79,11 @@ def check_pattern(pattern: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Splitter:
-    """Splits text into pre-tokens; made by `splitter`.
+    """Splits text into pre-tokens; made by `splitter`."""
 
-    Attributes:
-        pattern: The given name or regular expression.
-        regex: The regular expression; "" for "none".
-        kind: The number of the scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split.
-    """
-
-    pattern: str
-    regex: str
-    kind: int
+    pattern: str  # the given name or regular expression
+    regex: str  # the regular expression; "" for "none"
+    kind: int  # the number of the scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split
     _own: CustomRegex | None = field(default=None, repr=False)
 
     def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:

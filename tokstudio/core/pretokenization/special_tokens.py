@@ -25,17 +25,11 @@ AllowedSpecial = Literal["all"] | Collection[str]
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Pieces of text between special tokens.
+    """Pieces of text between special tokens."""
 
-    Attributes:
-        starts: int64 [n], the start of each piece; a piece may be empty.
-        stops: int64 [n], the end of each piece.
-        specials: int32 [n], the special token after each piece; -1 at the end of a document.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    specials: NDArray[np.int32]
+    starts: NDArray[np.int64]  # [n], the start of each piece; a piece may be empty
+    stops: NDArray[np.int64]  # [n], the end of each piece
+    specials: NDArray[np.int32]  # [n], the special token after each piece; -1 at the end of a document
 
     def groups(self, size: int) -> Iterator[tuple[int, int]]:
         """Yields groups of pieces as first and stop: at most `size` bytes, or one longer piece."""
@@ -63,11 +57,7 @@ class Pieces:
 
 
 class SpecialFinder:
-    """Finds given special tokens, distinct and none empty, in text.
-
-    Attributes:
-        texts: The special tokens in the order of the numbers in `Pieces.specials`.
-    """
+    """Finds special tokens, distinct and none empty; `texts` has them in the order of their numbers in `Pieces`."""
 
     def __init__(self, specials: Iterable[bytes]) -> None:
         self.texts = tuple(sorted(specials))
@@ -80,10 +70,7 @@ class SpecialFinder:
         return len(self.texts)
 
     def cut_work(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[Pieces]:
-        """Cuts documents, uint8 with int64 ends, into the pieces of text between special tokens.
-
-        No special token extends over two documents.
-        """
+        """Cuts documents, uint8 with int64 ends, at the special tokens, none of which extends over two documents."""
         if not self.texts:
             starts = np.zeros(len(ends), np.int64)
             starts[1:] = ends[:-1]

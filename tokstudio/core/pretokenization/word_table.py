@@ -15,10 +15,7 @@ PADDING = 8
 
 
 class WordTable:
-    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe.
-
-    At first there is room for `words`.
-    """
+    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe."""
 
     def __init__(self, words: int = 1 << 9) -> None:
         self._slots = np.zeros(power_of_two(max(16, 2 * words)), np.uint64)

@@ -111,17 +111,11 @@ _FEWEST_JUDGED = 32  # bytes; fewer are too few to judge by counting
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """Decoded bytes.
+    """Decoded bytes."""
 
-    Attributes:
-        encoding: One of `ENCODINGS`, or another that was chosen; "bytes" where nothing was decoded.
-        note: A short remark for the user; mostly empty.
-        data: The text as UTF-8, or the bytes unchanged.
-    """
-
-    encoding: str
-    note: str
-    data: NDArray[np.uint8]
+    encoding: str  # one of `ENCODINGS`, or another that was chosen; "bytes" where nothing was decoded
+    note: str  # a short remark for the user; mostly empty
+    data: NDArray[np.uint8]  # the text as UTF-8, or the bytes unchanged
 
 
 def encoding_name(encoding: str) -> str:
@@ -209,10 +203,7 @@ def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
 
 
 def binary_kind(head: NDArray[np.uint8]) -> str:
-    """The kind of a file that is not text, such as "a PNG image" or "binary data"; "" for text in any encoding.
-
-    `head` has its first bytes, at most `SAMPLE`.
-    """
+    """The kind, such as "a PNG image", of a file with these first bytes (at most `SAMPLE`); "" for text."""
     beginning = head[:512].tobytes()
     for pattern, kind in _KINDS:
         if pattern.match(beginning):

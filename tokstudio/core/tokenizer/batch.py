@@ -18,15 +18,10 @@ _END_OF_TEXT = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Batch:
-    """Several encoded texts, as lists that `numpy.array` and tensor libraries accept once padded.
+    """Several encoded texts, as lists that `numpy.array` and tensor libraries accept once padded."""
 
-    Attributes:
-        ids: The ids of each text; with padding, all rows are as long as the longest.
-        attention_mask: For each id, 1 for text and 0 for padding.
-    """
-
-    ids: list[list[int]]
-    attention_mask: list[list[int]]
+    ids: list[list[int]]  # the ids of each text; with padding, all rows are as long as the longest
+    attention_mask: list[list[int]]  # for each id, 1 for text and 0 for padding
 
 
 def encode_texts(

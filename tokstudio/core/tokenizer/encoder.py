@@ -42,10 +42,7 @@ class MergeTable:
 
 
 class Encoder:
-    """Encodes text, split by `pattern`, with the first `limit` merges; safe in several threads.
-
-    `whole_words` are pre-tokens with an id of their own, which are not merged.
-    """
+    """Encodes with the first `limit` merges; pre-tokens among `whole_words` are not merged. Safe in several threads."""
 
     def __init__(
         self,

@@ -27,18 +27,13 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class LibraryFile:
-    """The files for a library to read, with their contents in memory.
-
-    Attributes:
-        name: The name of the file in messages.
-        files: The content of the file, and of files that belong to it, by their usual names; the library reads the
-            first.
-        settings: Further settings of the library; see `client.LibraryInput`.
-    """
+    """The files for a library to read, with their contents in memory."""
 
     library: Literal["tokenizers", "tiktoken", "sentencepiece"]
-    name: str
+    name: str  # the name of the file in messages
+    # the content of the file, and of files that belong to it, by their usual names; the library reads the first
     files: Mapping[str, bytes]
+    # further settings of the library; see `client.LibraryInput`
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -49,26 +44,17 @@ class LibraryFile:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The vocabulary of a tokenizer whose library encodes for it.
-
-    Attributes:
-        rows: int32 [n, 3], derived merges: left, right and result; the parts of a merge precede it.
-        special_tokens: Each with its id.
-        extra_tokens: All other tokens, by id.
-        byte_tokens: Ids of extra tokens that stand for a byte of a character that has no token.
-        unreachable: Ids of extra tokens that no text becomes.
-        pattern: The pattern that splits text, where it is known.
-        remarks: See `Tokenizer.remarks`.
-    """
+    """The vocabulary of a tokenizer whose library encodes for it."""
 
     alphabet: Alphabet
-    rows: NDArray[np.int32]
-    special_tokens: Mapping[str, int]
-    extra_tokens: Mapping[int, bytes]
+    rows: NDArray[np.int32]  # [n, 3], derived merges: left, right and result; the parts of a merge precede it
+    special_tokens: Mapping[str, int]  # each with its id
+    extra_tokens: Mapping[int, bytes]  # all other tokens, by id
+    # ids of extra tokens that stand for a byte of a character that has no token
     byte_tokens: frozenset[int] = frozenset()
-    unreachable: frozenset[int] = frozenset()
-    pattern: str = "none"
-    remarks: tuple[str, ...] = ()
+    unreachable: frozenset[int] = frozenset()  # ids of extra tokens that no text becomes
+    pattern: str = "none"  # the pattern that splits text, where it is known
+    remarks: tuple[str, ...] = ()  # see `Tokenizer.remarks`
 
 
 class LibraryTokenizer(Tokenizer):

@@ -15,10 +15,7 @@ _TOKENS = 1 << 15
 def ends_work(
     tokens: Tokens, unknown: int | None, data: bytes, ids: NDArray[np.uint32], recognised: bool
 ) -> Work[NDArray[np.int64]]:
-    """int64 [tokens], the end of each token of `ids`, uint32 [tokens], in the text `data`.
-
-    `recognised` tells whether special tokens in the text were recognised.
-    """
+    """int64 [tokens], the end in `data` of each of `ids`, uint32; `recognised` if special tokens were recognised."""
     if not len(ids):
         return np.zeros(0, np.int64)
     distinct = np.flatnonzero(np.bincount(ids)).tolist()

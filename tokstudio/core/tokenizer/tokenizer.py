@@ -104,10 +104,7 @@ class Tokenizer:
         base_size: int,
         run: Run | None = None,
     ) -> Tokenizer:
-        """The tokenizer of the merges that the `Trainer` has made so far; they are not checked again.
-
-        `base_size` is the number of ids before those of the merges.
-        """
+        """The tokenizer of the merges that the `Trainer` has made so far; `base_size` ids come before theirs."""
         end = base_size + len(merges)
         specials = special_ids(config, end)
         if config.unknown_token is not None:
@@ -221,11 +218,7 @@ class Tokenizer:
         return "byte" if self._alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
-        """The tokenizer with the first `merges` merges only; no id moves, and all tables are shared.
-
-        Raises:
-            ConfigError: There are fewer merges.
-        """
+        """The tokenizer with the first `merges` merges and the same ids; raises ConfigError where there are fewer."""
         merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")

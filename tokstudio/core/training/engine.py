@@ -45,20 +45,14 @@ _HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PA
 
 @dataclass(frozen=True)
 class Units:
-    """A corpus as base units, ready to be merged.
+    """A corpus as base units, ready to be merged."""
 
-    Attributes:
-        symbols: int32 [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
-        weights: int64 [n], how often the sequence of each position occurs; empty where each occurs once.
-        token_bytes: int64 [base], UTF-8 length of each base unit.
-        tie_order: int32 [base], order of the base units for ties by the order of ids.
-        values: int32 [base], the byte or code point of each base unit, for ties by bytes; None where it is the id.
-    """
-
+    # [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
     symbols: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    token_bytes: NDArray[np.int64]
-    tie_order: NDArray[np.int32]
+    weights: NDArray[np.int64]  # [n], how often the sequence of each position occurs; empty where each occurs once
+    token_bytes: NDArray[np.int64]  # [base], UTF-8 length of each base unit
+    tie_order: NDArray[np.int32]  # [base], order of the base units for ties by the order of ids
+    # [base], the byte or code point of each base unit, for ties by bytes; None where it is the id
     values: NDArray[np.int32] | None = None
 
 
@@ -141,11 +135,7 @@ class Engine:
         return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
 
     def advance(self, merges: int = _BATCH) -> ChosenMerges | None:
-        """Does one bounded piece of work, with at most `merges` merges.
-
-        Returns:
-            The merges made, perhaps none; None when no pair reaches the final floor.
-        """
+        """Makes at most `merges` merges in one bounded piece of work; None when no pair reaches the final floor."""
         state = self._state
         self._ensure_tokens(merges)
         state[k.OUT] = 0

@@ -27,15 +27,10 @@ _PHASE = "measuring held-out text"
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """The token counts of held-out text; special tokens are cut out as in training, and not counted.
+    """The token counts of held-out text; special tokens are cut out as in training, and not counted."""
 
-    Attributes:
-        bytes: Bytes of the text.
-        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges.
-    """
-
-    bytes: int
-    tokens: NDArray[np.int64]
+    bytes: int  # bytes of the text
+    tokens: NDArray[np.int64]  # [n + 1], its tokens after 0, 1, ... n merges
 
 
 def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
