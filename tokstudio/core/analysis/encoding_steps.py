@@ -71,22 +71,19 @@ class StepPieces:
         return State(self.starts[here], self.stops[here], self.ids[here].astype(np.int32))
 
 
+@dataclass(frozen=True, eq=False)
 class Steps:
     """All states of an encoding: `len(steps)` is their number, at least two; made by `steps_work`.
 
     The first state has pre-tokens, the second base tokens, and each one after that has two tokens merged: pre-token
-    after pre-token, in each by rank, and with one merge from left to right. `merges` of all merges were applied.
+    after pre-token, in each by rank, and with one merge from left to right.
     """
 
-    def __init__(
-        self, data: bytes, tokenizer: Tokenizer, merges: int, pieces: StepPieces, allowed_special: AllowedSpecial
-    ) -> None:
-        self.data = data
-        self.tokenizer = tokenizer
-        self.merges = merges
-        self.pieces = pieces
-        self.allowed_special = allowed_special
-        self._made = np.flatnonzero(pieces.merges)
+    data: bytes  # the encoded text as UTF-8
+    tokenizer: Tokenizer  # with all its merges
+    merges: int  # how many of them were applied
+    pieces: StepPieces  # every piece of any state
+    allowed_special: AllowedSpecial  # the special tokens that were recognised
 
     def __len__(self) -> int:
         return 2 + len(self._made)
@@ -145,6 +142,10 @@ class Steps:
         return Steps(self.data, self.tokenizer, merges, own, self.allowed_special)
 
     @cached_property
+    def _made(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.pieces.merges)
+
+    @cached_property
     def pre_tokens(self) -> State:
         """The first state: pre-tokens, and special tokens with their ids."""
         return self.state(0)
@@ -164,13 +165,7 @@ def check_number(number: int, states: int) -> None:
 def steps_work(
     tokenizer: Tokenizer, text: Text, merges: int | None = None, allowed_special: AllowedSpecial = ()
 ) -> Work[Steps]:
-    """Encodes a text and keeps every state; in bounded pieces, for texts of about 10 kB.
-
-    Args:
-        tokenizer: The tokenizer, with all its merges.
-        text: The text, or a word of it.
-        merges: How many merges to apply: the playhead. None: all.
-        allowed_special: As for `Tokenizer.encode`.
+    """Encodes a text of about 10 kB with the first `merges` merges (None: all), and keeps every state.
 
     Raises:
         ConfigError: Another library encodes for this tokenizer, there are fewer merges, a special token is unknown, or

@@ -81,13 +81,7 @@ class WhyMerge:
 
 
 def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Work[WhyMerge]:
-    """Explains a merge in bounded pieces; takes about as long as training up to it.
-
-    Args:
-        corpus: The corpus of the run.
-        run: The run.
-        number: The number of the merge, from 1.
-        runners_up: How many other candidates to give at most.
+    """Explains a merge of a run, numbered from 1, with at most so many others; takes as long as training up to it.
 
     Raises:
         ConfigError: There is no such merge, or too little memory to count the pairs again.

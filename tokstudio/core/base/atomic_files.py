@@ -36,13 +36,9 @@ class FolderError(FormatError):
 
 
 def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
-    """Writes all of the files or none; on an error, or when the work is closed, the old files are unchanged.
+    """Writes all of the files, given in pieces, or none; returns them in the order given.
 
-    Args:
-        contents: Each file's content in pieces. The pieces are written one by one and never held together.
-
-    Returns:
-        The files, in the order given.
+    On an error, or when the work is closed, the old files are unchanged.
 
     Raises:
         FormatError: A file cannot be written; the message names it and the cause.
@@ -96,15 +92,9 @@ class StagedFiles:
             raise FolderError(folder, error) from error
 
     def write(self, path: Path, pieces: Iterable[bytes], total: int = 0) -> Work[None]:
-        """Writes one file beside its target and flushes it to the disk.
+        """Writes a file beside its target `path`, of which a link is followed, and flushes it to the disk.
 
-        Args:
-            path: The target; a link is followed.
-            pieces: Its content.
-            total: Bytes expected, for the progress.
-
-        Raises:
-            FormatError: It cannot be written.
+        `total` bytes are expected, for the progress. Raises FormatError where it cannot be written.
         """
         try:
             with self._open(path) as file:

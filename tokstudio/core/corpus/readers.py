@@ -38,12 +38,7 @@ _MOST_NAMED = 4
 
 
 def read_source(path: AnyPath, documents: str = "file", encoding: str | None = None) -> Work[Source]:
-    """Reads one file, in bounded pieces.
-
-    Args:
-        path: A regular file.
-        documents: "file" for one document, "line" for one per line.
-        encoding: None to detect it; "bytes" to decode nothing; else the name of an encoding.
+    """Reads one regular file, in bounded pieces; `documents` and `encoding` are those of `Corpus.from_files`.
 
     Raises:
         ConfigError: `documents` or `encoding` is unknown.
@@ -216,16 +211,10 @@ def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
 
 
 def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size: int = 0) -> Work[bytes]:
-    """Reads a stream until its end, in bounded pieces.
-
-    Args:
-        file: The stream.
-        name: Its name in errors.
-        largest: The largest size in bytes; None for as much as fits into the free memory.
-        size: The expected size in bytes; 0 where it is unknown.
+    """Reads a stream of an expected `size` (0: unknown) until its end, in bounded pieces; errors have its `name`.
 
     Raises:
-        CorpusError: It is too large.
+        CorpusError: It is larger than `largest` bytes (None: what fits into the free memory).
         OSError: It cannot be read.
     """
     free = free_memory()

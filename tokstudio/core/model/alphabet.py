@@ -25,19 +25,14 @@ _SURROGATES = range(0xD800, 0xE000)
 class Alphabet:
     """The base tokens of a tokenizer, without its special tokens.
 
-    Attributes:
-        units: int32 [n], the byte or code point of each; read-only.
-        ids: int32 [n], the id of each; read-only.
-        unknown: The id of the unknown token, which stands for any other character; None where there is none.
-
     Raises:
         ConfigError: Two base tokens are equal or share an id, or a byte is missing.
     """
 
     base: Base
-    units: NDArray[np.int32]
-    ids: NDArray[np.int32]
-    unknown: int | None = None
+    units: NDArray[np.int32]  # [n], the byte or code point of each; read-only
+    ids: NDArray[np.int32]  # [n], the id of each; read-only
+    unknown: int | None = None  # the id of the unknown token, which stands for any other character
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "units", frozen_ids(self.units))

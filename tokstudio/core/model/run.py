@@ -141,13 +141,7 @@ def uses(
 ) -> NDArray[np.int64]:
     """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
-    Args:
-        base_counts: int64 [base], as in `Run`; so is `merges`.
-        merges: int32 [n, 2].
-        replacements: int64 [n], `Run.merged`.
-
-    Returns:
-        int64 [base + n], by id.
+    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges` and `merged` of a `Run`.
     """
     counts = np.concatenate([base_counts, replacements])
     for side in (0, 1):

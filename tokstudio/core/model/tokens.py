@@ -26,19 +26,12 @@ TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unre
 
 
 class TokenParts:
-    """The parts of every token: its bytes, or the two tokens it joins. Shared by all tokenizers of one run.
-
-    Attributes:
-        size: Highest id + 1.
-        left: int32 [size], id of the left part, -1 where the token is not made by a merge.
-        right: int32 [size], id of the right part, likewise.
-        lengths: int64 [size], bytes of each token; -1 for an id that is not in use.
-    """
+    """The parts of every token: its bytes, or the two tokens it joins. Shared by all tokenizers of one run."""
 
     def __init__(self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
         self.size = max([*base, *(int(results.max()) for _ in range(len(results) > 0))], default=-1) + 1
-        self.left = np.full(self.size, -1, np.int32)
-        self.right = np.full(self.size, -1, np.int32)
+        # The ids of the left and right part, -1 where the token is not made by a merge.
+        self.left, self.right = np.full(self.size, -1, np.int32), np.full(self.size, -1, np.int32)
         # Backwards, so that of several merges with one result the first counts.
         self.left[results[::-1]], self.right[results[::-1]] = merges[::-1, 0], merges[::-1, 1]
         self._known: dict[int, bytes] = dict(base)
@@ -69,7 +62,10 @@ class TokenParts:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Measured on first use: a window may show tokens before the compiled loops are loaded."""
+        """int64 [size], bytes of each token; -1 for an id that is not in use.
+
+        Measured on first use: a window may show tokens before the compiled loops are loaded.
+        """
         from tokstudio.core.kernels.symbols import measure_tokens
 
         lengths = np.full(self.size, -1, np.int64)

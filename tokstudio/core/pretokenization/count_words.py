@@ -47,12 +47,9 @@ class Sequences:
 def count_work(
     texts: Sequence[tuple[Source, Pieces]], splitter: Splitter, threads: int | None = None
 ) -> Work[Sequences]:
-    """Counts the pre-tokens of sources; the pre-tokens of word counts are added as they are.
+    """Counts the pre-tokens of sources, each given with its text between special tokens; given word counts are added.
 
-    Args:
-        texts: The sources in the order of the corpus, each with its text between special tokens.
-        splitter: The splitter; not of "none".
-        threads: None for one per core. The result does not depend on it.
+    The splitter is not that of "none". The result does not depend on the number of threads; None is one per core.
 
     Returns:
         The distinct pre-tokens in the order of first occurrence, with their counts.

@@ -82,7 +82,6 @@ class Splitter:
     """Splits text into pre-tokens; made by `splitter`."""
 
     pattern: str  # the given name or regular expression
-    regex: str  # the regular expression; "" for "none"
     kind: int  # the number of the scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split
     _own: CustomRegex | None = field(default=None, repr=False)
 
@@ -125,13 +124,12 @@ def splitter(pattern: str) -> Splitter:
     """
     name = _SPELLINGS.get(pattern, pattern)
     if name in NAMES:
-        regex = "" if name == "none" else REGEX[name] if name == pattern else pattern
-        return Splitter(pattern, regex, NAMES.index(name))
+        return Splitter(pattern, NAMES.index(name))
     if 1 < len(pattern) <= _LONGEST_NAME and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():
         raise ConfigError(
             f'Pattern "{pattern}" is unknown. Choose one of: {", ".join(NAMES)}. Or give a regular expression.'
         )
-    return Splitter(pattern, pattern, OWN, CustomRegex(pattern))
+    return Splitter(pattern, OWN, CustomRegex(pattern))
 
 
 def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:

@@ -97,7 +97,6 @@ class Engine:
         in_corpus = units.symbols >= 0
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
         del in_corpus
-        self.tokens_before = int(state[k.TOKENS])
         self._is_counting = True
         self._tables = self._allocate(units, tie_break == "bytes")
         self._lay_cells()
