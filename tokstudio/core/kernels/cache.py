@@ -134,7 +134,7 @@ def _copy_system_loops(folder: Path) -> None:
     contents = {file.name: content for file in files if (content := read_whole(file))}
     if len(contents) < len(files):
         return
-        # Where a file cannot be written, all loops are compiled: the list is written last.
+    # Where a file cannot be written, all loops are compiled: the list is written last.
     with suppress(OSError):
         for file, content in contents.items():
             write_whole(folder / file, content)
@@ -148,7 +148,7 @@ def remove_older() -> None:
         if old != note and _is_old(old):
             with suppress(OSError):
                 old.unlink(missing_ok=True)
-        # A folder that the user has chosen may be among other files.
+    # A folder that the user has chosen may be among other files.
     if is_bundle() and note.parent.name == f"compiled-{identity()}":
         for folder in note.parent.parent.glob(f"compiled-{own}"):
             if folder != note.parent and _is_old(folder):
