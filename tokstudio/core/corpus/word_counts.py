@@ -36,15 +36,15 @@ _TOKEN_KEYS = ("token", "word", "text")
 _COUNT_KEYS = ("count", "frequency")
 
 
-def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> Source:
+def counts_of_mapping(counts: Mapping[Text, int]) -> Source:
     """Makes a source of a mapping from pre-token to count; raises CorpusError where it is empty or invalid."""
     made = _Counts()
     for token, count in counts.items():
         if problem := made.add_text(token, count):
-            raise CorpusError(f"{name}: {problem}.")
+            raise CorpusError(f"Word counts: {problem}.")
     if not len(made):
-        raise CorpusError(f"{name}: the mapping is empty; give at least one pre-token and its count.")
-    return finish(made.source_work(name))
+        raise CorpusError("Word counts: the mapping is empty; give at least one pre-token and its count.")
+    return finish(made.source_work("Word counts"))
 
 
 def read_counts_work(path: Path) -> Work[Source]:

@@ -134,7 +134,7 @@ def place_cells(symbols: Int32, pool: Int32, cells: Int32, state: Int64, budget:
 
 @njit(nogil=True, cache=True)
 def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64, budget: int) -> int:
-    """Sets a bit for each cell that reaches the floor (bits fit into the processor's cache); counts them in `TARGET`."""
+    """Sets a bit for every cell that reaches the floor: bits fit in the processor's cache. Counts them in `TARGET`."""
     floor, weighted, met = state[k.FLOOR], cell_weights.size > 0, state[k.TARGET]
     start = state[k.CURSOR]
     end = min(frequent.size, start + 1 + budget // 8)
