@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
-
-if TYPE_CHECKING:
-    from tokstudio.core.model.config import TrainingConfig
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _PHASE = "measuring held-out text"
 

@@ -49,11 +49,11 @@ class Alphabet:
         return cls("bytes", _numbers(BYTES), _numbers(BYTES, first) if ids is None else np.asarray(ids))
 
     @classmethod
-    def of_characters(cls, characters: str, ids: ArrayLike | None = None, unknown: int | None = None) -> Alphabet:
+    def of_characters(cls, characters: str, ids: ArrayLike | None = None) -> Alphabet:
         """Characters with their ids; without `ids`, numbered from 0."""
         units = np.array([ord(character) for character in characters], np.int32)
         given = _numbers(len(units)) if ids is None else frozen_ids(np.asarray(ids, np.int64))
-        return cls("characters", units, given, unknown)
+        return cls("characters", units, given)
 
     def __len__(self) -> int:
         return len(self.ids)

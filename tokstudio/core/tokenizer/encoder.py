@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,8 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, splitter
+from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import PADDING, WordTable
-
-if TYPE_CHECKING:
-    from tokstudio.core.pretokenization.patterns import Splitter
-    from tokstudio.core.pretokenization.special_tokens import Pieces
 
 _BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
@@ -30,32 +26,31 @@ _MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
 
 
-class MergeTable:
-    """The merges of a tokenizer (see there) as a hash table; shared by the tokenizers of all its playheads."""
+def merge_table(merges: NDArray[np.int32], results: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The merges of a tokenizer (see there) as the hash table that `kernels.encode` describes."""
+    from tokstudio.core.kernels.encode import fill_pairs
 
-    def __init__(self, merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
-        from tokstudio.core.kernels.encode import fill_pairs
-
-        slots = 1 << max(4, (2 * len(merges)).bit_length())
-        self.pairs = np.full(2 * slots, -1, np.int64)
-        fill_pairs(read_only(merges), read_only(results), self.pairs)
+    slots = 1 << max(4, (2 * len(merges)).bit_length())
+    pairs = np.full(2 * slots, -1, np.int64)
+    fill_pairs(read_only(merges), read_only(results), pairs)
+    return pairs
 
 
 class Encoder:
-    """Encodes with the first `limit` merges; pre-tokens among `whole_words` are not merged. Safe in several threads."""
+    """Encodes with the first `limit` merges of a `merge_table`; does not merge `whole_words`. Safe in several threads."""
 
     def __init__(
         self,
         alphabet: Alphabet,
-        merges: MergeTable,
+        pairs: NDArray[np.int64],
         limit: int,
         pattern: str,
         whole_words: Mapping[bytes, int] | None = None,
     ) -> None:
         self._alphabet = alphabet
-        self._pairs = merges.pairs
+        self._pairs = pairs
         self._limit = limit
-        self._splitter: Splitter = splitter(pattern)
+        self._splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
         self._whole_words = dict(whole_words or {})
         self._longest_whole = max(map(len, self._whole_words), default=0)

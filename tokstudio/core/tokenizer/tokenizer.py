@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
-from tokstudio.core.model.run import special_ids
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
@@ -24,8 +25,6 @@ from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
 from tokstudio.core.tokenizer.offsets import ends_work
 
 if TYPE_CHECKING:
-    from tokstudio.core.model.config import TrainingConfig
-    from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.encoder import Encoder
 
 _SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
@@ -295,10 +294,10 @@ class Tokenizer:
         The hash table of merges is made on first use, once for all tokenizers of a run. Without `whole_words`, a
         pre-token with a token of its own is merged like others.
         """
-        from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
+        from tokstudio.core.tokenizer.encoder import Encoder, merge_table
 
         if "merges" not in self._shared:
-            self._shared["merges"] = MergeTable(self._merges, self._results)
+            self._shared["merges"] = merge_table(self._merges, self._results)
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(self._alphabet, self._shared["merges"], self._limit, pattern, words)

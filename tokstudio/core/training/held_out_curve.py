@@ -40,13 +40,13 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
     from tokstudio.core.kernels.encode import take_apart
-    from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
+    from tokstudio.core.tokenizer.encoder import Encoder, merge_table
 
     config, alphabet, merges = run.config, run.alphabet, read_only(run.merges)
     if config.unknown_token is not None:
         alphabet = replace(alphabet, unknown=run.special_tokens[config.unknown_token])
     results = read_only(np.arange(run.base_size, run.base_size + len(run), dtype=np.int32))
-    encoder = Encoder(alphabet, MergeTable(merges, results), len(run), config.pattern)
+    encoder = Encoder(alphabet, merge_table(merges, results), len(run), config.pattern)
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = [source for source, _ in valid]
