@@ -37,7 +37,7 @@ def merge_table(merges: NDArray[np.int32], results: NDArray[np.int32]) -> NDArra
 
 
 class Encoder:
-    """Encodes with the first `limit` merges of a `merge_table`; does not merge `whole_words`. Safe in several threads."""
+    """Encodes with the first `limit` merges of a `merge_table`; leaves `whole_words` whole. Safe in several threads."""
 
     def __init__(
         self,
