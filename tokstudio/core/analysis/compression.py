@@ -1,32 +1,23 @@
-"""Measures by which tokenizers are compared."""
+"""Measures how well a tokenizer compresses held-out text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
-from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from tokstudio.core.model.config import TrainingConfig
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+_PHASE = "measuring held-out text"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The compression of a text by a tokenizer; special tokens are cut out and not counted.
-
-    Attributes:
-        bytes: Bytes of the text.
-        tokens: Tokens of the text.
-    """
+    """The bytes and tokens of an encoded text; special tokens are cut out and not counted."""
 
     bytes: int
     tokens: int
@@ -37,50 +28,23 @@ class Measured:
         return self.bytes / self.tokens if self.tokens else None
 
 
-def measure_work(
-    tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig, most: int | None = None
-) -> Work[Measured]:
+def measure_work(tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig) -> Work[Measured]:
     """Encodes held-out text, document by document, with special tokens cut out as in training.
-
-    Args:
-        tokenizer: The tokenizer that was trained on the rest.
-        held_out: The text.
-        config: The configuration of the training.
-        most: About how many bytes to encode, as documents from all over the text; None for all.
 
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
-    size = sum(len(source.data) for source in held_out)
-    every = 1 if most is None else max(1, -(-size // most))
-    text_bytes = tokens = 0
-    for text in _texts(held_out, config, every):
-        tokens += len((yield from tokenizer.encode_work(text)))
-        text_bytes += len(text)
-        yield Progress("measuring held-out text", min(size, every * text_bytes), size)
-    return Measured(text_bytes, tokens)
-
-
-def _texts(sources: Sequence[Source], config: TrainingConfig, every: int) -> Iterator[bytes]:
-    """The pieces of text between special tokens, of one document in `every`."""
     finder = SpecialFinder(token.encode() for token in config.all_specials)
-    for source in sources:
-        lengths = np.diff(source.ends, prepend=0)[::every]
-        for stop, length in zip(source.ends[::every].tolist(), lengths.tolist(), strict=True):
-            raw = source.data[stop - length : stop]
-            pieces = finish(finder.cut_work(raw, np.array([length], np.int64)))
-            for start, end in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
-                text = raw[start:end].tobytes()
-                if text:
-                    yield text.decode("utf-8", "replace").encode() if config.base == "characters" else text
-
-
-def compression_ratio(text: Text, tokens: Sized | int) -> float:
-    """UTF-8 bytes per token: the higher, the shorter the input of a model. 0.0 where there are no tokens.
-
-    Args:
-        text: The encoded text.
-        tokens: Its ids, or their number.
-    """
-    number = len(tokens) if isinstance(tokens, Sized) else int(tokens)
-    return len(to_utf8(text)) / number if number else 0.0
+    size = sum(len(source.data) for source in held_out)
+    text_bytes = tokens = 0
+    for source in held_out:
+        cutting = finder.cut_work(source.data, source.ends)
+        pieces = yield from part_of(cutting, _PHASE, min(size, text_bytes), 0, size)
+        for start, stop in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
+            text = source.data[start:stop].tobytes()
+            if config.base == "characters":
+                text = text.decode("utf-8", "replace").encode()
+            tokens += len((yield from tokenizer.encode_work(text)))
+            text_bytes += len(text)
+            yield Progress(_PHASE, min(size, text_bytes), size)
+    return Measured(text_bytes, tokens)

@@ -36,44 +36,24 @@ _MOST_WORDS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One occurrence of a token.
+    """One occurrence of a token."""
 
-    Attributes:
-        source: The number of the source in the corpus, from 0.
-        document: The number of the document in the source, from 0.
-        position: The byte in the source's data where the token begins.
-        left: The text before it in its line, cut where it is long.
-        text: The token, or the character that became the unknown token. A character that is only partly in the token
-            becomes U+FFFD here and beside it.
-        right: The text after it in its line, cut likewise.
-        count: How often the document occurs: once, except in word counts.
-    """
-
-    source: int
-    document: int
-    position: int
-    left: str
+    source: int  # the number of the source in the corpus, from 0
+    document: int  # the number of the document in the source, from 0
+    position: int  # the byte in the source's data where the token begins
+    left: str  # the text before it in its line, cut where it is long
+    # The token, or the character that became the unknown token. A character that is only partly in the token becomes
+    # U+FFFD here and beside it.
     text: str
-    right: str
-    count: int
+    right: str  # the text after it in its line, cut likewise
+    count: int  # how often the document occurs: once, except in word counts
 
 
 class Concordance:
     """The occurrences of one token, in the order of the corpus. Special tokens are recognised, as in training.
 
-    With characters as base tokens, text that is not UTF-8 is left out.
-
-    Args:
-        corpus: The corpus to search.
-        tokenizer: The tokenizer at the playhead.
-        token: The token's id.
-        held_out: The held-out share of the corpus, which is not searched.
-        width: How many characters to show on each side of the token.
-
-    Attributes:
-        hits: The occurrences so far.
-        done: Whether these are all.
-        limit: How many bytes were searched, where the search ends before the corpus; else None.
+    The share `held_out` of the corpus is not searched. With characters as base tokens, text that is not UTF-8 is left
+    out. At most `width` characters are shown on each side of the token.
 
     Raises:
         ConfigError: The token is not in the vocabulary.
@@ -84,9 +64,9 @@ class Concordance:
     ) -> None:
         if not tokenizer.tokens.in_use(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
-        self.hits: list[Hit] = []
-        self.done = False
-        self.limit: int | None = None
+        self.hits: list[Hit] = []  # the occurrences so far
+        self.done = False  # whether these are all
+        self.limit: int | None = None  # how many bytes were searched, where the search ends before the corpus
         self._corpus = corpus
         self._held_out = held_out
         self._width = width
@@ -102,11 +82,7 @@ class Concordance:
         self._search = self._search_work()
 
     def find_work(self, most: int = 200) -> Work[list[Hit]]:
-        """Continues until about `most` more occurrences are known; they are kept if the work is cancelled.
-
-        Returns:
-            The occurrences of this call; none once there are no more.
-        """
+        """Returns about `most` more occurrences, none once there are no more; cancelled work keeps those found."""
         first = len(self.hits)
         total = sum(len(source.data) for source in self._corpus.sources)
         while not self.done and len(self.hits) < first + most:
@@ -144,7 +120,7 @@ class Concordance:
         self, text: _Text, ends: NDArray[np.int64], tokenizer: LibraryTokenizer, token: int
     ) -> Work[None]:
         """Asks the library for the occurrences, up to the limit."""
-        for spans in spans_of(text.data, ends):
+        for spans in spans_of(text.source.data, ends):
             if self._before + spans[-1].last > MOST:
                 self.limit = self._before + spans[0].first
                 return
@@ -165,8 +141,8 @@ class Concordance:
     def _tokens_work(self, text: _Text, pieces: Pieces) -> Work[None]:
         """Goes from one occurrence of the token's bytes to the next, and encodes the text around it."""
         at = behind = passed = 0
-        size, needle, core = len(text.data), self._places.needle, _LEAST_CORE
-        while (at := (yield from self._next_work(text.data, at))) < size:
+        size, needle, core = len(text.source.data), self._places.needle, _LEAST_CORE
+        while (at := (yield from self._next_work(text.source.data, at))) < size:
             row = int(np.searchsorted(pieces.stops, at, side="right"))
             # An unknown token may be written out in the text as well.
             yield from self._specials_work(text, pieces, passed, row)
@@ -178,7 +154,7 @@ class Concordance:
                 # It is in a special token, or extends into one or into the next document.
                 at = max(at + 1, start)
                 yield self._searched_to(at)
-            elif text.is_held(text.document(at)):
+            elif text.held[text.document(at)]:
                 at = stop
                 yield self._searched_to(at)
             else:
@@ -201,15 +177,15 @@ class Concordance:
 
     def _around_work(self, text: _Text, start: int, stop: int, at: int, core: int) -> Work[int]:
         """Finds the token in about `core` bytes from `at` on, within `start` to `stop`; returns where to continue."""
-        kind, places = NONE if text.is_counted else self._splitter.kind, self._places
+        kind, places = NONE if text.source.counts is not None else self._splitter.kind, self._places
         if kind == NONE:
             margin = _MARGIN + 2 * len(places.needle)
-            first, last, behind = _window(text.data, start, stop, at, core, margin)
+            first, last, behind = _window(text.source.data, start, stop, at, core, margin)
         else:
-            first, last = (start, stop) if kind == OWN else _region(text.data, start, stop, at, core)
+            first, last = (start, stop) if kind == OWN else _region(text.source.data, start, stop, at, core)
             behind = max(last, at + 1)
-        raw = np.asarray(text.data[first:last])
-        if kind == NONE or (kind != OWN and places.can_encode(raw)):
+        raw = np.asarray(text.source.data[first:last])
+        if kind == NONE or (kind != OWN and places.can_encode(raw.tobytes())):
             # Tokens that begin outside are known, or belong to another window, where they are farther from the edge.
             for begin, end in (yield from places.in_text_work(raw.tobytes(), is_sequence=kind == NONE)):
                 if at <= first + begin < behind:
@@ -233,16 +209,12 @@ class Concordance:
     def _take(self, text: _Text, begin: int, end: int, document: int | None = None) -> None:
         # A token without text may be at the end of its document, where the next one begins.
         document = text.document(begin) if document is None else document
-        if not text.is_held(document):
+        if not text.held[document]:
             self.hits.append(text.hit(document, begin, end, self._width))
 
 
 class _Places:
-    """Finds a token in text that it encodes.
-
-    Attributes:
-        needle: The bytes of the token; empty for the unknown token.
-    """
+    """Finds a token in text that it encodes; `needle` has its bytes, none for the unknown token."""
 
     def __init__(self, tokenizer: Tokenizer, token: int) -> None:
         self.needle = b"" if token == tokenizer.alphabet.unknown else tokenizer.tokens[token] or b""
@@ -260,13 +232,13 @@ class _Places:
             checked=True,
         )
 
-    def can_encode(self, raw: NDArray[np.uint8]) -> bool:
+    def can_encode(self, raw: bytes) -> bool:
         """Whether bytes can be encoded without changing their length."""
-        return not self._in_characters or is_utf8(raw.tobytes())
+        return not self._in_characters or is_utf8(raw)
 
     def in_text_work(self, raw: bytes, is_sequence: bool) -> Work[list[tuple[int, int]]]:
         """The start and end of each occurrence in some bytes: as one sequence, or split by the pattern."""
-        if self._in_characters and not is_utf8(raw):
+        if not self.can_encode(raw):
             return []
         tokenizer = self._without_pattern if is_sequence else self._tokenizer
         ids, ends = yield from tokenizer.encode_with_ends_work(raw)
@@ -294,48 +266,38 @@ class _Places:
         return spans
 
 
+@dataclass(frozen=True, eq=False)
 class _Text:
-    """A source, with its documents as in training."""
+    """A source with its number, and its documents as in training: the end of each, and whether it is held out."""
 
-    def __init__(self, number: int, source: Source, ends: NDArray[np.int64], held: NDArray[np.bool_]) -> None:
-        self.data = source.data
-        self._number = number
-        self._counts = source.counts
-        self._ends = ends
-        self._held = held
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether its documents are pre-tokens with given counts."""
-        return self._counts is not None
-
-    def is_held(self, document: int) -> bool:
-        """Whether a document is held out."""
-        return bool(self._held[document])
+    number: int
+    source: Source
+    ends: NDArray[np.int64]
+    held: NDArray[np.bool_]
 
     def document(self, at: int) -> int:
         """The document that a byte is in."""
-        return int(np.searchsorted(self._ends, at, side="right"))
+        return int(np.searchsorted(self.ends, at, side="right"))
 
     def hit(self, document: int, begin: int, end: int, width: int) -> Hit:
         """An occurrence with its line, at most `width` characters on either side."""
-        start, stop = int(self._ends[document - 1]) if document else 0, int(self._ends[document])
+        start, stop = int(self.ends[document - 1]) if document else 0, int(self.ends[document])
         before = max(start, begin - 4 * width)
-        left = self.data[before:begin].tobytes()
+        left = self.source.data[before:begin].tobytes()
         # A character that begins farther left is left out.
         left = left[_continued(left) if before > start else 0 :].rpartition(b"\n")[2]
         behind = min(stop, end + 4 * width)
-        right, feed, _ = self.data[end:behind].tobytes().partition(b"\n")
+        right, feed, _ = self.source.data[end:behind].tobytes().partition(b"\n")
         rest = _continued(right)
         shown = codecs.utf_8_decode(right[rest:], "replace", bool(feed) or behind == stop)[0]
         return Hit(
-            source=self._number,
+            source=self.number,
             document=document,
             position=begin,
             left=left.decode("utf-8", "replace")[-width:],
-            text=self.data[begin:end].tobytes().decode("utf-8", "replace"),
+            text=self.source.data[begin:end].tobytes().decode("utf-8", "replace"),
             right=("\ufffd" * (rest > 0) + shown.removesuffix("\r"))[:width],
-            count=1 if self._counts is None else int(self._counts[document]),
+            count=1 if self.source.counts is None else int(self.source.counts[document]),
         )
 
 

@@ -12,29 +12,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.encoding_steps import State, Steps
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.analysis.encoding_steps import State, Steps, check_number
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """The round that led to a state.
+    """The round that led to a state."""
 
-    Attributes:
-        kind: As in `encoding_steps.Step`.
-        merge: The number of the merge, from 1; 0 for other rounds, as are all below.
-        left: The id of the left token.
-        right: The id of the right token.
-        token: The id of the new token.
-        starts: int64 [places], the bytes where the merged tokens begin, ascending.
-    """
-
-    kind: Literal["pre-tokens", "base tokens", "merge"]
-    merge: int
-    left: int
-    right: int
-    token: int
-    starts: NDArray[np.int64]
+    kind: Literal["pre-tokens", "base tokens", "merge"]  # as in `encoding_steps.Step`
+    merge: int  # the number of the merge, from 1; 0 for other rounds, as are the ids
+    left: int  # the id of the left token
+    right: int  # the id of the right token
+    token: int  # the id of the new token
+    starts: NDArray[np.int64]  # [places], the bytes where the merged tokens begin, ascending
 
 
 class Rounds:
@@ -42,9 +32,6 @@ class Rounds:
 
     The first two and the last are those of the steps. After the round of a merge, the text is encoded with the merges
     up to that one.
-
-    Args:
-        steps: The encoding.
     """
 
     def __init__(self, steps: Steps) -> None:
@@ -65,21 +52,13 @@ class Rounds:
         return 2 + len(self._begins)
 
     def state(self, number: int) -> State:
-        """A state, from 0. Takes time in proportion to the text.
-
-        Raises:
-            ConfigError: There is no such state.
-        """
-        self._check(number)
+        """A state, from 0, in time linear in the text; raises ConfigError where there is none."""
+        check_number(number, len(self))
         return self.steps.pieces.state_of((self._first <= number) & (self._gone > number))
 
     def round(self, number: int) -> Round:
-        """The round that led to a state, from 0.
-
-        Raises:
-            ConfigError: There is no such state.
-        """
-        self._check(number)
+        """The round that led to a state, from 0; raises ConfigError where there is none."""
+        check_number(number, len(self))
         pieces = self.steps.pieces
         if number < 2:
             return Round("base tokens" if number else "pre-tokens", 0, 0, 0, 0, np.zeros(0, np.int64))
@@ -95,7 +74,3 @@ class Rounds:
             token=int(pieces.ids[one]),
             starts=pieces.starts[joined],
         )
-
-    def _check(self, number: int) -> None:
-        if not 0 <= number < len(self):
-            raise ConfigError(f"There is no state {number:,}: this encoding has {len(self):,}, numbered from 0.")

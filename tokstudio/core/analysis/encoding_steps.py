@@ -25,17 +25,11 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A text at one moment of its encoding, as pieces one after another.
+    """A text at one moment of its encoding, as pieces one after another."""
 
-    Attributes:
-        starts: int64 [n], the first byte of each piece.
-        stops: int64 [n], the byte after each.
-        ids: int32 [n], the token of each; -1 for a pre-token that is not encoded yet.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]  # [n], the first byte of each piece
+    stops: NDArray[np.int64]  # [n], the byte after each
+    ids: NDArray[np.int32]  # [n], the token of each; -1 for a pre-token that is not encoded yet
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -43,53 +37,32 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The step that led to a state.
+    """The step that led to a state."""
 
-    Attributes:
-        kind: "pre-tokens": the text was split; "base tokens": pre-tokens became base tokens, or the one token of a
-            whole word; "merge": two tokens were merged.
-        merge: The number of the merge, from 1; 0 for other steps, as are all below.
-        left: The id of the left token.
-        right: The id of the right token.
-        start: The first byte of the left token.
-        middle: The first byte of the right token.
-        stop: The byte after it.
-    """
-
+    # "pre-tokens": the text was split; "base tokens": pre-tokens became base tokens, or the one token of a whole word;
+    # "merge": two tokens were merged
     kind: Literal["pre-tokens", "base tokens", "merge"]
-    merge: int = 0
-    left: int = 0
-    right: int = 0
-    start: int = 0
-    middle: int = 0
-    stop: int = 0
+    merge: int = 0  # the number of the merge, from 1; 0 for other steps, as are all below
+    left: int = 0  # the id of the left token
+    right: int = 0  # the id of the right token
+    start: int = 0  # the first byte of the left token
+    middle: int = 0  # the first byte of the right token
+    stop: int = 0  # the byte after it
 
 
 @dataclass(frozen=True, eq=False)
 class StepPieces:
-    """Every piece of any state: int64 arrays of one length, in the order in which the pieces were made.
+    """Every piece of any state: int64 arrays of one length, in the order in which the pieces were made."""
 
-    Attributes:
-        starts: The first byte of each.
-        stops: The byte after it.
-        ids: Its token; -1 for a pre-token.
-        first: The first state with it.
-        gone: The first later state without it; higher than all states where it stays.
-        parents: The piece that it became a part of; -1 for none.
-        merges: The number of the merge that made it; 0 for none.
-        lefts: The piece that is its left part; -1 for none.
-        rights: The piece that is its right part; -1 for none.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    first: NDArray[np.int64]
-    gone: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    merges: NDArray[np.int64]
-    lefts: NDArray[np.int64]
-    rights: NDArray[np.int64]
+    starts: NDArray[np.int64]  # the first byte of each
+    stops: NDArray[np.int64]  # the byte after it
+    ids: NDArray[np.int64]  # its token; -1 for a pre-token
+    first: NDArray[np.int64]  # the first state with it
+    gone: NDArray[np.int64]  # the first later state without it; higher than all states where it stays
+    parents: NDArray[np.int64]  # the piece that it became a part of; -1 for none
+    merges: NDArray[np.int64]  # the number of the merge that made it; 0 for none
+    lefts: NDArray[np.int64]  # the piece that is its left part; -1 for none
+    rights: NDArray[np.int64]  # the piece that is its right part; -1 for none
 
     def state_of(self, chosen: NDArray[np.bool_]) -> State:
         """A state of the chosen pieces, bool [pieces], in the order of the text."""
@@ -98,54 +71,31 @@ class StepPieces:
         return State(self.starts[here], self.stops[here], self.ids[here].astype(np.int32))
 
 
+@dataclass(frozen=True, eq=False)
 class Steps:
     """All states of an encoding: `len(steps)` is their number, at least two; made by `steps_work`.
 
     The first state has pre-tokens, the second base tokens, and each one after that has two tokens merged: pre-token
     after pre-token, in each by rank, and with one merge from left to right.
-
-    Attributes:
-        data: The encoded text as UTF-8.
-        tokenizer: The tokenizer with all its merges.
-        merges: How many of them were applied.
-        pieces: Every piece of any state.
-        allowed_special: The special tokens that were recognised.
     """
 
-    def __init__(
-        self,
-        data: bytes,
-        tokenizer: Tokenizer,
-        merges: int,
-        pieces: StepPieces,
-        allowed_special: AllowedSpecial = (),
-    ) -> None:
-        self.data = data
-        self.tokenizer = tokenizer
-        self.merges = merges
-        self.pieces = pieces
-        self.allowed_special = allowed_special
-        self._made = np.flatnonzero(pieces.merges)
+    data: bytes  # the encoded text as UTF-8
+    tokenizer: Tokenizer  # with all its merges
+    merges: int  # how many of them were applied
+    pieces: StepPieces  # every piece of any state
+    allowed_special: AllowedSpecial  # the special tokens that were recognised
 
     def __len__(self) -> int:
         return 2 + len(self._made)
 
     def state(self, number: int) -> State:
-        """A state, from 0. Takes time in proportion to the text.
-
-        Raises:
-            ConfigError: There is no such state.
-        """
-        self._check(number)
+        """A state, from 0, in time linear in the text; raises ConfigError where there is none."""
+        check_number(number, len(self))
         return self.pieces.state_of((self.pieces.first <= number) & (self.pieces.gone > number))
 
     def step(self, number: int) -> Step:
-        """The step that led to a state, from 0.
-
-        Raises:
-            ConfigError: There is no such state.
-        """
-        self._check(number)
+        """The step that led to a state, from 0; raises ConfigError where there is none."""
+        check_number(number, len(self))
         if number < 2:
             return Step("base tokens" if number else "pre-tokens")
         pieces = self.pieces
@@ -162,11 +112,7 @@ class Steps:
         )
 
     def at(self, merges: int) -> Steps:
-        """The steps of the same text with fewer merges; takes time in proportion to the text.
-
-        Raises:
-            ConfigError: Fewer merges are applied here.
-        """
+        """The steps of the same text with fewer merges, in time linear in it; raises ConfigError for more merges."""
         if not 0 <= merges <= self.merges:
             raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
         pieces = self.pieces
@@ -196,6 +142,10 @@ class Steps:
         return Steps(self.data, self.tokenizer, merges, own, self.allowed_special)
 
     @cached_property
+    def _made(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.pieces.merges)
+
+    @cached_property
     def pre_tokens(self) -> State:
         """The first state: pre-tokens, and special tokens with their ids."""
         return self.state(0)
@@ -205,26 +155,21 @@ class Steps:
         """The last state: the encoded text."""
         return self.state(len(self) - 1)
 
-    def _check(self, number: int) -> None:
-        if not 0 <= number < len(self):
-            raise ConfigError(f"There is no state {number:,}: this encoding has {len(self):,}, numbered from 0.")
+
+def check_number(number: int, states: int) -> None:
+    """Raises ConfigError unless it is the number of one of so many states."""
+    if not 0 <= number < states:
+        raise ConfigError(f"There is no state {number:,}: this encoding has {states:,}, numbered from 0.")
 
 
 def steps_work(
     tokenizer: Tokenizer, text: Text, merges: int | None = None, allowed_special: AllowedSpecial = ()
 ) -> Work[Steps]:
-    """Encodes a text and keeps every state; in bounded pieces, for texts of about 10 kB.
-
-    Args:
-        tokenizer: The tokenizer, with all its merges.
-        text: The text, or a word of it.
-        merges: How many merges to apply: the playhead. None: all.
-        allowed_special: As for `Tokenizer.encode`.
+    """Encodes a text of about 10 kB with the first `merges` merges (None: all), and keeps every state.
 
     Raises:
         ConfigError: Another library encodes for this tokenizer, there are fewer merges, a special token is unknown, or
-        a
-            character is not in the vocabulary.
+            a character is not in the vocabulary.
     """
     if tokenizer.library is not None:
         raise ConfigError(f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen.")
@@ -285,11 +230,9 @@ class _Making:
         yield from self._merge_work(ids, current)
 
     def _merge_work(self, ids: list[int], current: list[int]) -> Work[None]:
-        """Merges one pre-token: lowest rank first, leftmost first among equals.
+        """Merges one pre-token, of which `ids` has the token and `current` the piece at each place.
 
-        Args:
-            ids: Its tokens by place; where two are merged, the left place stays.
-            current: The piece at each place.
+        Lowest rank first, leftmost first among equals; where two are merged, the left place stays.
         """
         n, rank_of = len(ids), self._ranks.rank_of
         following, previous = list(range(1, n + 1)), list(range(-1, n - 1))
@@ -316,11 +259,10 @@ class _Making:
                     heappush(heap, (rank, left))
 
     def _join(self, left: int, right: int, token: int, merge: int) -> int:
-        piece = len(self._rows)
+        piece = self.add(self._rows[left][0], self._rows[right][1], token, self._states)
         for part in (left, right):
             self._rows[part][4:6] = self._states, piece
-        start, stop = self._rows[left][0], self._rows[right][1]
-        self._rows.append([start, stop, token, self._states, _NEVER, -1, merge, left, right])
+        self._rows[piece][6:] = merge, left, right
         self._states += 1
         return piece
 

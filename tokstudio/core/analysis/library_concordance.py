@@ -27,23 +27,14 @@ _MARGIN = 1 << 10  # bytes on either side
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """Some lines of a document, or a part of a long line.
+    """Some lines of a document, or a part of a long line."""
 
-    Attributes:
-        document: The number of the document in its source, from 0.
-        first: The first byte.
-        last: The byte after the last.
-        ends: Whether its document ends there.
-        start: The first byte of the text to encode.
-        text: The text to encode: the span, and some of the document around it.
-    """
-
-    document: int
-    first: int
-    last: int
-    ends: bool
-    start: int
-    text: bytes
+    document: int  # the number of the document in its source, from 0
+    first: int  # the first byte
+    last: int  # the byte after the last
+    ends: bool  # whether its document ends there
+    start: int  # the first byte of the text to encode
+    text: bytes  # the text to encode: the span, and some of the document around it
 
 
 def spans_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[list[LineSpan]]:

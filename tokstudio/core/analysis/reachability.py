@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,7 @@ from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.self_encoding import merged_work
-
-if TYPE_CHECKING:
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 #: The results for a token: some text becomes it; no merge makes it; its bytes become other tokens; it is always split.
 REACHED, NOT_MADE, MADE_OTHERWISE, CUT = range(4)

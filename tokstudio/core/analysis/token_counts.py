@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
@@ -58,16 +58,9 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
         groups = _documents(source, tokenizer.pattern) if source.counts is None else _words(source, source.counts)
         for data, ends, weight in groups:
             work = (documents if source.counts is None else words)(data, ends)
-            while True:
-                try:
-                    progress = next(work)
-                except StopIteration as end:
-                    counted: NDArray[np.int64] = end.value
-                    break
-                part = len(data) * progress.done // progress.total if progress.total else 0
-                yield Progress(_PHASE, min(done + min(part, len(data)), total), total)
-            counts[: len(counted)] += weight * counted[: len(counts)]
             # Text beside a cut is encoded again.
+            counted = yield from part_of(work, _PHASE, done, min(len(data), total - done), total)
+            counts[: len(counted)] += weight * counted[: len(counts)]
             done = min(done + len(data), total)
             yield Progress(_PHASE, done, total)
     return counts
@@ -102,14 +95,11 @@ def _library(tokenizer: LibraryTokenizer) -> _Encode:
     """A function that asks the tokenizer's library, about several short documents together."""
 
     def encode(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
-        counts, first, start = np.zeros(len(tokenizer.tokens), np.int64), 0, 0
-        while first < len(ends):
-            last = max(first + 1, int(np.searchsorted(ends, start + _ASKED, side="right")))
-            stop = int(ends[last - 1])
+        counts = np.zeros(len(tokenizer.tokens), np.int64)
+        for first, last, start, stop in groups(ends, _ASKED):
             texts = [part.tobytes() for part in np.split(data[start:stop], ends[first : last - 1] - start)]
             ids = yield from tokenizer.encode_texts_work(texts, "all")
             counts += np.bincount(ids, minlength=len(counts))[: len(counts)]
-            first, start = last, stop
             yield Progress(_PHASE, stop, len(data))
         return counts
 
@@ -118,17 +108,13 @@ def _library(tokenizer: LibraryTokenizer) -> _Encode:
 
 def _documents(source: Source, pattern: str) -> Iterator[_Group]:
     """The documents of a source in groups, copied because they may be in a file."""
-    first, start, n = 0, 0, source.documents
-    while first < n:
-        last = max(first + 1, int(np.searchsorted(source.ends, start + _GROUP, side="right")))
-        stop = int(source.ends[last - 1])
+    for first, last, start, stop in groups(source.ends, _GROUP):
         data = np.array(source.data[start:stop])
         ends = (source.ends[first:last] - start).astype(np.int64)
         if splitter(pattern).kind == NONE and len(ends) == 1 and len(data) > _LONGEST_SEQUENCE:
             yield from _cut(data)
         else:
             yield data, ends, 1
-        first, start = last, stop
 
 
 def _cut(data: NDArray[np.uint8]) -> Iterator[_Group]:

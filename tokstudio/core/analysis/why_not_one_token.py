@@ -34,35 +34,21 @@ _NAMED_PAIRS = 2  # of tokens that no merge joins
 
 @dataclass(frozen=True)
 class WhyNot:
-    """An explanation.
-
-    Attributes:
-        kind: See `WhyNotKind`.
-        sentence: The explanation for the user.
-        token: The id of the token that the text is, was or would be; None where there is none.
-        merge: The number of the merge that makes it; for "late", of the merge that was impossible; for "missing", of
-        the
-            first merge on the way that is not applied. Merges are numbered from 1. None: there is none.
-        left: The id of the left token of that merge, or of two tokens that no merge joins.
-        right: The id of the right token.
-        taken_by: The number of the merge that took a part before, or that made a longer token of it.
-    """
+    """An explanation."""
 
     kind: WhyNotKind
-    sentence: str
-    token: int | None = None
+    sentence: str  # the explanation for the user
+    token: int | None = None  # the id of the token that the text is, was or would be; None where there is none
+    # The number of the merge that makes it; for "late", of the merge that was impossible; for "missing", of the first
+    # merge on the way that is not applied. Merges are numbered from 1. None: there is none.
     merge: int | None = None
-    left: int | None = None
-    right: int | None = None
-    taken_by: int | None = None
+    left: int | None = None  # the id of the left token of that merge, or of two tokens that no merge joins
+    right: int | None = None  # the id of the right token
+    taken_by: int | None = None  # the number of the merge that took a part before, or that made a longer token of it
 
 
 def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
-    """Explains why the bytes from `start` to `stop` of a text are not one token.
-
-    Raises:
-        ConfigError: There are no such bytes.
-    """
+    """Explains why the bytes from `start` to `stop` of a text are not one token; raises ConfigError for no bytes."""
     if not 0 <= start < stop <= len(steps.data):
         size = several(len(steps.data), "byte")
         raise ConfigError(f"There is no text from byte {start:,} to {stop:,}: it has {size}.")

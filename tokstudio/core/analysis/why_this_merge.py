@@ -57,24 +57,16 @@ class PairCount:
 
 @dataclass(frozen=True)
 class WhyMerge:
-    """The facts at the choice of a merge.
+    """The facts at the choice of a merge."""
 
-    Attributes:
-        number: The merge; merges are numbered from 1.
-        chosen: Its pair.
-        runners_up: The next candidates, best first, by the run's rule. Pairs below the run's minimum frequency are
-            included, but not pairs whose token would be too long.
-        tied: How many pairs had the highest count, including the chosen one.
-        rule: The run's rule.
-        choices: The choice of each rule.
-    """
-
-    number: int
-    chosen: PairCount
+    number: int  # the merge; merges are numbered from 1
+    chosen: PairCount  # its pair
+    # The next candidates, best first, by the run's rule. Pairs below the run's minimum frequency are included, but not
+    # pairs whose token would be too long.
     runners_up: tuple[PairCount, ...]
-    tied: int
-    rule: TieBreak
-    choices: Mapping[TieBreak, PairCount]
+    tied: int  # how many pairs had the highest count, including the chosen one
+    rule: TieBreak  # the run's rule
+    choices: Mapping[TieBreak, PairCount]  # the choice of each rule
 
     @property
     def reason(self) -> str:
@@ -89,13 +81,7 @@ class WhyMerge:
 
 
 def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Work[WhyMerge]:
-    """Explains a merge in bounded pieces; takes about as long as training up to it.
-
-    Args:
-        corpus: The corpus of the run.
-        run: The run.
-        number: The number of the merge, from 1.
-        runners_up: How many other candidates to give at most.
+    """Explains a merge of a run, numbered from 1, with at most so many others; takes as long as training up to it.
 
     Raises:
         ConfigError: There is no such merge, or too little memory to count the pairs again.
@@ -169,23 +155,17 @@ def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[Pairs]:
         floor = max(1, floor // _FLOOR_STEP)
 
 
+@dataclass(frozen=True, eq=False)
 class _Contest:
-    """Orders pairs by one rule or another.
+    """Orders pairs by one rule or another; `order` is int32, by id, for the rule "huggingface"."""
 
-    Args:
-        pairs: The pairs.
-        order: int32, by id: the order for the rule "huggingface".
-        tokens: The bytes of each id.
-    """
-
-    def __init__(self, pairs: Pairs, order: NDArray[np.int32], tokens: Tokens) -> None:
-        self._pairs = pairs
-        self._order = order
-        self._tokens = tokens
+    pairs: Pairs
+    order: NDArray[np.int32]
+    tokens: Tokens
 
     def best_work(self, rule: TieBreak, most: int) -> Work[list[int]]:
         """The rows of the best pairs, best first."""
-        pairs = self._pairs
+        pairs = self.pairs
         if not len(pairs):
             return []
         least = int(np.partition(pairs.count, max(0, len(pairs) - most))[max(0, len(pairs) - most)])
@@ -196,12 +176,12 @@ class _Contest:
         ties: dict[TieBreak, tuple[NDArray[np.integer], ...]] = {
             "first": (pairs.place[rows],),
             "lowest-id": (right, left),
-            "huggingface": (self._order[right], self._order[left]),
+            "huggingface": (self.order[right], self.order[left]),
         }
         return rows[np.lexsort((*ties[rule], -pairs.count[rows]))[:most]].tolist()
 
     def _greatest_work(self, rows: NDArray[np.intp], most: int) -> Work[list[int]]:
-        pairs, tokens = self._pairs, self._tokens
+        pairs, tokens = self.pairs, self.tokens
 
         def key(row: int) -> tuple[int, bytes, bytes]:
             left, right = tokens[int(pairs.left[row])], tokens[int(pairs.right[row])]

@@ -36,13 +36,9 @@ class FolderError(FormatError):
 
 
 def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
-    """Writes all of the files or none; on an error, or when the work is closed, the old files are unchanged.
+    """Writes all of the files, given in pieces, or none; returns them in the order given.
 
-    Args:
-        contents: Each file's content in pieces. The pieces are written one by one and never held together.
-
-    Returns:
-        The files, in the order given.
+    On an error, or when the work is closed, the old files are unchanged.
 
     Raises:
         FormatError: A file cannot be written; the message names it and the cause.
@@ -56,10 +52,7 @@ def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ..
 class StagedFiles:
     """A context manager for files written beside their targets; it removes those that `commit` has not moved.
 
-    Files can be read back before `commit` replaces anything.
-
-    Args:
-        private: Give new files permissions for this user only.
+    Files can be read back before `commit` replaces anything. With `private`, new files are for this user only.
     """
 
     def __init__(self, private: bool = False) -> None:
@@ -87,11 +80,7 @@ class StagedFiles:
         return self._staged[path]
 
     def make_folder(self, folder: Path) -> None:
-        """Creates a folder and its parents; they are removed again unless `commit` is called.
-
-        Raises:
-            FolderError: It cannot be created.
-        """
+        """Creates a folder and its parents, or raises FolderError; they are removed again unless `commit` is called."""
         try:
             missing = [above for above in (folder, *folder.parents) if not above.exists()]
             if not missing and not folder.is_dir():
@@ -103,15 +92,9 @@ class StagedFiles:
             raise FolderError(folder, error) from error
 
     def write(self, path: Path, pieces: Iterable[bytes], total: int = 0) -> Work[None]:
-        """Writes one file beside its target and flushes it to the disk.
+        """Writes a file beside its target `path`, of which a link is followed, and flushes it to the disk.
 
-        Args:
-            path: The target; a link is followed.
-            pieces: Its content.
-            total: Bytes expected, for the progress.
-
-        Raises:
-            FormatError: It cannot be written.
+        `total` bytes are expected, for the progress. Raises FormatError where it cannot be written.
         """
         try:
             with self._open(path) as file:
@@ -123,27 +106,12 @@ class StagedFiles:
             raise write_fault(path, error) from error
 
     def reserve(self, path: Path) -> Work[Path]:
-        """Creates an empty file beside its target, for a library that writes files itself; call `flush` afterwards.
-
-        Args:
-            path: The target; a link is followed.
-
-        Raises:
-            FormatError: It cannot be created.
-        """
-        try:
-            with self._open(path):
-                yield from self._sweep(self._targets[path].parent)
-        except OSError as error:
-            raise write_fault(path, error) from error
+        """Writes an empty file, for a library that writes to it itself; call `flush` afterwards."""
+        yield from self.write(path, ())
         return self._staged[path]
 
     def flush(self, path: Path) -> None:
-        """Flushes a reserved file to the disk.
-
-        Raises:
-            FormatError: It cannot be written.
-        """
+        """Flushes a reserved file to the disk; raises FormatError where it cannot be written."""
         try:
             with self._staged[path].open("r+b") as file:
                 os.fsync(file.fileno())

@@ -33,11 +33,7 @@ class BinaryError(CorpusError):
 
 
 class MissingCharacterError(CorpusError):
-    """A character of the corpus is not a base token, and there is no unknown token.
-
-    Attributes:
-        character: The missing character.
-    """
+    """A `character` of the corpus is not a base token, and there is no unknown token."""
 
     def __init__(self, message: str, character: str, of_a_part: str | None = None) -> None:
         super().__init__(message, of_a_part)

@@ -91,12 +91,7 @@ def write_journal(journal: Path, moves: Iterable[Move]) -> None:
 def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[str]]:
     """Finishes the commits of this user's killed processes in a folder, then removes their temporary files.
 
-    Files that cannot be moved or removed stay.
-
-    Args:
-        folder: The folder to look through.
-        phase: The phase for the progress.
-        strangers: Whether to remove other users' temporary files as well.
+    Files that cannot be moved or removed stay. With `strangers`, other users' temporary files are removed as well.
 
     Returns:
         The names of the targets of partial commits: some of them are new and some are old.
@@ -109,8 +104,7 @@ def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[st
                     leftovers.append(left)
             if number % _ENTRIES == 0:
                 yield Progress(phase)
-    waiting: set[str] = set()
-    torn: set[str] = set()
+    waiting, torn = set[str](), set[str]()
     for journal in leftovers:
         moves = _read(journal) if journal.is_journal else ()
         if journal.is_journal and not journal.is_gone:
@@ -172,10 +166,8 @@ def _is_gone(process: int) -> bool:
         return False  # `os.kill` would end the process on Windows
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
 
 
@@ -184,10 +176,7 @@ def _user() -> int:
 
 
 def _state(path: Path, owner: int = 0) -> _State | None:
-    """The state of a regular file; None where there is none, or where it belongs to another owner.
-
-    A journal of the administrator may name files of other users: written files keep their owner.
-    """
+    """The state of a regular file; None where there is none, or it is not of `owner` (0, the administrator: anyone)."""
     try:
         status = path.lstat()
     except (OSError, ValueError):

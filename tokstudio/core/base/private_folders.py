@@ -18,6 +18,7 @@ from pathlib import Path
 import platformdirs
 
 _BLOCK = bytes(1 << 16)
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def cache_folder() -> Path:
@@ -69,19 +70,14 @@ def is_root_only(folder: Path) -> bool:
         statuses = [folder.lstat(), folder.parent.lstat()]
     except OSError:
         return False
-    others = stat.S_IWGRP | stat.S_IWOTH
     # On Windows every owner has the number 0.
     return hasattr(os, "getuid") and all(
-        stat.S_ISDIR(status.st_mode) and status.st_uid == 0 and not status.st_mode & others for status in statuses
+        stat.S_ISDIR(status.st_mode) and status.st_uid == 0 and not status.st_mode & _BY_OTHERS for status in statuses
     )
 
 
 def check_space(folder: Path, size: int) -> None:
-    """Checks for space by writing `size` bytes to a file that is removed: a full disk still takes an empty file.
-
-    Raises:
-        OSError: There is no space, or the folder cannot be written to.
-    """
+    """Raises OSError unless `size` bytes can be written to a file, which is removed: a full disk takes an empty one."""
     with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         for start in range(0, size, len(_BLOCK)):
             file.write(_BLOCK[: size - start])
@@ -94,8 +90,7 @@ def _is_own(folder: Path) -> bool:
         return False
     if not stat.S_ISDIR(status.st_mode):
         return False
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & others)
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & _BY_OTHERS)
 
 
 def _was_closed(folder: Path) -> bool:

@@ -15,13 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of long work.
-
-    Attributes:
-        phase: The current activity as a present participle: "reading", "counting", "merging".
-        done: Units done; never more than `total`.
-        total: Units in all, or 0 where that is unknown.
-    """
+    """The phase of long work ("reading", "counting"), and its units: done, and in all; 0 where that is unknown."""
 
     phase: str
     done: int = 0
@@ -31,29 +25,25 @@ class Progress:
 Work = Generator[Progress, None, T]
 
 
+def part_of(work: Work[T], phase: str, before: int, size: int, total: int) -> Work[T]:
+    """Does work that is `size` of `total`, and reports the progress of the whole, which never decreases."""
+    done = 0
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            return end.value
+        if progress.total:
+            done = max(done, size * progress.done // progress.total)
+        yield Progress(phase, before + done, total)
+
+
 def together(phase: str, works: Iterable[tuple[int, Work[T]]]) -> Work[list[T]]:
-    """Does several works one after another, with one progress over all that never decreases.
-
-    Args:
-        phase: The phase for the progress.
-        works: Each work with its size, such as bytes.
-
-    Returns:
-        The result of each work.
-    """
+    """Does several works, each given with its size, one after another with one progress; returns their results."""
     todo = list(works)
     total, before, results = sum(size for size, _ in todo), 0, list[T]()
     for size, work in todo:
-        done = 0
-        while True:
-            try:
-                progress = next(work)
-            except StopIteration as end:
-                results.append(end.value)
-                break
-            if progress.total:
-                done = max(done, size * progress.done // progress.total)
-            yield Progress(phase, before + done, total)
+        results.append((yield from part_of(work, phase, before, size, total)))
         before += size
     return results
 

@@ -23,10 +23,7 @@ def is_bundle() -> bool:
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs the `main` of one of `MODULES`; start it in `import_folder`.
-
-    Python is told not to import modules from the current folder.
-    """
+    """The command that runs the `main` of one of `MODULES`, without the current folder; start it in `import_folder`."""
     assert module in MODULES
     python = () if is_bundle() else ("-I" if sys.flags.isolated else "-P", "-c", _START, str(import_folder()))
     return [sys.executable, *python, PROCESS, module, *arguments]

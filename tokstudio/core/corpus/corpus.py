@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers import expand_work, read_source
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.corpus.word_counts import counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
@@ -75,10 +75,9 @@ class Corpus:
 
     @classmethod
     def from_counts(cls, counts: AnyPath | Mapping[Text, int]) -> Corpus:
-        """Makes a corpus of pre-tokens with their counts; they are not split again by a pattern.
+        """Makes a corpus of pre-tokens with their counts; `word_counts.read_counts_work` describes the form of a file.
 
-        Args:
-            counts: A mapping, or a file in a form that `word_counts.read_counts_work` describes.
+        No pattern splits them again.
 
         Raises:
             CorpusError: The file cannot be read or is empty, a count is not a positive whole number, or a pre-token is
@@ -111,16 +110,12 @@ class Corpus:
     def iter_documents(self) -> Iterator[memoryview]:
         """Yields each document's bytes, without copying those that are in memory."""
         for source in self.sources:
-            first = start = 0
-            while first < source.documents:
+            for first, last, start, stop in groups(source.ends, _PIECE, _DOCUMENTS_IN_A_PIECE):
                 # Only this part of a `FileText` is read into memory.
-                last = max(first + 1, int(np.searchsorted(source.ends, start + _PIECE, side="right")))
-                ends: list[int] = source.ends[first : min(last, first + _DOCUMENTS_IN_A_PIECE)].tolist()
-                view, at = np.asarray(source.data[start : ends[-1]]).data, start
-                for end in ends:
+                view, at = np.asarray(source.data[start:stop]).data, start
+                for end in source.ends[first:last].tolist():
                     yield view[at - start : end - start]
                     at = end
-                first, start = first + len(ends), at
 
     @cached_property
     def sha256(self) -> str:
@@ -148,11 +143,7 @@ class Corpus:
 
 def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:
     """Yields bytes to hash, and how many of them are text: many short documents together, a long one in parts."""
-    first, start = 0, 0
-    while first < len(ends):
-        whole = int(np.searchsorted(ends, start + _PIECE, side="right"))
-        last = max(first + 1, min(whole, first + _DOCUMENTS_IN_A_PIECE))
-        end = int(ends[last - 1])
+    for first, last, start, end in groups(ends, _PIECE, _DOCUMENTS_IN_A_PIECE):
         if end - start <= _PIECE:
             yield _interleaved(data[start:end], ends[first:last] - start), end - start
         else:
@@ -160,7 +151,6 @@ def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> It
             for at in range(start, end, _PIECE):
                 part = data[at : min(at + _PIECE, end)]
                 yield part, len(part)
-        first, start = last, end
 
 
 def _interleaved(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
-from tokstudio.core.corpus.source import Source, document_ends
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.source import Source, document_ends, groups
 
 LEAST_BLOCKS = 20
 LARGEST_BLOCK = 1 << 16
@@ -25,10 +26,6 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
 
     The text is divided into at least 20 blocks of whole lines, at most 64 KiB each; a shorter document is one block.
     Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document.
-
-    Args:
-        sources: The corpus.
-        share: From 0 to below 1.
 
     Returns:
         The sources to train on, and the held-out sources; one of each for every source.
@@ -69,11 +66,7 @@ def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDAr
 
 
 def check_lines_work(sources: Sequence[Source]) -> Work[None]:
-    """Checks whether sources have enough lines for a held-out share, reading no more of them than necessary.
-
-    Raises:
-        CorpusError, ConfigError: As `hold_out_work`.
-    """
+    """Raises the errors of `hold_out_work`, reading no more of the sources than necessary."""
     refuse_counts(sources)
     lines = 0
     for source in sources:
@@ -95,10 +88,8 @@ def refuse_counts(sources: Sequence[Source]) -> None:
 
 def _refuse_few(lines: int) -> None:
     if lines < LEAST_BLOCKS:
-        raise CorpusError(
-            f"The corpus has {lines} line{'' if lines == 1 else 's'}, and holding out a share needs at least "
-            f"{LEAST_BLOCKS}: set the held-out share to 0."
-        )
+        needed = f"holding out a share needs at least {LEAST_BLOCKS}: set the held-out share to 0."
+        raise CorpusError(f"The corpus has {several(lines, 'line')}, and {needed}")
 
 
 def _blocks_work(source: Source, largest: int) -> Work[NDArray[np.int64]]:
@@ -137,10 +128,8 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
     lengths = np.diff(ends, prepend=0)
     made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
     made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
-    first = start = to = 0
-    while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, start + _PIECE, side="right")))
-        end = int(ends[last - 1])
+    to = 0
+    for first, last, start, end in groups(ends, _PIECE):
         # A block that is longer than a piece is copied alone.
         for at in range(start, end, _PIECE):
             piece = source.data[at : min(at + _PIECE, end)]
@@ -151,5 +140,4 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
             made[to : to + len(piece)] = piece
             to += len(piece)
             yield Progress("holding out", at, len(source.data))
-        first, start = last, end
     return replace(source, data=made, ends=made_ends)

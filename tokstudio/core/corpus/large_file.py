@@ -19,10 +19,7 @@ _MOST = 1 << 26
 class FileText:
     """A text in a file, with slices and single bytes like a read-only uint8 array; safe in several threads.
 
-    A slice of more than 64 MiB stays in the file, a shorter one is read. `numpy.asarray` reads all of it.
-
-    Args:
-        path: The file; it is kept open.
+    The file is kept open. A slice of more than 64 MiB stays in it, a shorter one is read; `numpy.asarray` reads all.
 
     Raises:
         OSError: It cannot be opened.
@@ -31,8 +28,7 @@ class FileText:
 
     def __init__(self, path: Path) -> None:
         self._file = _OpenFile(path)
-        self._start = 0
-        self._stop = self._file.state[0]
+        self._start, self._stop = 0, self._file.state[0]
 
     def __len__(self) -> int:
         return self._stop - self._start

@@ -14,16 +14,9 @@ _PIECE = 1 << 20
 
 
 def first_occurrence_work(sources: Iterable[Source], character: str) -> Work[str | None]:
-    """The first occurrence of a character, such as "book.txt, line 12, character 7".
+    """The first occurrence of a character in valid UTF-8, such as "book.txt, line 12, character 7"; None for none.
 
     In a source with several documents and no file, the document is named instead of the line; word counts are skipped.
-
-    Args:
-        sources: In the order of the corpus, all valid UTF-8.
-        character: One character.
-
-    Returns:
-        The position in words; None where the character does not occur.
     """
     wanted = character.encode()
     for source in sources:

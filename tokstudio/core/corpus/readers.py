@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.memory import free_memory
-from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.large_file import FileText
 from tokstudio.core.corpus.source import Source, check_documents, document_ends
@@ -38,12 +38,7 @@ _MOST_NAMED = 4
 
 
 def read_source(path: AnyPath, documents: str = "file", encoding: str | None = None) -> Work[Source]:
-    """Reads one file, in bounded pieces.
-
-    Args:
-        path: A regular file.
-        documents: "file" for one document, "line" for one per line.
-        encoding: None to detect it; "bytes" to decode nothing; else the name of an encoding.
+    """Reads one regular file, in bounded pieces; `documents` and `encoding` are those of `Corpus.from_files`.
 
     Raises:
         ConfigError: `documents` or `encoding` is unknown.
@@ -67,16 +62,11 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
 
 @dataclass(frozen=True)
 class Folder:
-    """The text files below a folder.
+    """The text files below a folder."""
 
-    Attributes:
-        path: The folder.
-        files: The text files, sorted by path.
-        skipped: All other files, each with the reason, such as "binary" or "empty". A hidden folder counts as one.
-    """
-
-    path: Path
-    files: tuple[Path, ...]
+    path: Path  # the folder
+    files: tuple[Path, ...]  # the text files, sorted by path
+    # All other files, each with the reason, such as "binary" or "empty". A hidden folder counts as one.
     skipped: tuple[tuple[Path, str], ...]
 
     @property
@@ -89,17 +79,8 @@ class Folder:
         return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}." if order else ""
 
 
-def read_folder(path: AnyPath) -> list[Path]:
-    """Lists the text files below a folder, sorted by path, without hidden and binary files.
-
-    Raises:
-        CorpusError: The folder cannot be read or holds no such file.
-    """
-    return list(finish(read_folder_work(path)).files)
-
-
 def read_folder_work(path: AnyPath) -> Work[Folder]:
-    """Does the same as `read_folder` in bounded pieces, and lists the skipped files."""
+    """Lists the text files below a folder; raises CorpusError where it cannot be read or holds none."""
     root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
     folders = [root]
     while folders:
@@ -129,16 +110,11 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
     return made
 
 
-def expand(paths: Iterable[AnyPath]) -> list[Path]:
-    """Replaces each folder by its text files; files stay as given, whether they exist or not.
+def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Path]]:
+    """Replaces each folder by its text files, and passes it to `tell`; files stay as given, whether they exist or not.
 
     A file that is named twice, for example by its folder as well, is listed once.
     """
-    return finish(expand_work(paths))
-
-
-def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Path]]:
-    """Does the same as `expand` in bounded pieces, and passes each folder to `tell`."""
     files: list[Path] = []
     several = list(map(Path, paths))
     for path in several:
@@ -165,10 +141,7 @@ def unique_work(files: Iterable[Path]) -> Work[list[Path]]:
 
 
 def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
-    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or disappear.
-
-    A file that is too large for the free memory stays on the disk.
-    """
+    """Reads as many bytes as the file had when it was opened, unless that is too much: then they stay on the disk."""
     _refuse_irregular(path)
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
@@ -225,15 +198,12 @@ def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
 
     A pipe that this process was started with is read as well: a shell names `<(...)` by its descriptor.
 
-    Args:
-        path: The file.
-        largest: The largest size in bytes; None for as much as fits into the free memory.
-
     Raises:
-        CorpusError: It cannot be read or is too large; the message says why.
+        CorpusError: It cannot be read, or is larger than `largest` bytes (None: what fits into the free memory).
     """
     with _plain_errors(path):
-        if not _is_given_pipe(path):
+        in_descriptors = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
+        if not (in_descriptors and stat.S_ISFIFO(path.stat().st_mode)):
             _refuse_irregular(path)
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -241,24 +211,17 @@ def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
 
 
 def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size: int = 0) -> Work[bytes]:
-    """Reads a stream until its end, in bounded pieces.
-
-    Args:
-        file: The stream.
-        name: Its name in errors.
-        largest: The largest size in bytes; None for as much as fits into the free memory.
-        size: The expected size in bytes; 0 where it is unknown.
+    """Reads a stream of an expected `size` (0: unknown) until its end, in bounded pieces; errors have its `name`.
 
     Raises:
-        CorpusError: It is too large.
+        CorpusError: It is larger than `largest` bytes (None: what fits into the free memory).
         OSError: It cannot be read.
     """
     free = free_memory()
     # The pieces and the whole are held together for a moment.
     fitting = None if free is None else int(_MOST_OF_FREE * free)
     most = min((limit for limit in (largest, fitting) if limit is not None), default=None)
-    pieces: list[bytes] = []
-    done = 0
+    pieces, done = list[bytes](), 0
     while most is None or max(done, size) <= most:
         piece = file.read(_PIECE)
         if piece is None:  # pyright: ignore[reportUnnecessaryComparison] -- a non-blocking stream
@@ -271,11 +234,6 @@ def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size
     if most == largest:
         raise CorpusError(f"{name}: it is too large: at most {most:,} bytes are read.")
     raise CorpusError(f"{name}: it is too large for the free memory of this computer.")
-
-
-def _is_given_pipe(path: Path) -> bool:
-    in_folder = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
-    return in_folder and stat.S_ISFIFO(path.stat().st_mode)
 
 
 def _is_hidden(entry: os.DirEntry[str]) -> bool:

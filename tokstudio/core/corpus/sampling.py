@@ -71,15 +71,8 @@ def _joined(parts: list[Source]) -> Source:
     offsets = np.cumsum([0, *(len(part.data) for part in parts[:-1])], dtype=np.int64)
     ends = np.concatenate([part.ends for part in parts]) + np.repeat(offsets, [len(part.ends) for part in parts])
     counts = [part.counts for part in parts if part.counts is not None]
-    return Source(
-        name="",
-        path=None,
-        encoding="",
-        note="",
-        data=np.concatenate([np.asarray(part.data) for part in parts]),
-        ends=ends,
-        counts=np.concatenate(counts) if counts else None,
-    )
+    data = np.concatenate([np.asarray(part.data) for part in parts])
+    return Source("", None, "", "", data, ends, counts=np.concatenate(counts) if counts else None)
 
 
 def _slice(source: Source, start: int, stop: int) -> Source:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,32 +49,36 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
     return ends
 
 
+def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:
+    """Groups documents with the given ends: at most `size` bytes and `most` documents, or one longer document.
+
+    Yields:
+        The first document and the one after the last; the first byte and the one after the last.
+    """
+    first = start = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends[: first + most], start + size, side="right")))
+        stop = int(ends[last - 1])
+        yield first, last, start, stop
+        first, start = last, stop
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
-    """One source of text: a file, a sample or pasted text.
+    """One source of text: a file, a sample or pasted text."""
 
-    Attributes:
-        name: The file's name, "Pasted text", or the title of a sample.
-        path: The file; None for pasted text and samples.
-        encoding: The encoding it was read in, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded.
-        note: A short remark for the user, such as "byte order mark dropped"; mostly empty.
-        data: All documents, one after another, without separators; UTF-8 where the text could be decoded. Read-only.
-            For a file that is large for the memory, a `FileText`, which supports slices like an array.
-        ends: The end of each document in `data`, ascending. Read-only.
-        modified: The file's modification time when it was read, in seconds since the epoch.
-        size_on_disk: The file's size when it was read.
-        counts: For word counts: int64, how often each document, a pre-token, occurs; none is empty. Otherwise None, and
-            each document occurs once. Read-only.
-    """
-
-    name: str
-    path: Path | None
-    encoding: str
-    note: str
+    name: str  # the file's name, "Pasted text", or the title of a sample
+    path: Path | None  # the file; None for pasted text and samples
+    encoding: str  # the encoding it was read in, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded
+    note: str  # a short remark for the user, such as "byte order mark dropped"; mostly empty
+    # All documents, one after another, without separators; UTF-8 where the text could be decoded. Read-only. For a file
+    # that is large for the memory, a `FileText`, which supports slices like an array.
     data: NDArray[np.uint8]
-    ends: NDArray[np.int64]
-    modified: float | None = None
-    size_on_disk: int | None = None
+    ends: NDArray[np.int64]  # the end of each document in `data`, ascending. Read-only.
+    modified: float | None = None  # the file's modification time when it was read, in seconds since the epoch
+    size_on_disk: int | None = None  # the file's size when it was read
+    # For word counts: int64, how often each document, a pre-token, occurs; none is empty. Otherwise None, and each
+    # document occurs once. Read-only.
     counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
@@ -103,14 +107,10 @@ class Source:
         return len(self.ends)
 
     def split_work(self, documents: str) -> Work[Source]:
-        """Divides the same text into one document ("file") or one per line ("line"), without reading it again.
-
-        Word counts stay as they are.
-        """
+        """Divides the same text into one document ("file") or one per line ("line"); word counts stay as they are."""
         if self.counts is not None:
             return self
-        ends = yield from document_ends(self.data, documents)
-        return replace(self, ends=ends)
+        return replace(self, ends=(yield from document_ends(self.data, documents)))
 
     def changed_on_disk(self) -> bool:
         """Whether the file has changed or disappeared since it was read; False where there is no file."""

@@ -28,29 +28,18 @@ _INVALID = slice(0xDC80, 0xDD00)
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Statistics of a corpus.
-
-    Attributes:
-        bytes: Bytes of text.
-        documents: Documents, without the words of word counts.
-        words: Distinct words with given counts, not counted from text.
-        characters: Unicode characters.
-        lines: Lines of text; a document's last line counts with or without a line feed, an empty document has none.
-        distinct_characters: Distinct characters.
-        invalid_bytes: Bytes that are part of no UTF-8 character.
-        scripts: Each script with its share of the letters (and of the marks on them), the largest first.
-        longest_line_bytes: Bytes of the longest line, without its line feed.
-    """
+    """Statistics of a corpus."""
 
     bytes: int
-    documents: int
-    words: int
+    documents: int  # documents, without the words of word counts
+    words: int  # distinct words with given counts, not counted from text
     characters: int
-    lines: int
+    lines: int  # lines of text; a document's last line counts with or without a line feed, an empty document has none
     distinct_characters: int
-    invalid_bytes: int
+    invalid_bytes: int  # bytes that are part of no UTF-8 character
+    # each script with its share of the letters (and of the marks on them), the largest first
     scripts: tuple[tuple[str, float], ...]
-    longest_line_bytes: int
+    longest_line_bytes: int  # bytes of the longest line, without its line feed
 
 
 def statistics_work(corpus: Corpus) -> Work[Statistics]:

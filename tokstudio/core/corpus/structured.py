@@ -22,12 +22,7 @@ _OBJECT = re.compile(r'\s*(\[\s*)*\{\s*"([^"\\]|\\.)*"\s*:')
 
 
 def structure_remark(name: str, data: NDArray[np.uint8]) -> str:
-    """The remark that a structured text is read as plain text; "" for any other text.
-
-    Args:
-        name: The name of the file.
-        data: Its text as UTF-8; the beginning and the end are looked at.
-    """
+    """The remark that a structured text, UTF-8 in a file, is read as plain text; "" for any other text."""
     suffix, text = PurePath(name).suffix.lower(), data[:_HEAD].tobytes().decode(errors="replace")
     lines = [line for line in text.splitlines() if line.strip()]
     whole = len(data) <= _HEAD

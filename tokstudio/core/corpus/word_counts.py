@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers import read_source
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
@@ -35,19 +36,15 @@ _TOKEN_KEYS = ("token", "word", "text")
 _COUNT_KEYS = ("count", "frequency")
 
 
-def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> Source:
-    """Makes a source of a mapping from pre-token to count.
-
-    Raises:
-        CorpusError: It is empty, a pre-token is empty or not text, or a count is not a positive whole number.
-    """
+def counts_of_mapping(counts: Mapping[Text, int]) -> Source:
+    """Makes a source of a mapping from pre-token to count; raises CorpusError where it is empty or invalid."""
     made = _Counts()
     for token, count in counts.items():
         if problem := made.add_text(token, count):
-            raise CorpusError(f"{name}: {problem}.")
+            raise CorpusError(f"Word counts: {problem}.")
     if not len(made):
-        raise CorpusError(f"{name}: the mapping is empty; give at least one pre-token and its count.")
-    return finish(made.source_work(name))
+        raise CorpusError("Word counts: the mapping is empty; give at least one pre-token and its count.")
+    return finish(made.source_work("Word counts"))
 
 
 def read_counts_work(path: Path) -> Work[Source]:
@@ -174,20 +171,20 @@ class _Counts:
     def add_text(self, token: object, count: object) -> str:
         """Adds a count; returns what is wrong with it, or ""."""
         if not isinstance(token, (str, bytes)):
-            return f"the pre-token {_shown(token)} is not a string"
+            return f"the pre-token {shortened(token)} is not a string"
         raw = to_utf8(token)
         if isinstance(token, bytes):
             if not is_utf8(token):
-                return f"the pre-token {_shown(token)} is not UTF-8"
+                return f"the pre-token {shortened(token)} is not UTF-8"
         elif _REPLACEMENT in raw and raw.count(_REPLACEMENT) != token.count("\ufffd"):
-            return f"the pre-token {_shown(token)} is not UTF-8: it contains half a character"
+            return f"the pre-token {shortened(token)} is not UTF-8: it contains half a character"
         return self._add(raw, count)
 
     def _add(self, token: bytes, count: object) -> str:
         if not token:
             return "the pre-token is empty"
         if isinstance(count, bool) or not isinstance(count, Integral):
-            return f"the count {_shown(count)} is not a whole number"
+            return f"the count {shortened(count)} is not a whole number"
         number = int(count)
         if number < 1:
             # Python refuses to print very long numbers.
@@ -202,8 +199,7 @@ class _Counts:
         self, name: str, path: Path | None = None, modified: float | None = None, size_on_disk: int | None = None
     ) -> Work[Source]:
         """Makes a source of the counts in bounded pieces."""
-        words = len(self._counts)
-        parts: list[bytes] = []
+        words, parts = len(self._counts), list[bytes]()
         ends, counts = np.empty(words, np.int64), np.empty(words, np.int64)
         entries = iter(self._counts.items())
         size = 0
@@ -221,10 +217,6 @@ class _Counts:
             data[at : at + len(part)] = np.frombuffer(part, np.uint8)
             at += len(part)
         yield Progress("reading", words, words)
-        note = f"counts of {words:,} word{'' if words == 1 else 's'}"
-        return Source(name, path, "utf-8", note, data, ends, modified, size_on_disk, counts)
-
-
-def _shown(value: object) -> str:
-    """An invalid value for a message, shortened."""
-    return reprlib.repr(value)
+        return Source(
+            name, path, "utf-8", f"counts of {several(words, 'word')}", data, ends, modified, size_on_disk, counts
+        )

@@ -68,11 +68,7 @@ def are_cached() -> bool:
 
 
 def list_cached(files: Iterable[Path]) -> None:
-    """Writes the list of all cached loops.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes the list of all cached loops; raises OSError where it cannot be written."""
     note = marker()
     # A bundle does not use a cache folder that others may write to. An existing folder may be one that the user has
     # chosen, and stays as it is.
@@ -92,11 +88,7 @@ def read_whole(file: Path) -> bytes | None:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Writes a file so that another process sees all of it or none.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes a file so that another process sees all of it or none; raises OSError where it cannot be written."""
     beside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     try:
         beside.write_bytes(hashlib.sha256(content).digest() + content)
@@ -142,7 +134,7 @@ def _copy_system_loops(folder: Path) -> None:
     contents = {file.name: content for file in files if (content := read_whole(file))}
     if len(contents) < len(files):
         return
-        # Where a file cannot be written, all loops are compiled: the list is written last.
+    # Where a file cannot be written, all loops are compiled: the list is written last.
     with suppress(OSError):
         for file, content in contents.items():
             write_whole(folder / file, content)
@@ -156,7 +148,7 @@ def remove_older() -> None:
         if old != note and _is_old(old):
             with suppress(OSError):
                 old.unlink(missing_ok=True)
-        # A folder that the user has chosen may be among other files.
+    # A folder that the user has chosen may be among other files.
     if is_bundle() and note.parent.name == f"compiled-{identity()}":
         for folder in note.parent.parent.glob(f"compiled-{own}"):
             if folder != note.parent and _is_old(folder):

@@ -25,13 +25,7 @@ else:
     from numba.core.serialize import dumps
 
     class _Files:
-        """The files of one loop, one for each signature; they replace those of Numba, which have an index.
-
-        Args:
-            folder: Their folder.
-            name: The beginning of their names.
-            stamp: A value that changes with the source.
-        """
+        """The files of one loop, one for each signature; `stamp` changes with the source. Numba's have an index."""
 
         def __init__(self, folder: str, name: str, stamp: object) -> None:
             self._folder, self._name, self._stamp = Path(folder), name, stamp

@@ -11,53 +11,12 @@ pair are then written in order.
 # pyright: reportArgumentType=false, reportAssignmentType=false
 from __future__ import annotations
 
+from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.heap import build_heap
+from tokstudio.core.kernels.intrinsics import prefetch
 from tokstudio.core.kernels.merge import squeeze
-from tokstudio.core.kernels.prefetch import prefetch
-from tokstudio.core.kernels.tables import (
-    ALLOT,
-    BUDGET_SPENT,
-    BUILD_HEAP,
-    CELL_SHIFT,
-    COMPACT,
-    COMPACTED,
-    COUNT,
-    COUNT_CELLS,
-    CURSOR,
-    END,
-    FILL_HEAP,
-    FLOOR,
-    HASH_BITS,
-    HASH_LEFT,
-    HASH_RIGHT,
-    INDEX_SHIFT,
-    INDEXED,
-    KEY,
-    LENGTH,
-    MAX_BYTES,
-    NEED_ROOM,
-    NUMBER_BITS,
-    NUMBER_CELLS,
-    NUMBER_PAIRS,
-    PAIRS,
-    PLACE_CELLS,
-    PLACE_PAIRS,
-    POOL,
-    ROUND_OVER,
-    SEPARATOR,
-    SIFT_CELLS,
-    SQUEEZE,
-    STAGE,
-    START,
-    STOP,
-    TARGET,
-    VOCABULARY,
-    WIDTH,
-    Int32,
-    Int64,
-    Tables,
-)
+from tokstudio.core.kernels.tables import Int32, Int64, Tables
 
 _AHEAD = 16
 _BLOCK = 2048
@@ -67,14 +26,14 @@ _BLOCK = 2048
 def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, state: Int64, budget: int) -> int:
     """Moves every token to a single position, and drops sequences without pairs."""
     weighted, placed = weights.size > 0, origin.size > 0
-    start, target = state[CURSOR], state[TARGET]
-    end = min(state[LENGTH], start + 4 * budget)
+    start, target = state[k.CURSOR], state[k.TARGET]
+    end = min(state[k.LENGTH], start + 4 * budget)
     for at in range(start, end):
         symbol = symbols[at]
-        if symbol == SEPARATOR and target > 0:
-            if symbols[target - 1] == SEPARATOR:
+        if symbol == k.SEPARATOR and target > 0:
+            if symbols[target - 1] == k.SEPARATOR:
                 continue
-            if symbols[target - 2] == SEPARATOR:
+            if symbols[target - 2] == k.SEPARATOR:
                 target -= 1
                 continue
         symbols[target] = symbol
@@ -83,22 +42,22 @@ def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, st
         if placed:
             origin[target] = origin[at]
         # Branches would be mispredicted half of the time.
-        target += (symbol >= SEPARATOR) & (symbol < END)
-    state[CURSOR], state[TARGET] = end, target
-    if end == state[LENGTH]:
-        state[LENGTH] = target
-        token_span[: state[VOCABULARY]] = 1
-        state[STAGE], state[CURSOR] = COUNT_CELLS, 0
+        target += (symbol >= k.SEPARATOR) & (symbol < k.END)
+    state[k.CURSOR], state[k.TARGET] = end, target
+    if end == state[k.LENGTH]:
+        state[k.LENGTH] = target
+        token_span[: state[k.VOCABULARY]] = 1
+        state[k.STAGE], state[k.CURSOR] = k.COUNT_CELLS, 0
     return budget - (end - start) // 4 - 1
 
 
 @njit(nogil=True, cache=True)
 def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int64, state: Int64, budget: int) -> int:
     """Counts the places of pairs in cells."""
-    by_left, by_right, shift, mask = HASH_LEFT, HASH_RIGHT, CELL_SHIFT, cells.size - 1
-    if state[WIDTH] > 0:
-        by_left, by_right, shift, mask = state[WIDTH], 1, 0, -1
-    start, last = state[CURSOR], state[LENGTH] - 1
+    by_left, by_right, shift, mask = k.HASH_LEFT, k.HASH_RIGHT, k.CELL_SHIFT, cells.size - 1
+    if state[k.WIDTH] > 0:
+        by_left, by_right, shift, mask = state[k.WIDTH], 1, 0, -1
+    start, last = state[k.CURSOR], state[k.LENGTH] - 1
     end = min(last, start + budget)
     left = symbols[start]
     if weights.size > 0:
@@ -115,10 +74,10 @@ def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int6
             if (left | right) >= 0:
                 cells[((left * by_left + right * by_right) >> shift) & mask] += 1
             left = right
-    state[CURSOR] = end
+    state[k.CURSOR] = end
     if end == last:
-        state[TARGET] = 0
-        state[STAGE], state[CURSOR] = NUMBER_CELLS if state[WIDTH] > 0 else SIFT_CELLS, 0
+        state[k.TARGET] = 0
+        state[k.STAGE], state[k.CURSOR] = k.NUMBER_CELLS if state[k.WIDTH] > 0 else k.SIFT_CELLS, 0
     return budget - (end - start) - 1
 
 
@@ -128,9 +87,9 @@ def number_cells(pairs: Int64, cells: Int32, cell_weights: Int64, token_bytes: I
 
     The cell then holds the position of the pair's next place in the pool; 0 where the pair is dropped.
     """
-    width, pair, used = state[WIDTH], state[PAIRS], state[POOL]
+    width, pair, used = state[k.WIDTH], state[k.PAIRS], state[k.POOL]
     weighted = cell_weights.size > 0
-    start = state[CURSOR]
+    start = state[k.CURSOR]
     end = min(width * width, start + budget)
     at = start
     while at < end and pair < len(pairs):
@@ -139,24 +98,24 @@ def number_cells(pairs: Int64, cells: Int32, cell_weights: Int64, token_bytes: I
             left, right = at // width, at % width
             count = cell_weights[at] if weighted else places
             cells[at] = 0
-            if count >= state[FLOOR] and token_bytes[left] + token_bytes[right] <= state[MAX_BYTES]:
+            if count >= state[k.FLOOR] and token_bytes[left] + token_bytes[right] <= state[k.MAX_BYTES]:
                 cells[at] = used
-                pairs[pair, COUNT], pairs[pair, KEY] = count, (left << 32) | right
-                pairs[pair, START], pairs[pair, STOP] = used, used + places
+                pairs[pair, k.COUNT], pairs[pair, k.KEY] = count, (left << 32) | right
+                pairs[pair, k.START], pairs[pair, k.STOP] = used, used + places
                 used += places
                 pair += 1
         at += 1
-    state[CURSOR], state[PAIRS], state[POOL] = at, pair, used
+    state[k.CURSOR], state[k.PAIRS], state[k.POOL] = at, pair, used
     if at == width * width:
-        state[STAGE], state[CURSOR] = PLACE_CELLS, 0
+        state[k.STAGE], state[k.CURSOR] = k.PLACE_CELLS, 0
     return budget - (at - start) - 1
 
 
 @njit(nogil=True, cache=True)
 def place_cells(symbols: Int32, pool: Int32, cells: Int32, state: Int64, budget: int) -> int:
     """Writes the places of every pair of the grid; those of dropped pairs go to the first place of the pool."""
-    width = state[WIDTH]
-    start, last = state[CURSOR], state[LENGTH] - 1
+    width = state[k.WIDTH]
+    start, last = state[k.CURSOR], state[k.LENGTH] - 1
     end = min(last, start + budget)
     left = symbols[start]
     for i in range(start, end):
@@ -167,20 +126,17 @@ def place_cells(symbols: Int32, pool: Int32, cells: Int32, state: Int64, budget:
             pool[to] = i
             cells[cell] = to + (to > 0)
         left = right
-    state[CURSOR] = end
+    state[k.CURSOR] = end
     if end == last:
-        state[STAGE], state[CURSOR] = FILL_HEAP, 0
+        state[k.STAGE], state[k.CURSOR] = k.FILL_HEAP, 0
     return budget - (end - start) - 1
 
 
 @njit(nogil=True, cache=True)
 def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64, budget: int) -> int:
-    """Sets a bit for every cell that reaches the floor: the bits fit into the processor's cache where cells do not.
-
-    `TARGET` counts these cells; there will be about as many pairs.
-    """
-    floor, weighted, met = state[FLOOR], cell_weights.size > 0, state[TARGET]
-    start = state[CURSOR]
+    """Sets a bit for every cell that reaches the floor: bits fit in the processor's cache. Counts them in `TARGET`."""
+    floor, weighted, met = state[k.FLOOR], cell_weights.size > 0, state[k.TARGET]
+    start = state[k.CURSOR]
     end = min(frequent.size, start + 1 + budget // 8)
     for word in range(start, end):
         bits = 0
@@ -190,9 +146,9 @@ def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64,
             bits |= reached << bit
             met += reached
         frequent[word] = bits
-    state[CURSOR], state[TARGET] = end, met
+    state[k.CURSOR], state[k.TARGET] = end, met
     if end == frequent.size:
-        state[STAGE], state[CURSOR] = NUMBER_PAIRS, 0
+        state[k.STAGE], state[k.CURSOR] = k.NUMBER_PAIRS, 0
     return budget - 8 * (end - start) - 1
 
 
@@ -213,9 +169,9 @@ def number_pairs(
 
     Writes the number of the pair at every position to `numbers`.
     """
-    weighted, pair = weights.size > 0, state[PAIRS]
+    weighted, pair = weights.size > 0, state[k.PAIRS]
     mask, cell_mask = index.size - 1, 32 * frequent.size - 1
-    at, last = state[CURSOR], state[LENGTH] - 1
+    at, last = state[k.CURSOR], state[k.LENGTH] - 1
     start, end = at, min(last, at + budget)
     weight = 1
     if at == 0:
@@ -226,77 +182,78 @@ def number_pairs(
         left = symbols[at]
         for i in range(at, stop):
             right = symbols[i + 1]
-            cell = ((left * HASH_LEFT + right * HASH_RIGHT) >> CELL_SHIFT) & cell_mask
+            cell = ((left * k.HASH_LEFT + right * k.HASH_RIGHT) >> k.CELL_SHIFT) & cell_mask
             numbers[i] = 0
             candidates[met] = i
             met += (frequent[cell >> 5] >> (cell & 31)) & ((left | right) >= 0)
             left = right
         at = stop
-        for k in range(met):
-            ahead = candidates[min(k + _AHEAD, met - 1)]
-            prefetch(index, ((symbols[ahead] * HASH_LEFT + symbols[ahead + 1] * HASH_RIGHT) >> INDEX_SHIFT) & mask)
-            i = candidates[k]
+        for n in range(met):
+            ahead = candidates[min(n + _AHEAD, met - 1)]
+            hashed = symbols[ahead] * k.HASH_LEFT + symbols[ahead + 1] * k.HASH_RIGHT
+            prefetch(index, (hashed >> k.INDEX_SHIFT) & mask)
+            i = candidates[n]
             left, right = symbols[i], symbols[i + 1]
-            key, hashed = (left << 32) | right, left * HASH_LEFT + right * HASH_RIGHT
-            slot = (hashed >> INDEX_SHIFT) & mask
-            number = index[slot] & NUMBER_BITS
-            while number > 0 and (((index[slot] ^ hashed) >> 32) != 0 or pairs[number, KEY] != key):
+            key, hashed = (left << 32) | right, left * k.HASH_LEFT + right * k.HASH_RIGHT
+            slot = (hashed >> k.INDEX_SHIFT) & mask
+            number = index[slot] & k.NUMBER_BITS
+            while number > 0 and (((index[slot] ^ hashed) >> 32) != 0 or pairs[number, k.KEY] != key):
                 slot = (slot + 1) & mask
-                number = index[slot] & NUMBER_BITS
+                number = index[slot] & k.NUMBER_BITS
             if number == 0:
-                if token_bytes[left] + token_bytes[right] > state[MAX_BYTES]:
+                if token_bytes[left] + token_bytes[right] > state[k.MAX_BYTES]:
                     continue
                 if pair == len(pairs):
                     at = i
                     break
                 number = pair
-                index[slot] = (hashed & HASH_BITS) | pair
-                pairs[pair, COUNT], pairs[pair, KEY], pairs[pair, STOP] = 0, key, 0
+                index[slot] = (hashed & k.HASH_BITS) | pair
+                pairs[pair, k.COUNT], pairs[pair, k.KEY], pairs[pair, k.STOP] = 0, key, 0
                 pair += 1
             if weighted:
                 weight = weights[i]
             numbers[i] = number
-            pairs[number, COUNT] += weight
-            pairs[number, STOP] += 1
-    state[CURSOR], state[PAIRS], state[INDEXED] = at, pair, pair
+            pairs[number, k.COUNT] += weight
+            pairs[number, k.STOP] += 1
+    state[k.CURSOR], state[k.PAIRS], state[k.INDEXED] = at, pair, pair
     if at == last:
-        state[STAGE], state[CURSOR] = ALLOT, 1
+        state[k.STAGE], state[k.CURSOR] = k.ALLOT, 1
     return budget - 2 * (at - start) - 1
 
 
 @njit(nogil=True, cache=True)
 def allot(pairs: Int64, state: Int64, budget: int) -> int:
     """Gives a run of the pool to every pair that reaches the floor; places of other pairs go to index 0."""
-    floor, used = state[FLOOR], state[POOL]
-    start = state[CURSOR]
-    end = min(state[PAIRS], start + budget)
+    floor, used = state[k.FLOOR], state[k.POOL]
+    start = state[k.CURSOR]
+    end = min(state[k.PAIRS], start + budget)
     for pair in range(start, end):
-        places = pairs[pair, STOP]
-        if pairs[pair, COUNT] >= floor:
-            pairs[pair, START] = pairs[pair, STOP] = used
+        places = pairs[pair, k.STOP]
+        if pairs[pair, k.COUNT] >= floor:
+            pairs[pair, k.START] = pairs[pair, k.STOP] = used
             used += places
         else:
-            pairs[pair, COUNT] = pairs[pair, START] = pairs[pair, STOP] = 0
-    state[CURSOR], state[POOL] = end, used
-    if end == state[PAIRS]:
-        state[STAGE], state[CURSOR] = PLACE_PAIRS, 0
+            pairs[pair, k.COUNT] = pairs[pair, k.START] = pairs[pair, k.STOP] = 0
+    state[k.CURSOR], state[k.POOL] = end, used
+    if end == state[k.PAIRS]:
+        state[k.STAGE], state[k.CURSOR] = k.PLACE_PAIRS, 0
     return budget - (end - start) - 1
 
 
 @njit(nogil=True, cache=True)
 def place_pairs(numbers: Int32, pool: Int32, pairs: Int64, state: Int64, budget: int) -> int:
     """Writes the places of every pair with a run."""
-    start, last = state[CURSOR], state[LENGTH] - 1
+    start, last = state[k.CURSOR], state[k.LENGTH] - 1
     end = min(last, start + budget)
     for i in range(start, end):
         prefetch(pairs, 4 * numbers[min(i + _AHEAD, last - 1)])
         number = numbers[i]
-        to = pairs[number, STOP]
+        to = pairs[number, k.STOP]
         pool[to] = i
-        pairs[number, STOP] = to + (to > 0)
-    state[CURSOR] = end
+        pairs[number, k.STOP] = to + (to > 0)
+    state[k.CURSOR] = end
     if end == last:
-        state[STAGE], state[CURSOR] = FILL_HEAP, 0
+        state[k.STAGE], state[k.CURSOR] = k.FILL_HEAP, 0
     return budget - (end - start) - 1
 
 
@@ -304,18 +261,18 @@ def place_pairs(numbers: Int32, pool: Int32, pairs: Int64, state: Int64, budget:
 def index_pairs(pairs: Int64, index: Int64, state: Int64, budget: int) -> int:
     """Enters new pairs into the index; none of them may be there already."""
     mask = index.size - 1
-    start = state[INDEXED]
+    start = state[k.INDEXED]
     if start == 1:
         index[:] = 0
-    end = min(state[PAIRS], start + budget)
+    end = min(state[k.PAIRS], start + budget)
     for pair in range(start, end):
-        key = pairs[pair, KEY]
-        hashed = (key >> 32) * HASH_LEFT + (key & NUMBER_BITS) * HASH_RIGHT
-        slot = (hashed >> INDEX_SHIFT) & mask
+        key = pairs[pair, k.KEY]
+        hashed = (key >> 32) * k.HASH_LEFT + (key & k.NUMBER_BITS) * k.HASH_RIGHT
+        slot = (hashed >> k.INDEX_SHIFT) & mask
         while index[slot] != 0:
             slot = (slot + 1) & mask
-        index[slot] = (hashed & HASH_BITS) | pair
-    state[INDEXED] = end
+        index[slot] = (hashed & k.HASH_BITS) | pair
+    state[k.INDEXED] = end
     return budget - (end - start) - 1
 
 
@@ -323,9 +280,9 @@ def index_pairs(pairs: Int64, index: Int64, state: Int64, budget: int) -> int:
 def has_eligible_pair(symbols: Int32, token_span: Int32, token_bytes: Int64, state: Int64) -> bool:
     """Whether two neighbours are short enough to be merged; stops at the first such pair."""
     at, left = 0, -1
-    while at < state[LENGTH]:
+    while at < state[k.LENGTH]:
         symbol = symbols[at]
-        if symbol >= 0 and left >= 0 and token_bytes[left] + token_bytes[symbol] <= state[MAX_BYTES]:
+        if symbol >= 0 and left >= 0 and token_bytes[left] + token_bytes[symbol] <= state[k.MAX_BYTES]:
             return True
         at += 1 if symbol < 0 else token_span[symbol]
         left = symbol
@@ -342,38 +299,38 @@ def count_pairs(t: Tables, state: Int64, budget: int) -> int:
         must allocate cells for the compacted corpus, else `BUDGET_SPENT`.
     """
     while budget > 0:
-        stage = state[STAGE]
-        if state[INDEXED] < state[PAIRS]:
+        stage = state[k.STAGE]
+        if state[k.INDEXED] < state[k.PAIRS]:
             budget = index_pairs(t.pairs, t.pair_index, state, budget)
-        elif stage == COMPACT:
+        elif stage == k.COMPACT:
             budget = compact(t.symbols, t.weights, t.origin, t.token_span, state, budget)
-            if state[STAGE] == COUNT_CELLS:
-                return COMPACTED
-        elif stage == COUNT_CELLS:
+            if state[k.STAGE] == k.COUNT_CELLS:
+                return k.COMPACTED
+        elif stage == k.COUNT_CELLS:
             budget = count_cells(t.symbols, t.weights, t.cells, t.cell_weights, state, budget)
-        elif stage == NUMBER_CELLS:
+        elif stage == k.NUMBER_CELLS:
             budget = number_cells(t.pairs, t.cells, t.cell_weights, t.token_bytes, state, budget)
-            if state[STAGE] == NUMBER_CELLS and state[PAIRS] == len(t.pairs):
-                return NEED_ROOM
-        elif stage == PLACE_CELLS:
+            if state[k.STAGE] == k.NUMBER_CELLS and state[k.PAIRS] == len(t.pairs):
+                return k.NEED_ROOM
+        elif stage == k.PLACE_CELLS:
             budget = place_cells(t.symbols, t.pool, t.cells, state, budget)
-        elif stage == SIFT_CELLS:
+        elif stage == k.SIFT_CELLS:
             budget = sift_cells(t.cells, t.cell_weights, t.frequent, state, budget)
-            if state[STAGE] == NUMBER_PAIRS and state[TARGET] > len(t.pairs):
-                return NEED_ROOM
-        elif stage == NUMBER_PAIRS:
+            if state[k.STAGE] == k.NUMBER_PAIRS and state[k.TARGET] > len(t.pairs):
+                return k.NEED_ROOM
+        elif stage == k.NUMBER_PAIRS:
             by_position = t.numbers, t.touched, t.token_bytes
             budget = number_pairs(t.symbols, t.weights, t.pairs, t.pair_index, t.frequent, *by_position, state, budget)
-            if state[STAGE] == NUMBER_PAIRS and state[PAIRS] == len(t.pairs):
-                return NEED_ROOM
-        elif stage == ALLOT:
+            if state[k.STAGE] == k.NUMBER_PAIRS and state[k.PAIRS] == len(t.pairs):
+                return k.NEED_ROOM
+        elif stage == k.ALLOT:
             budget = allot(t.pairs, state, budget)
-        elif stage == PLACE_PAIRS:
+        elif stage == k.PLACE_PAIRS:
             budget = place_pairs(t.numbers, t.pool, t.pairs, state, budget)
-        elif stage == SQUEEZE:
+        elif stage == k.SQUEEZE:
             budget = squeeze(t.symbols, t.pool, t.pairs, t.token_span, state, budget)
-        elif stage in (FILL_HEAP, BUILD_HEAP):
+        elif stage in (k.FILL_HEAP, k.BUILD_HEAP):
             budget = build_heap(t.pairs, t.heap, t.pool, t.token_order, t.spelling, t.units, state, budget)
         else:
-            return ROUND_OVER
-    return BUDGET_SPENT
+            return k.ROUND_OVER
+    return k.BUDGET_SPENT

@@ -186,11 +186,7 @@ def encode_sequence(
 
 @njit(nogil=True, cache=True)
 def collect(symbols: Int32, following: Int32, place: int, ids: NDArray[np.uint32]) -> tuple[int, int]:
-    """Writes the tokens of an encoded sequence from `place` on into `ids`, as many as fit.
-
-    Returns:
-        How many were written, and the place to continue at; n at the end.
-    """
+    """Writes tokens of an encoded sequence from `place` on, as many as fit; returns their number and the next place."""
     written = 0
     while place < len(symbols) and written < len(ids):
         ids[written] = symbols[place]

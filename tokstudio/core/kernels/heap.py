@@ -5,33 +5,9 @@
 # pyright: reportReturnType=false, reportArgumentType=false
 from __future__ import annotations
 
+from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.tables import (
-    BUILD_HEAP,
-    BY_BYTES,
-    BY_ORDER,
-    BY_PLACE,
-    CHOOSE,
-    COUNT,
-    CURSOR,
-    FILL_HEAP,
-    FLOOR,
-    HEAP,
-    HEAP_COUNT,
-    HEAP_PAIR,
-    HEAP_TIE,
-    KEY,
-    NUMBER_BITS,
-    PAIRS,
-    PREFIX,
-    SPELT,
-    SPELT_AT,
-    STAGE,
-    START,
-    TIE_RULE,
-    Int32,
-    Int64,
-)
+from tokstudio.core.kernels.tables import Int32, Int64
 
 
 @njit(nogil=True, cache=True)
@@ -39,10 +15,10 @@ def _compare_tokens(spelling: Int64, units: Int32, one: int, other: int) -> int:
     """Negative, zero or positive as the bytes of token `one` sort before, equal to or after those of `other`."""
     if one == other:
         return 0
-    one_length, other_length = spelling[one, SPELT], spelling[other, SPELT]
-    one_place, other_place = spelling[one, SPELT_AT], spelling[other, SPELT_AT]
-    for k in range(min(one_length, other_length)):
-        difference = units[one_place + k] - units[other_place + k]
+    one_length, other_length = spelling[one, k.SPELT], spelling[other, k.SPELT]
+    one_place, other_place = spelling[one, k.SPELT_AT], spelling[other, k.SPELT_AT]
+    for n in range(min(one_length, other_length)):
+        difference = units[one_place + n] - units[other_place + n]
         if difference != 0:
             return difference
     return one_length - other_length
@@ -51,10 +27,10 @@ def _compare_tokens(spelling: Int64, units: Int32, one: int, other: int) -> int:
 @njit(nogil=True, cache=True)
 def sorts_after(pairs: Int64, spelling: Int64, units: Int32, pair: int, other: int) -> bool:
     """Whether the bytes of `pair`, left and then right, sort after those of `other`."""
-    key, other_key = pairs[pair, KEY], pairs[other, KEY]
+    key, other_key = pairs[pair, k.KEY], pairs[other, k.KEY]
     order = _compare_tokens(spelling, units, key >> 32, other_key >> 32)
     if order == 0:
-        order = _compare_tokens(spelling, units, key & NUMBER_BITS, other_key & NUMBER_BITS)
+        order = _compare_tokens(spelling, units, key & k.NUMBER_BITS, other_key & k.NUMBER_BITS)
     return order > 0
 
 
@@ -64,7 +40,7 @@ def tie_of_ids(rule: int, left_order: int, right_order: int, left_prefix: int) -
 
     With `BY_BYTES` it is the beginning of the left token; pairs with equal keys are compared completely.
     """
-    if rule == BY_ORDER:
+    if rule == k.BY_ORDER:
         return (left_order << 32) | right_order
     return -left_prefix
 
@@ -97,26 +73,27 @@ def sift_down(
     count, tie, pair = entry
     child = 4 * at + 1
     while child < size:
-        best, best_count, best_tie = child, heap[child, HEAP_COUNT], heap[child, HEAP_TIE]
+        best, best_count, best_tie = child, heap[child, k.HEAP_COUNT], heap[child, k.HEAP_TIE]
         for other in range(child + 1, min(child + 4, size)):
-            other_count, other_tie = heap[other, HEAP_COUNT], heap[other, HEAP_TIE]
+            other_count, other_tie = heap[other, k.HEAP_COUNT], heap[other, k.HEAP_TIE]
             if before(other_count, other_tie, best_count, best_tie) or (
                 by_bytes
                 and other_count == best_count
                 and other_tie == best_tie
-                and sorts_after(pairs, spelling, units, heap[other, HEAP_PAIR], heap[best, HEAP_PAIR])
+                and sorts_after(pairs, spelling, units, heap[other, k.HEAP_PAIR], heap[best, k.HEAP_PAIR])
             ):
                 best, best_count, best_tie = other, other_count, other_tie
         if before(count, tie, best_count, best_tie) or (
             by_bytes
             and count == best_count
             and tie == best_tie
-            and sorts_after(pairs, spelling, units, pair, heap[best, HEAP_PAIR])
+            and sorts_after(pairs, spelling, units, pair, heap[best, k.HEAP_PAIR])
         ):
             break
-        heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR] = best_count, best_tie, heap[best, HEAP_PAIR]
+        best_pair = heap[best, k.HEAP_PAIR]
+        heap[at, k.HEAP_COUNT], heap[at, k.HEAP_TIE], heap[at, k.HEAP_PAIR] = best_count, best_tie, best_pair
         at, child = best, 4 * best + 1
-    heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR] = count, tie, pair
+    heap[at, k.HEAP_COUNT], heap[at, k.HEAP_TIE], heap[at, k.HEAP_PAIR] = count, tie, pair
 
 
 @njit(nogil=True, cache=True)
@@ -130,37 +107,34 @@ def build_heap(
     state: Int64,
     budget: int,
 ) -> int:
-    """Fills the heap with all pairs that reach the floor, then orders it from the bottom up.
-
-    The first place of every pair's run must be valid.
-    """
-    rule, size = state[TIE_RULE], state[HEAP]
-    if state[STAGE] == FILL_HEAP:
-        start = max(1, state[CURSOR])
+    """Fills the heap with all pairs that reach the floor, then orders it; the first place of a run must be valid."""
+    rule, size = state[k.TIE_RULE], state[k.HEAP]
+    if state[k.STAGE] == k.FILL_HEAP:
+        start = max(1, state[k.CURSOR])
         if start == 1:
             size = 0
-        end = min(state[PAIRS], start + budget)
+        end = min(state[k.PAIRS], start + budget)
         for pair in range(start, end):
-            count = pairs[pair, COUNT]
-            if count >= state[FLOOR]:
-                if rule == BY_PLACE:
-                    tie = pool[pairs[pair, START]]
+            count = pairs[pair, k.COUNT]
+            if count >= state[k.FLOOR]:
+                if rule == k.BY_PLACE:
+                    tie = pool[pairs[pair, k.START]]
                 else:
-                    left, right = pairs[pair, KEY] >> 32, pairs[pair, KEY] & NUMBER_BITS
-                    prefix = spelling[left, PREFIX] if rule == BY_BYTES else 0
+                    left, right = pairs[pair, k.KEY] >> 32, pairs[pair, k.KEY] & k.NUMBER_BITS
+                    prefix = spelling[left, k.PREFIX] if rule == k.BY_BYTES else 0
                     tie = tie_of_ids(rule, token_order[left], token_order[right], prefix)
-                heap[size, HEAP_COUNT], heap[size, HEAP_TIE], heap[size, HEAP_PAIR] = count, tie, pair
+                heap[size, k.HEAP_COUNT], heap[size, k.HEAP_TIE], heap[size, k.HEAP_PAIR] = count, tie, pair
                 size += 1
-        state[HEAP], state[CURSOR] = size, end
-        if end == state[PAIRS]:
-            state[STAGE], state[CURSOR] = BUILD_HEAP, (size + 2) // 4
+        state[k.HEAP], state[k.CURSOR] = size, end
+        if end == state[k.PAIRS]:
+            state[k.STAGE], state[k.CURSOR] = k.BUILD_HEAP, (size + 2) // 4
         return budget - (end - start) - 1
-    start = state[CURSOR]
+    start = state[k.CURSOR]
     end = max(0, start - budget)
     for at in range(start - 1, end - 1, -1):
-        entry = heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR]
-        sift_down(heap, size, at, entry, rule == BY_BYTES, pairs, spelling, units)
-    state[CURSOR] = end
+        entry = heap[at, k.HEAP_COUNT], heap[at, k.HEAP_TIE], heap[at, k.HEAP_PAIR]
+        sift_down(heap, size, at, entry, rule == k.BY_BYTES, pairs, spelling, units)
+    state[k.CURSOR] = end
     if end == 0:
-        state[STAGE] = CHOOSE
+        state[k.STAGE] = k.CHOOSE
     return budget - (start - end) - 1

@@ -13,11 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.encode import (
-    STATE_SIZE,
-    encode_sequence,
-    slot_of,  # pyright: ignore[reportPrivateUsage] - the table of pairs is the same
-)
+from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence, slot_of
 from tokstudio.core.kernels.tables import Int32, Int64
 
 _NONE = -1
@@ -46,11 +42,11 @@ def recover(
         token: The token to continue with; 0 at first.
         pairs: int64 [2 s], the hash table that `kernels.encode` describes, at most half full at the end.
         parts: int32 [n, 2], written: the tokens that each one's merge joins, -1 for none.
-        symbols: int32, scratch, as long as the longest token, like those below; see `encode_sequence`.
-        following: int32, scratch.
-        previous: int32, scratch.
-        pending: int64, scratch.
-        heap: int64, twice as long, scratch.
+        symbols: int32, scratch for `encode_sequence`, as long as the longest token; so are the next three.
+        following: int32.
+        previous: int32.
+        pending: int64.
+        heap: int64, scratch, twice as long.
         state: int64 [STATE_SIZE], zeros at first.
         budget: Steps.
 

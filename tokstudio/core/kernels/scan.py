@@ -8,7 +8,7 @@ of other characters with an optional prefix and suffix, or white space. White sp
 following pre-token, unless it is the only one; but where the pattern has a branch for line breaks, it ends after the
 last of those.
 
-The loops take addresses instead of arrays: see `addresses`.
+The loops take addresses instead of arrays: see `intrinsics`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.kernels.addresses import address_of, ascii_letters, byte_at
 from tokstudio.core.kernels.compiled import njit
+from tokstudio.core.kernels.intrinsics import address_of, ascii_letters, byte_at
 from tokstudio.core.kernels.tables import Int64
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
 

@@ -89,18 +89,8 @@ def lay_out_characters(
     separator, because unknown tokens take part in no merge: `state[UNKNOWN]` counts them, and `state[STRANGE]` keeps
     the offset of the first one + 1.
 
-    Args:
-        data: uint8, the sequences.
-        starts: int64 [n], the start of each.
-        stops: int64 [n], the end of each.
-        counts: int64 [n], how often each occurs; [0] for once each.
-        state: int64 [STATE_SIZE].
-        ids: int32 [0x110000], the id of each code point, -1 for none; written while growing.
-        growing: Whether new characters get an id.
-        symbols: int32, written.
-        weights: int64, written: the count of each symbol's sequence; [0] where all are 1.
-        base_counts: int64, added to, by id.
-        budget: Bytes.
+    `ids` is int32 [0x110000], the id of each code point, -1 for none; written while growing. All other arguments are
+    those of `lay_out_bytes`.
     """
     at, sequence, to = state[AT], state[SEQUENCE], state[SYMBOL]
     weight = 1

@@ -8,19 +8,14 @@ processor.)
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
-# pyright: reportMissingTypeStubs=false, reportArgumentType=false
+# pyright: reportArgumentType=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.prefetch import prefetch
+from tokstudio.core.kernels.intrinsics import load_eight, prefetch
 from tokstudio.core.kernels.tables import Int32, Int64
 
 Bytes = NDArray[np.uint8]
@@ -31,25 +26,6 @@ PADDING = 8  # bytes that must be readable after the last word
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW = np.uint64(0xFFFFFFFF)
-
-if TYPE_CHECKING:
-
-    def load_eight(array: Bytes, index: int) -> np.uint64:  # noqa: D103
-        ...
-
-else:
-
-    @intrinsic
-    def load_eight(context, array, index):  # noqa: ANN001, ANN201
-        """The eight bytes from `array[index]` on as one number."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            made = context.make_array(signature.args[0])(context, builder, arguments[0])
-            place = builder.gep(made.data, [arguments[1]])
-            number = builder.bitcast(place, ir.IntType(64).as_pointer())
-            return builder.load(number, align=1)
-
-        return types.uint64(array, types.intp), generate
 
 
 @njit(nogil=True, cache=True)

@@ -25,20 +25,14 @@ _SURROGATES = range(0xD800, 0xE000)
 class Alphabet:
     """The base tokens of a tokenizer, without its special tokens.
 
-    Attributes:
-        base: The kind of base tokens.
-        units: int32 [n], the byte or code point of each; read-only.
-        ids: int32 [n], the id of each; read-only.
-        unknown: The id of the unknown token, which stands for any other character; None where there is none.
-
     Raises:
         ConfigError: Two base tokens are equal or share an id, or a byte is missing.
     """
 
     base: Base
-    units: NDArray[np.int32]
-    ids: NDArray[np.int32]
-    unknown: int | None = None
+    units: NDArray[np.int32]  # [n], the byte or code point of each; read-only
+    ids: NDArray[np.int32]  # [n], the id of each; read-only
+    unknown: int | None = None  # the id of the unknown token, which stands for any other character
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "units", frozen_ids(self.units))
@@ -55,11 +49,11 @@ class Alphabet:
         return cls("bytes", _numbers(BYTES), _numbers(BYTES, first) if ids is None else np.asarray(ids))
 
     @classmethod
-    def of_characters(cls, characters: str, ids: ArrayLike | None = None, unknown: int | None = None) -> Alphabet:
+    def of_characters(cls, characters: str, ids: ArrayLike | None = None) -> Alphabet:
         """Characters with their ids; without `ids`, numbered from 0."""
         units = np.array([ord(character) for character in characters], np.int32)
         given = _numbers(len(units)) if ids is None else frozen_ids(np.asarray(ids, np.int64))
-        return cls("characters", units, given, unknown)
+        return cls("characters", units, given)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -70,8 +64,9 @@ class Alphabet:
     @cached_property
     def tokens(self) -> Mapping[int, bytes]:
         """The bytes of each base token by id."""
-        spell = chr_bytes if self.base == "characters" else _byte
-        return dict(zip(self.ids.tolist(), map(spell, self.units.tolist()), strict=True))
+        units: list[int] = self.units.tolist()
+        spelled = map(chr_bytes, units) if self.base == "characters" else (bytes([byte]) for byte in units)
+        return dict(zip(self.ids.tolist(), spelled, strict=True))
 
     @cached_property
     def id_of(self) -> NDArray[np.int32]:
@@ -82,11 +77,7 @@ class Alphabet:
         return ids
 
     def ids_of(self, characters: str) -> NDArray[np.int32]:
-        """int32 [n], the ids of characters; the base tokens must be characters.
-
-        Raises:
-            ConfigError: One is not in the alphabet, and there is no unknown token.
-        """
+        """int32 [n], the ids of characters; raises ConfigError where one has none, and there is no unknown token."""
         points = np.frombuffer(characters.encode("utf-32-le"), "<u4")
         ids = self.id_of[points]
         strange = np.flatnonzero(ids < 0)
@@ -110,21 +101,13 @@ def chr_bytes(code_point: int) -> bytes:
 
 
 def frozen_ids(ids: ArrayLike) -> NDArray[np.int32]:
-    """Read-only ids as int32: copied, unless they are read-only already.
-
-    Raises:
-        ConfigError: They are not ids.
-    """
+    """Read-only ids as int32: copied, unless they are read-only already; raises ConfigError where they are not ids."""
     given = np.asarray(ids)
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() > LARGEST_ID):
         raise ConfigError(f"Ids must be whole numbers from 0 to {LARGEST_ID:,}.")
     array = given.astype(np.int32, order="C", copy=given.flags.writeable)
     array.setflags(write=False)
     return array
-
-
-def _byte(value: int) -> bytes:
-    return bytes([value])
 
 
 def _numbers(n: int, first: int = 0) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Literal, cast, get_args
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
@@ -46,8 +46,7 @@ class TrainingConfig:
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
 
     Raises:
-        ConfigError: A value is invalid, or neither limit is set.
-        ConfigError: A value cannot work, or neither limit is set.
+        ConfigError: A value is invalid or cannot work, or neither limit is set.
     """
 
     vocabulary_size: int | None = None
@@ -149,12 +148,11 @@ class TrainingConfig:
         if self.base == "bytes":
             parts = [f"{BYTES} bytes"] if specials else []
         elif self.base_vocabulary is None:
-            characters = base_size - len(self.leading_specials)
-            parts = [f"{characters:,} character{'' if characters == 1 else 's'}"]
+            parts = [several(base_size - len(self.leading_specials), "character")]
         else:
             parts = [f"{len(self.base_vocabulary):,} in the base vocabulary"]
         if specials:
-            parts.append(f"{specials:,} special token{'' if specials == 1 else 's'}")
+            parts.append(several(specials, "special token"))
         return f" ({' and '.join(parts)})" if parts else ""
 
     def _check_tokens(self) -> None:

@@ -43,17 +43,11 @@ class MergeBatch:
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """The facts about its corpus that a run keeps.
+    """The facts about its corpus that a run keeps."""
 
-    Attributes:
-        bytes: Bytes of text that merges were made in, without held-out text and special tokens.
-        documents: Documents, including held-out ones.
-        sha256: The hash of the given corpus; see `Corpus.sha256`.
-    """
-
-    bytes: int
-    documents: int
-    sha256: str
+    bytes: int  # bytes of text that merges were made in, without held-out text and special tokens
+    documents: int  # documents, including held-out ones
+    sha256: str  # see `Corpus.sha256`
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +55,6 @@ class Run:
     """The result of a training, finished or stopped.
 
     Attributes:
-        config: The configuration.
         merges: int32 [n, 2], ids of left and right in the order they were made; merge k (from 1) made the id
             `base_size + k - 1`.
         counts: int64 [n], occurrences of each pair when it was chosen.
@@ -69,8 +62,6 @@ class Run:
         tokens_after: int64 [n], tokens in the corpus after each merge.
         ended: The reason of the end: "reached vocabulary size", "nothing left to merge", "no pair occurs N times",
             "stopped".
-        corpus: The corpus.
-        alphabet: The base tokens.
         base_counts: int64 [base], occurrences of each id below the merges before the first merge. Special tokens among
             them have 0, except for the unknown token.
         versions: The versions of TokStudio and of the libraries that affect the result.
@@ -150,13 +141,7 @@ def uses(
 ) -> NDArray[np.int64]:
     """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
-    Args:
-        base_counts: int64 [base], occurrences of each base token before the first merge.
-        merges: int32 [n, 2], ids of left and right.
-        replacements: int64 [n], replacements of each merge.
-
-    Returns:
-        int64 [base + n], by id.
+    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges` and `merged` of a `Run`.
     """
     counts = np.concatenate([base_counts, replacements])
     for side in (0, 1):

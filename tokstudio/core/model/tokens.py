@@ -26,19 +26,12 @@ TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unre
 
 
 class TokenParts:
-    """The parts of every token: its bytes, or the two tokens it joins. Shared by all tokenizers of one run.
-
-    Attributes:
-        size: Highest id + 1.
-        left: int32 [size], id of the left part, -1 where the token is not made by a merge.
-        right: int32 [size], id of the right part, likewise.
-        lengths: int64 [size], bytes of each token; -1 for an id that is not in use.
-    """
+    """The parts of every token: its bytes, or the two tokens it joins. Shared by all tokenizers of one run."""
 
     def __init__(self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
         self.size = max([*base, *(int(results.max()) for _ in range(len(results) > 0))], default=-1) + 1
-        self.left = np.full(self.size, -1, np.int32)
-        self.right = np.full(self.size, -1, np.int32)
+        # The ids of the left and right part, -1 where the token is not made by a merge.
+        self.left, self.right = np.full(self.size, -1, np.int32), np.full(self.size, -1, np.int32)
         # Backwards, so that of several merges with one result the first counts.
         self.left[results[::-1]], self.right[results[::-1]] = merges[::-1, 0], merges[::-1, 1]
         self._known: dict[int, bytes] = dict(base)
@@ -69,7 +62,10 @@ class TokenParts:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Measured on first use: a window may show tokens before the compiled loops are loaded."""
+        """int64 [size], bytes of each token; -1 for an id that is not in use.
+
+        Measured on first use: a window may show tokens before the compiled loops are loaded.
+        """
         from tokstudio.core.kernels.symbols import measure_tokens
 
         lengths = np.full(self.size, -1, np.int64)
@@ -130,22 +126,14 @@ class Tokens(Sequence[bytes | None]):
         return known
 
     def known(self, ids: Iterable[int]) -> list[int]:
-        """Checks ids and returns them as a list.
-
-        Raises:
-            ConfigError: One is not in use; the message names it.
-        """
+        """Checks ids and returns them as a list; raises ConfigError, which names it, for one that is not in use."""
         numbers = [whole_number("An id", token) for token in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
         if (strange := next((token for token in numbers if not self.in_use(token)), None)) is not None:
             raise ConfigError(f"Id {strange} is not in the vocabulary.")
         return numbers
 
     def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """The bytes of tokens joined, in bounded pieces.
-
-        Raises:
-            ConfigError: An id is not in use; the message names it.
-        """
+        """The bytes of tokens joined, in bounded pieces; raises the same as `known`."""
         given: Any = ids
         numbers: NDArray[np.int64] = np.asarray(given if isinstance(given, np.ndarray) else self.known(ids), np.int64)
         spelled: dict[int, bytes] = {}
@@ -188,11 +176,7 @@ class Tokens(Sequence[bytes | None]):
 
 
 def whole_number(name: str, value: object) -> int:
-    """Converts a number of any integer type, such as numpy's.
-
-    Raises:
-        ConfigError: It is not an integer; the message begins with `name`.
-    """
+    """Converts a number of any integer type, such as numpy's; raises ConfigError, which names `name`, for any other."""
     try:
         return index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
@@ -15,12 +15,13 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import Splitter, cut
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
+from tokstudio.core.text.unicode_classes import classes
 
 _CHUNK = 1 << 21  # bytes: some 10 ms
 _DOCUMENTS = 1 << 15  # at most in a chunk
@@ -35,30 +36,20 @@ _SECONDS_OF_A_PIECE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """The byte sequences that merges are made in: no merge crosses from one sequence into another.
-
-    Attributes:
-        data: uint8, bytes.
-        starts: int64 [n], the start of each sequence.
-        stops: int64 [n], the end of each sequence.
-        counts: int64 [n], how often each occurs; None where each occurs once.
-    """
+    """The byte sequences that merges are made in: no merge crosses from one sequence into another."""
 
     data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    counts: NDArray[np.int64] | None = None
+    starts: NDArray[np.int64]  # [n], the start of each sequence
+    stops: NDArray[np.int64]  # [n], the end of each sequence
+    counts: NDArray[np.int64] | None = None  # [n], how often each occurs; None where each occurs once
 
 
 def count_work(
     texts: Sequence[tuple[Source, Pieces]], splitter: Splitter, threads: int | None = None
 ) -> Work[Sequences]:
-    """Counts the pre-tokens of sources; the pre-tokens of word counts are added as they are.
+    """Counts the pre-tokens of sources, each given with its text between special tokens; given word counts are added.
 
-    Args:
-        texts: The sources in the order of the corpus, each with its text between special tokens.
-        splitter: The splitter; not of "none".
-        threads: The number of threads; None for one per core. The result does not depend on it.
+    The splitter is not that of "none". The result does not depend on the number of threads; None is one per core.
 
     Returns:
         The distinct pre-tokens in the order of first occurrence, with their counts.
@@ -71,18 +62,18 @@ def count_work(
     try:
         for source, pieces in texts:
             if source.counts is not None:
-                yield from crew.finish_work()
-                for end in crew.first.add_given(source, position):
+                yield from crew.wait_work(0)
+                for end in crew.counters[0].add_given(source, position):
                     yield crew.progress_at(position + end)
             elif splitter.kind < 0:
-                for end in crew.first.add_split(source, pieces, splitter, position):
+                for end in crew.counters[0].add_split(source, pieces, splitter, position):
                     yield crew.progress_at(position + end)
             else:
                 for chunk in _chunks(source.data, pieces, position):
                     yield from crew.take_work(chunk)
                     yield crew.progress_at(chunk.position - 2 * _CHUNK * threads)
             position += len(source.data) + 1
-        yield from crew.finish_work()
+        yield from crew.wait_work(0)
     finally:
         crew.dismiss()
     return (yield from _joined(crew.counters))
@@ -93,11 +84,7 @@ def word_ends(
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Finds the ends of the pre-tokens of texts, in bounded pieces.
 
-    Args:
-        splitter: The splitter.
-        text: uint8, the texts one after another.
-        at: The start of the first text.
-        stops: int64, the end of each text.
+    `text` has the texts one after another, uint8, the first from `at` on; `stops` is int64, the end of each.
 
     Yields:
         At most `MOST_WORDS` ends, perhaps none, valid until the next piece; and how many texts are complete.
@@ -110,7 +97,7 @@ def word_ends(
     ends = np.empty(min(MOST_WORDS, max(1, int(stops[-1]) - at)), np.int64)
     document = 0
     while document < len(stops):
-        n, at, document = scan_documents(splitter.kind, text, at, document, stops, splitter.classes, ends)
+        n, at, document = scan_documents(splitter.kind, text, at, document, stops, classes(), ends)
         yield ends[:n], document
 
 
@@ -146,12 +133,10 @@ class _Chunk:
         ends = np.cumsum(lengths, dtype=np.int64)
         text = np.empty(int(ends[-1]) + PADDING, np.uint8)
         text[-PADDING:] = 0
-        at = 0
         first, last = self.parts[0][0], self.parts[-1][1]
-        if last - first == ends[-1]:
-            text[: ends[-1]] = self.data[first:last]
-            return text, ends
-        for start, stop in self.parts:
+        parts = [(first, last)] if last - first == ends[-1] else self.parts
+        at = 0
+        for start, stop in parts:
             text[at : at + stop - start] = self.data[start:stop]
             at += stop - start
         return text, ends
@@ -260,8 +245,8 @@ class _Counter:
 
     def _make_room(self) -> None:
         if len(self.counts) < self.table.room:
-            self.counts = _grown(self.counts, self.table.room)
-            self.firsts = _grown(self.firsts, self.table.room)
+            self.counts = grown(self.counts, self.table.room)
+            self.firsts = grown(self.firsts, self.table.room)
 
 
 class _Counters:
@@ -283,29 +268,21 @@ class _Counters:
         self._progress = Progress("counting", min(size, max(self._progress.done, position)), size)
         return self._progress
 
-    @property
-    def first(self) -> _Counter:
-        """The counter for counting without threads, after `finish_work`."""
-        return self.counters[0]
-
     def take_work(self, chunk: _Chunk) -> Work[None]:
         """Submits a chunk; waits while each thread has one, and another waiting."""
         if self._pool is None:
             self._count(chunk)
             return
         self._busy.append(self._pool.submit(self._count, chunk))
-        yield from self._wait(2 * self._threads)
-
-    def finish_work(self) -> Work[None]:
-        """Waits until all chunks are counted."""
-        yield from self._wait(0)
+        yield from self.wait_work(2 * self._threads)
 
     def dismiss(self) -> None:
         """Ends the threads, and drops chunks that were not begun."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def _wait(self, most: int) -> Generator[Progress]:
+    def wait_work(self, most: int) -> Work[None]:
+        """Waits until at most so many chunks are left to count."""
         while len(self._busy) > most:
             try:
                 self._busy[0].result(_PATIENCE)
@@ -342,9 +319,3 @@ def _joined(counters: list[_Counter]) -> Work[Sequences]:
         gather(joined.table.words, offsets, order, words, ends, first, min(n, first + _GATHERED))
         yield Progress("joining", first, n)
     return Sequences(words, np.concatenate([[0], ends[:-1]]), ends, counts[order])
-
-
-def _grown(array: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    grown = np.zeros(size, np.int64)
-    grown[: len(array)] = array
-    return grown

@@ -104,11 +104,7 @@ class CustomRegex:
 
 
 class _Document:
-    """The text for an expression to match, with the positions of its characters in `data`.
-
-    Attributes:
-        text: As many characters as there are, some of them translated.
-    """
+    """The text for an expression to match, some characters of it translated, and their positions in `data`."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, text: str, widths: NDArray[np.uint8] | None) -> None:
         self.text = text
@@ -267,14 +263,10 @@ def _newer() -> NDArray[np.intp]:
 
 
 def _translation(pattern: str) -> NDArray[np.uint32]:
-    """The character that `regex` sees for each code point, so that its classes are those of Unicode 16.
-
-    Characters that `pattern` names stay themselves.
-    """
+    """The character for each code point by which `regex` follows Unicode 16; those that `pattern` names stay."""
     table = np.arange(0x110000, dtype=np.uint32)
     table[_newer()] = _STAND_IN
-    for code, stand_in in CHANGED.items():
-        table[code] = stand_in
-    named = np.array([ord(character) for character in pattern], np.int64)
+    table[list(CHANGED)] = list(CHANGED.values())
+    named = [ord(character) for character in pattern]
     table[named] = named
     return table

@@ -73,40 +73,22 @@ _LONGEST_NAME = 10_000  # a longer text is taken for an expression
 
 
 def check_pattern(pattern: str) -> None:
-    """Raises ConfigError unless `pattern` is one of `NAMES` or a regular expression that can split text.
-
-    Whether a pattern covers all text is found only in splitting. Takes a few milliseconds at most.
-    """
+    """Raises ConfigError unless `pattern` can split text; see `splitter`."""
     splitter(pattern)
 
 
 @dataclass(frozen=True, eq=False)
 class Splitter:
-    """Splits text into pre-tokens; made by `splitter`.
+    """Splits text into pre-tokens; made by `splitter`."""
 
-    Attributes:
-        pattern: The given name or regular expression.
-        regex: The regular expression; "" for "none".
-        kind: The number of the scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split.
-    """
-
-    pattern: str
-    regex: str
-    kind: int
+    pattern: str  # the given name or regular expression
+    kind: int  # the number of the scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split
     _own: CustomRegex | None = field(default=None, repr=False)
 
-    @property
-    def classes(self) -> NDArray[np.uint8]:
-        """The class of every code point, for the scanners."""
-        return classes()
-
     def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
-        """Finds the ends of the pre-tokens of data[start:stop], in bounded pieces.
+        """Finds the ends of the pre-tokens of data[start:stop] (uint8, contiguous), in bounded pieces.
 
-        Args:
-            data: uint8, contiguous.
-            start: The start of a document, or of a part of it that `cut` has split off.
-            stop: Its end.
+        That is a document, or a part of it that `cut` has split off.
 
         Yields:
             int64, ascending ends in `data`, the last of all `stop`. A piece may be empty.
@@ -123,7 +105,7 @@ class Splitter:
 
             ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
             while start < stop:
-                n = scan_at(self.kind, data.ctypes.data, start, stop, self.classes.ctypes.data, ends)
+                n = scan_at(self.kind, data.ctypes.data, start, stop, classes().ctypes.data, ends)
                 yield ends[:n].copy()
                 start = int(ends[n - 1])
 
@@ -136,35 +118,25 @@ class Splitter:
 
 @lru_cache(maxsize=16)
 def splitter(pattern: str) -> Splitter:
-    """The splitter of a named pattern or a regular expression, which is checked.
+    """The splitter of a named pattern or a regular expression; raises ConfigError where it cannot split text.
 
-    Raises:
-        ConfigError: The expression does not compile, matches empty text, or is an unknown name.
+    Whether an expression covers all text is found only in splitting. Takes a few milliseconds at most.
     """
     name = _SPELLINGS.get(pattern, pattern)
     if name in NAMES:
-        regex = "" if name == "none" else REGEX[name] if name == pattern else pattern
-        return Splitter(pattern, regex, NAMES.index(name))
+        return Splitter(pattern, NAMES.index(name))
     if 1 < len(pattern) <= _LONGEST_NAME and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():
         raise ConfigError(
             f'Pattern "{pattern}" is unknown. Choose one of: {", ".join(NAMES)}. Or give a regular expression.'
         )
-    return Splitter(pattern, pattern, OWN, CustomRegex(pattern))
+    return Splitter(pattern, OWN, CustomRegex(pattern))
 
 
 def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
     """The first place after `at` where text can be split without changing how any named pattern splits it.
 
-    It is before a space after anything but white space, or before a line feed after a letter or a number. Nothing
-    before `at` is read.
-
-    Args:
-        data: uint8, contiguous.
-        at: An offset in a document.
-        stop: The end of the document.
-
-    Returns:
-        The offset; `stop` if there is no such place.
+    It is before a space after anything but white space, or before a line feed after a letter or a number; `stop`, the
+    end of the document, if there is no such place. Nothing before `at` is read. `data` is uint8, contiguous.
     """
     from tokstudio.core.kernels.scan import cut_at
 

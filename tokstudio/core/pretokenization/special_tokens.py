@@ -25,17 +25,11 @@ AllowedSpecial = Literal["all"] | Collection[str]
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Pieces of text between special tokens.
+    """Pieces of text between special tokens."""
 
-    Attributes:
-        starts: int64 [n], the start of each piece; a piece may be empty.
-        stops: int64 [n], the end of each piece.
-        specials: int32 [n], the special token after each piece; -1 at the end of a document.
-    """
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    specials: NDArray[np.int32]
+    starts: NDArray[np.int64]  # [n], the start of each piece; a piece may be empty
+    stops: NDArray[np.int64]  # [n], the end of each piece
+    specials: NDArray[np.int32]  # [n], the special token after each piece; -1 at the end of a document
 
     def groups(self, size: int) -> Iterator[tuple[int, int]]:
         """Yields groups of pieces as first and stop: at most `size` bytes, or one longer piece."""
@@ -63,14 +57,7 @@ class Pieces:
 
 
 class SpecialFinder:
-    """Finds given special tokens in text.
-
-    Args:
-        specials: Their texts; distinct, none empty.
-
-    Attributes:
-        texts: The texts in the order of the numbers in `Pieces.specials`.
-    """
+    """Finds special tokens, distinct and none empty; `texts` has them in the order of their numbers in `Pieces`."""
 
     def __init__(self, specials: Iterable[bytes]) -> None:
         self.texts = tuple(sorted(specials))
@@ -83,12 +70,7 @@ class SpecialFinder:
         return len(self.texts)
 
     def cut_work(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[Pieces]:
-        """Cuts documents into the pieces of text between special tokens.
-
-        Args:
-            data: uint8, the documents one after another.
-            ends: int64, the end of each document; no special token extends over two documents.
-        """
+        """Cuts documents, uint8 with int64 ends, at the special tokens, none of which extends over two documents."""
         if not self.texts:
             starts = np.zeros(len(ends), np.int64)
             starts[1:] = ends[:-1]
@@ -113,8 +95,7 @@ class SpecialFinder:
             n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
             state += (at, first, at)
             if n:
-                pieces = (buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy())
-                parts.append(Pieces(*pieces))
+                parts.append(Pieces(buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy()))
             yield Progress("cutting", int(state[0]), len(data))
         return Pieces(
             np.concatenate([np.empty(0, np.int64), *(part.starts for part in parts)]),
@@ -124,22 +105,14 @@ class SpecialFinder:
 
 
 class SpecialFinders:
-    """The finders for sets of a vocabulary's special tokens, made on first use.
-
-    Args:
-        specials: All special tokens, with their ids.
-    """
+    """The finders for sets of a vocabulary's special tokens (with their ids), made on first use."""
 
     def __init__(self, specials: Mapping[str, int]) -> None:
         self._specials = specials
         self._made: dict[frozenset[str], SpecialFinder] = {}
 
     def allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
-        """The allowed special tokens as a set.
-
-        Raises:
-            ConfigError: One of them is unknown.
-        """
+        """The allowed special tokens as a set; raises ConfigError where one is unknown."""
         if allowed == "all":
             return frozenset(self._specials)
         if isinstance(allowed, str):

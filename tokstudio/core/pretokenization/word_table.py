@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.arrays import grown, power_of_two, read_only
 
 # Words looked up at once: their data stays in the processor's cache.
 MOST_WORDS = 1 << 14
@@ -15,14 +15,10 @@ PADDING = 8
 
 
 class WordTable:
-    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe.
-
-    Args:
-        words: The number of words to allocate room for at first.
-    """
+    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe."""
 
     def __init__(self, words: int = 1 << 9) -> None:
-        self._slots = np.zeros(_power_of_two(2 * words), np.uint64)
+        self._slots = np.zeros(power_of_two(max(16, 2 * words)), np.uint64)
         self._offsets = np.zeros(words + 1, np.int64)
         self._arena = np.zeros(8 * words + PADDING, np.uint8)
         self._numbers = np.empty(MOST_WORDS, np.int32)
@@ -81,13 +77,7 @@ class WordTable:
             spread(self._slots, larger)
             self._slots = larger
         if self._used + 2 > len(self._offsets):
-            self._offsets = np.concatenate([self._offsets, np.zeros(len(self._offsets), np.int64)])
+            self._offsets = grown(self._offsets, 2 * len(self._offsets))
         needed = int(self._offsets[self._used]) + length + PADDING
         if needed > len(self._arena):
-            grown = np.zeros(max(needed, len(self._arena) + len(self._arena) // 2), np.uint8)
-            grown[: len(self._arena)] = self._arena
-            self._arena = grown
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << max(4, (least - 1).bit_length())
+            self._arena = grown(self._arena, max(needed, len(self._arena) + len(self._arena) // 2))

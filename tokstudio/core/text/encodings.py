@@ -111,25 +111,15 @@ _FEWEST_JUDGED = 32  # bytes; fewer are too few to judge by counting
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """Decoded bytes.
+    """Decoded bytes."""
 
-    Attributes:
-        encoding: One of `ENCODINGS`, or another that was chosen; "bytes" where nothing was decoded.
-        note: A short remark for the user; mostly empty.
-        data: The text as UTF-8, or the bytes unchanged.
-    """
-
-    encoding: str
-    note: str
-    data: NDArray[np.uint8]
+    encoding: str  # one of `ENCODINGS`, or another that was chosen; "bytes" where nothing was decoded
+    note: str  # a short remark for the user; mostly empty
+    data: NDArray[np.uint8]  # the text as UTF-8, or the bytes unchanged
 
 
 def encoding_name(encoding: str) -> str:
-    """Gives an encoding its usual name, such as "windows-1252" for "cp1252".
-
-    Raises:
-        ConfigError: There is no such text encoding.
-    """
+    """The usual name of an encoding, such as "windows-1252" for "cp1252"; raises ConfigError where there is none."""
     if encoding in (*ENCODINGS, "utf-16", "utf-32"):
         return encoding
     try:
@@ -153,12 +143,8 @@ def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
     if encoding == "utf-8" and (yield from _is_utf8(text)):
         return Decoded(encoding, _note(_MARK_DROPPED if mark else ""), text)
     text, replaced = yield from _transcoded(text, encoding, "replace")
-    wrong = (
-        f"{several(replaced, 'byte sequence is', 'byte sequences are')} not valid {encoding}; shown as U+FFFD"
-        if replaced
-        else ""
-    )
-    return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong), text)
+    wrong = f"{several(replaced, 'byte sequence is', 'byte sequences are')} not valid {encoding}; shown as U+FFFD"
+    return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong if replaced else ""), text)
 
 
 def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
@@ -217,11 +203,7 @@ def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
 
 
 def binary_kind(head: NDArray[np.uint8]) -> str:
-    """The kind of a file that is not text, such as "a PNG image" or "binary data"; "" for text in any encoding.
-
-    Args:
-        head: Its first bytes, at most `SAMPLE`.
-    """
+    """The kind, such as "a PNG image", of a file with these first bytes (at most `SAMPLE`); "" for text."""
     beginning = head[:512].tobytes()
     for pattern, kind in _KINDS:
         if pattern.match(beginning):
@@ -400,8 +382,7 @@ def _cut(piece: NDArray[np.uint8]) -> bytes:
 def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tuple[NDArray[np.uint8], int]]:
     """Decodes `encoding` to UTF-8, and counts the sequences replaced by U+FFFD."""
     decoder, without = (codecs.getincrementaldecoder(encoding)(handling) for handling in (errors, "ignore"))
-    pieces: list[bytes] = []
-    replaced = 0
+    pieces, replaced = list[bytes](), 0
     for start in range(0, len(data), _DECODE):
         piece, final = data[start : start + _DECODE].tobytes(), start + _DECODE >= len(data)
         state = decoder.getstate()

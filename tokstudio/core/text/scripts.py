@@ -22,14 +22,7 @@ _SCRIPTS = (
 
 
 def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[np.uint32]]]]:
-    """Groups the letters among some code points, and the marks on letters, by script.
-
-    Args:
-        distinct: uint32, distinct code points.
-
-    Returns:
-        Each script present with its code points; characters that many scripts share are left out.
-    """
+    """Groups distinct letters, and marks on letters, by script; characters that many scripts share are left out."""
     import regex
 
     text = distinct.astype("<u4").tobytes().decode("utf-32-le", "ignore")

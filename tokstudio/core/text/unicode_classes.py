@@ -12,8 +12,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-UNICODE_VERSION = "16.0"
-
 # Bits of a class. Every code point has one of LETTER, NUMBER, SPACE and OTHER. Letters without case are both UPPER and
 # LOWER, and so are marks, which are not letters. The compiled scanners contain these numbers: after a change of them,
 # they must be compiled again.

@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 
 Text = str | bytes
-
-
 AnyPath = str | os.PathLike[str]
 
 

@@ -18,15 +18,10 @@ _END_OF_TEXT = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Batch:
-    """Several encoded texts, as lists that `numpy.array` and tensor libraries accept once padded.
+    """Several encoded texts, as lists that `numpy.array` and tensor libraries accept once padded."""
 
-    Attributes:
-        ids: The ids of each text; with padding, all rows are as long as the longest.
-        attention_mask: For each id, 1 for text and 0 for padding.
-    """
-
-    ids: list[list[int]]
-    attention_mask: list[list[int]]
+    ids: list[list[int]]  # the ids of each text; with padding, all rows are as long as the longest
+    attention_mask: list[list[int]]  # for each id, 1 for text and 0 for padding
 
 
 def encode_texts(
@@ -34,11 +29,7 @@ def encode_texts(
 ) -> Batch:
     """Encodes each text and optionally pads all of them on the right to the longest.
 
-    Args:
-        encode: Returns the ids of one text as a new list.
-        texts: The texts.
-        padding: True pads with `pad_id`, a number with that id; False adds no padding.
-        pad_id: See `padding_id`.
+    `encode` returns a new list. `padding` is True to pad with `pad_id`, False not to pad, or the id to pad with.
 
     Raises:
         ConfigError: `texts` is one text, `padding` is not an id, or a text cannot be encoded.

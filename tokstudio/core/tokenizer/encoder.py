@@ -4,24 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, splitter
+from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import PADDING, WordTable
-
-if TYPE_CHECKING:
-    from tokstudio.core.pretokenization.patterns import Splitter
-    from tokstudio.core.pretokenization.special_tokens import Pieces
-
-T = TypeVar("T")
 
 _BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
@@ -32,45 +26,31 @@ _MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
 
 
-class MergeTable:
-    """The merges of a tokenizer as a hash table; shared by the tokenizers of all its playheads.
+def merge_table(merges: NDArray[np.int32], results: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The merges of a tokenizer (see there) as the hash table that `kernels.encode` describes."""
+    from tokstudio.core.kernels.encode import fill_pairs
 
-    Args:
-        merges: int32 [n, 2], ids of left and right in rank order.
-        results: int32 [n], the id that each merge makes.
-    """
-
-    def __init__(self, merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
-        from tokstudio.core.kernels.encode import fill_pairs
-
-        slots = 1 << max(4, (2 * len(merges)).bit_length())
-        self.pairs = np.full(2 * slots, -1, np.int64)
-        fill_pairs(read_only(merges), read_only(results), self.pairs)
+    slots = 1 << max(4, (2 * len(merges)).bit_length())
+    pairs = np.full(2 * slots, -1, np.int64)
+    fill_pairs(read_only(merges), read_only(results), pairs)
+    return pairs
 
 
 class Encoder:
-    """Encodes with the first `limit` merges; safe in several threads.
-
-    Args:
-        alphabet: The base tokens.
-        merges: The merges.
-        limit: The number of merges to apply.
-        pattern: The pattern to split text by.
-        whole_words: Pre-tokens with an id of their own, which are not merged.
-    """
+    """Encodes with the first `limit` merges of a `merge_table`; leaves `whole_words` whole. Safe in several threads."""
 
     def __init__(
         self,
         alphabet: Alphabet,
-        merges: MergeTable,
+        pairs: NDArray[np.int64],
         limit: int,
         pattern: str,
         whole_words: Mapping[bytes, int] | None = None,
     ) -> None:
         self._alphabet = alphabet
-        self._pairs = merges.pairs
+        self._pairs = pairs
         self._limit = limit
-        self._splitter: Splitter = splitter(pattern)
+        self._splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
         self._whole_words = dict(whole_words or {})
         self._longest_whole = max(map(len, self._whole_words), default=0)
@@ -102,7 +82,7 @@ class Encoder:
                 (text, stops), offset, at = pieces.joined(data, first, last), at, 0
             elif self._splitter.kind == NONE:
                 work = self._sequence_work(data[at : stops[0]])
-                ids += yield from _part_of(work, at - start, int(stops[0]) - at, total - start)
+                ids += yield from part_of(work, "encoding", at - start, int(stops[0]) - at, total - start)
                 ids += [(~behind).astype(np.uint32)] if behind[0] else []
                 continue
             done = 0
@@ -151,8 +131,7 @@ class Encoder:
             )
         if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
             return [np.array([whole], np.uint32)]
-        symbols = yield from self._symbols_work(text)
-        return (yield from self._merged_work(symbols))
+        return (yield from self._merged_work((yield from self._symbols_work(text))))
 
     def _symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
@@ -198,16 +177,6 @@ class Encoder:
             yield Progress("encoding", n, n)
 
 
-def _part_of(work: Work[T], done: int, size: int, total: int) -> Work[T]:
-    """Does work that is `size` of `total`, and reports the progress of the whole."""
-    while True:
-        try:
-            progress = next(work)
-        except StopIteration as end:
-            return end.value
-        yield Progress(progress.phase, done + size * progress.done // max(1, progress.total), total)
-
-
 def _with_specials(
     numbers: NDArray[np.int32], ends: NDArray[np.int64], stops: NDArray[np.int64], behind: NDArray[np.int32]
 ) -> NDArray[np.int32]:
@@ -219,11 +188,7 @@ def _with_specials(
 
 
 class _KnownWords:
-    """A cache of pre-tokens and their tokens.
-
-    Args:
-        whole_words: The pre-tokens that are known from the beginning.
-    """
+    """A cache of pre-tokens and their tokens; `whole_words` are known from the beginning."""
 
     def __init__(self, whole_words: Mapping[bytes, int]) -> None:
         self.table = WordTable()
@@ -249,15 +214,11 @@ class _KnownWords:
     def make_room(self) -> None:
         """Allocates space for the tokens of all words that have none yet."""
         if len(self._offsets) <= self.table.room:
-            self._offsets = np.concatenate(
-                [self._offsets, np.zeros(self.table.room + 1 - len(self._offsets), np.int64)]
-            )
+            self._offsets = grown(self._offsets, self.table.room + 1)
         offsets = self.table.offsets
         most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded])
         if most > len(self._ids):
-            grown = np.empty(max(most, 2 * len(self._ids)), np.uint32)
-            grown[: len(self._ids)] = self._ids
-            self._ids = grown
+            self._ids = grown(self._ids, max(most, 2 * len(self._ids)))
 
     def add(self, ids: NDArray[np.uint32]) -> None:
         """Adds the tokens of the next word."""

@@ -27,19 +27,13 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class LibraryFile:
-    """The files for a library to read, with their contents in memory.
-
-    Attributes:
-        library: The library.
-        name: The name of the file in messages.
-        files: The content of the file, and of files that belong to it, by their usual names; the library reads the
-            first.
-        settings: Further settings of the library; see `client.LibraryInput`.
-    """
+    """The files for a library to read, with their contents in memory."""
 
     library: Literal["tokenizers", "tiktoken", "sentencepiece"]
-    name: str
+    name: str  # the name of the file in messages
+    # the content of the file, and of files that belong to it, by their usual names; the library reads the first
     files: Mapping[str, bytes]
+    # further settings of the library; see `client.LibraryInput`
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -50,39 +44,25 @@ class LibraryFile:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The vocabulary of a tokenizer whose library encodes for it.
-
-    Attributes:
-        alphabet: The base tokens.
-        rows: int32 [n, 3], derived merges: left, right and result; the parts of a merge precede it.
-        special_tokens: Each with its id.
-        extra_tokens: All other tokens, by id.
-        byte_tokens: Ids of extra tokens that stand for a byte of a character that has no token.
-        unreachable: Ids of extra tokens that no text becomes.
-        pattern: The pattern that splits text, where it is known.
-        remarks: See `Tokenizer.remarks`.
-    """
+    """The vocabulary of a tokenizer whose library encodes for it."""
 
     alphabet: Alphabet
-    rows: NDArray[np.int32]
-    special_tokens: Mapping[str, int]
-    extra_tokens: Mapping[int, bytes]
+    rows: NDArray[np.int32]  # [n, 3], derived merges: left, right and result; the parts of a merge precede it
+    special_tokens: Mapping[str, int]  # each with its id
+    extra_tokens: Mapping[int, bytes]  # all other tokens, by id
+    # ids of extra tokens that stand for a byte of a character that has no token
     byte_tokens: frozenset[int] = frozenset()
-    unreachable: frozenset[int] = frozenset()
-    pattern: str = "none"
-    remarks: tuple[str, ...] = ()
+    unreachable: frozenset[int] = frozenset()  # ids of extra tokens that no text becomes
+    pattern: str = "none"  # the pattern that splits text, where it is known
+    remarks: tuple[str, ...] = ()  # see `Tokenizer.remarks`
 
 
 class LibraryTokenizer(Tokenizer):
     """A tokenizer whose own library encodes and decodes; safe in several threads.
 
     The ids are those of the text alone, without tokens that a file adds to every text. Bytes that are not UTF-8 become
-    U+FFFD, because the libraries accept only text.
-
-    Args:
-        file: The files for the library.
-        vocabulary: The vocabulary to show.
-        reason: A request of the file that TokStudio does not support, such as "its normalizer NFC changes the text".
+    U+FFFD, because the libraries accept only text. `reason` is a request of the file that TokStudio does not support,
+    such as "its normalizer NFC changes the text".
     """
 
     def __init__(self, file: LibraryFile, vocabulary: Vocabulary, reason: str) -> None:
@@ -128,32 +108,20 @@ class LibraryTokenizer(Tokenizer):
         return "unreachable" if token in self._vocabulary.unreachable else "other"
 
     def at(self, merges: int) -> Tokenizer:
-        """Returns itself for all merges.
-
-        Raises:
-            ConfigError: `merges` is less than all.
-        """
+        """Returns itself for all merges; raises ConfigError for any other number."""
         if merges != len(self.merges):
             super().at(merges)
             raise ConfigError(f"The {len(self.merges):,} merges can only be used all together: {self.no_playhead}.")
         return self
 
     def compact(self) -> Tokenizer:
-        """Returns itself, where there are no gaps between its ids.
-
-        Raises:
-            ConfigError: There are gaps, which its library needs.
-        """
+        """Returns itself; raises ConfigError where there are gaps between its ids, which its library needs."""
         if len(self.tokens.ids()) < len(self.tokens):
             raise ConfigError(f"The ids of this tokenizer cannot be changed: {self.no_playhead}.")
         return self
 
     def open_work(self) -> Work[None]:
-        """Lets the library read the file.
-
-        Raises:
-            FormatError: The library refuses the file; the message names it.
-        """
+        """Lets the library read the file; raises FormatError, which names the file, where it is refused."""
         yield from self._ask("encode texts", b"", specials=True, sizes=[0])
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
@@ -189,20 +157,13 @@ class LibraryTokenizer(Tokenizer):
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
         """Like `encode_texts_work`, with the end of each token in its text, and int64 [texts] the tokens of each."""
         specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
-        parts = yield from self._ask("encode with ends", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
-        ids, ends, counts = parts
-        return (
-            np.frombuffer(ids, np.uint32).copy(),
-            np.frombuffer(ends, np.int64).copy(),
-            np.frombuffer(counts, np.int64),
-        )
+        sizes = list(map(len, raw))
+        ids, ends, counts = yield from self._ask("encode with ends", b"".join(raw), specials=specials, sizes=sizes)
+        made = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
+        return *made, np.frombuffer(counts, np.int64)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The UTF-8 of the text that the library decodes; invalid text becomes U+FFFD.
-
-        Raises:
-            ConfigError: An id is not in the vocabulary; the message names it.
-        """
+        """The UTF-8 of the text that the library decodes; invalid text becomes U+FFFD."""
         return finish(self.decode_bytes_work(ids))
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:

@@ -15,15 +15,7 @@ _TOKENS = 1 << 15
 def ends_work(
     tokens: Tokens, unknown: int | None, data: bytes, ids: NDArray[np.uint32], recognised: bool
 ) -> Work[NDArray[np.int64]]:
-    """int64 [tokens], the end of each token in the text.
-
-    Args:
-        tokens: The tokens of the tokenizer.
-        unknown: The id of its unknown token, if it has one.
-        data: The text.
-        ids: uint32 [tokens].
-        recognised: Whether special tokens in the text were recognised.
-    """
+    """int64 [tokens], the end in `data` of each of `ids`, uint32; `recognised` if special tokens were recognised."""
     if not len(ids):
         return np.zeros(0, np.int64)
     distinct = np.flatnonzero(np.bincount(ids)).tolist()
@@ -47,13 +39,9 @@ def _cover_work(
         begin = int(ends[at]) - len(spelling) - shift
         # Where special tokens are recognised, the text may contain the unknown token itself.
         if not recognised or data[begin : begin + len(spelling)] != spelling:
-            shorter[at] = len(spelling) - _length_of_character(data[begin])
+            first = data[begin]  # of a character in UTF-8, whose length it tells
+            shorter[at] = len(spelling) - (1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0))
             shift += int(shorter[at])
         if number % _TOKENS == _TOKENS - 1:
             yield Progress("encoding", number, len(unknowns))
     return ends - np.cumsum(shorter)
-
-
-def _length_of_character(first: int) -> int:
-    """Bytes of a character in UTF-8, by its first byte."""
-    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)

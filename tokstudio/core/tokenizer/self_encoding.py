@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import PADDING
-
-if TYPE_CHECKING:
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:

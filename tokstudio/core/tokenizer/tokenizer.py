@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
-from tokstudio.core.model.run import special_ids
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
@@ -24,8 +25,6 @@ from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
 from tokstudio.core.tokenizer.offsets import ends_work
 
 if TYPE_CHECKING:
-    from tokstudio.core.model.config import TrainingConfig
-    from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.encoder import Encoder
 
 _SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
@@ -89,7 +88,6 @@ class Tokenizer:
         self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
         self._finders = SpecialFinders(self._specials)
         self._shared: dict[Any, Any] = {}
-        self._own_encoder: Encoder | None = None
 
     @classmethod
     def from_run(cls, run: Run) -> Tokenizer:
@@ -105,15 +103,7 @@ class Tokenizer:
         base_size: int,
         run: Run | None = None,
     ) -> Tokenizer:
-        """The tokenizer of the merges that the `Trainer` has made so far; they are not checked again.
-
-        Args:
-            merges: int32 [n, 2], ids of left and right.
-            config: The configuration of the training.
-            alphabet: The base tokens.
-            base_size: Ids before those of the merges.
-            run: The run, if it has ended.
-        """
+        """The tokenizer of the merges that the `Trainer` has made so far; `base_size` ids come before theirs."""
         end = base_size + len(merges)
         specials = special_ids(config, end)
         if config.unknown_token is not None:
@@ -145,11 +135,7 @@ class Tokenizer:
 
     @property
     def byte_ids(self) -> NDArray[np.int32]:
-        """int32 [256], the id of each byte.
-
-        Raises:
-            ConfigError: The base tokens are characters.
-        """
+        """int32 [256], the id of each byte; raises ConfigError where the base tokens are characters."""
         if self._alphabet.base != "bytes":
             raise ConfigError("This tokenizer is made of characters: its bytes have no ids.")
         return self._alphabet.id_of
@@ -219,11 +205,7 @@ class Tokenizer:
         return None if left < 0 else (left, int(self._parts.right[token]))
 
     def kind(self, token: int) -> TokenKind:
-        """The kind of a token.
-
-        Raises:
-            ConfigError: The id is not in the vocabulary.
-        """
+        """The kind of a token; raises ConfigError where the id is not in the vocabulary."""
         if not self.tokens.in_use(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
         if self.parts(token) is not None:
@@ -235,22 +217,16 @@ class Tokenizer:
         return "byte" if self._alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
-        """The tokenizer with the first `merges` merges only; no id moves.
-
-        This is cheap: all tables are shared.
-
-        Raises:
-            ConfigError: There are fewer merges.
-        """
+        """The tokenizer with the first `merges` merges and the same ids; raises ConfigError where there are fewer."""
         merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
         earlier = Tokenizer.__new__(Tokenizer)
         # One step, because another thread may be reading `tokens`.
         earlier.__dict__ |= self.__dict__.copy()
-        earlier.__dict__.pop("tokens", None)
+        for cached in ("tokens", "_encoder"):
+            earlier.__dict__.pop(cached, None)
         earlier._limit = merges
-        earlier._own_encoder = None
         return earlier
 
     def compact(self) -> Tokenizer:
@@ -302,36 +278,26 @@ class Tokenizer:
     def encode_with_ends_work(
         self, text: Text, allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
-        """The ids of a text, and the end of each token in it.
-
-        Args:
-            text: The text, as UTF-8.
-            allowed_special: As for `encode`.
+        """The ids of a text, and the end of each token in its UTF-8.
 
         Returns:
             uint32 [tokens] and int64 [tokens], never decreasing: token i stands for the bytes from `ends[i - 1]` (0 for
             the first) to `ends[i]`.
         """
         ids = yield from self.encode_work(text, allowed_special)
-        return ids, (
-            yield from ends_work(
-                self.tokens, self._alphabet.unknown, to_utf8(text), ids, bool(self._finders.allowed(allowed_special))
-            )
-        )
+        recognised = bool(self._finders.allowed(allowed_special))
+        return ids, (yield from ends_work(self.tokens, self._alphabet.unknown, to_utf8(text), ids, recognised))
 
     def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
         """The encoder of text without special tokens, for any pattern.
 
-        The hash table of merges is made on first use, once for all tokenizers of a run.
-
-        Args:
-            pattern: A name of `patterns.NAMES` or a regular expression.
-            whole_words: Whether a pre-token with a token of its own becomes it; otherwise it is merged.
+        The hash table of merges is made on first use, once for all tokenizers of a run. Without `whole_words`, a
+        pre-token with a token of its own is merged like others.
         """
-        from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
+        from tokstudio.core.tokenizer.encoder import Encoder, merge_table
 
         if "merges" not in self._shared:
-            self._shared["merges"] = MergeTable(self._merges, self._results)
+            self._shared["merges"] = merge_table(self._merges, self._results)
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(self._alphabet, self._shared["merges"], self._limit, pattern, words)
@@ -358,11 +324,7 @@ class Tokenizer:
         return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of ids.
-
-        Raises:
-            ConfigError: An id is not in the vocabulary; the message names it.
-        """
+        """The bytes of ids; raises the same as `decode`."""
         tokens = self.tokens
         return b"".join([tokens[token] or b"" for token in tokens.known(ids)])
 
@@ -383,9 +345,6 @@ class Tokenizer:
         }
         return partial(Tokenizer, **more), (self.merges, self.merge_results)
 
-    @property
+    @cached_property
     def _encoder(self) -> Encoder:
-        """Made on first use."""
-        if self._own_encoder is None:
-            self._own_encoder = self.encoder(self._pattern)
-        return self._own_encoder
+        return self.encoder(self._pattern)

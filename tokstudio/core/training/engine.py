@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.count_pairs import count_pairs, has_eligible_pair
@@ -42,25 +42,17 @@ _MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
 _GRID_STAGES = (k.COUNT_CELLS, k.NUMBER_CELLS, k.PLACE_CELLS)
 _HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PAIRS)
 
-T = TypeVar("T", bound=np.generic)
-
 
 @dataclass(frozen=True)
 class Units:
-    """A corpus as base units, ready to be merged.
+    """A corpus as base units, ready to be merged."""
 
-    Attributes:
-        symbols: int32 [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
-        weights: int64 [n], how often the sequence of each position occurs; empty where each occurs once.
-        token_bytes: int64 [base], UTF-8 length of each base unit.
-        tie_order: int32 [base], order of the base units for ties by the order of ids.
-        values: int32 [base], the byte or code point of each base unit, for ties by bytes; None where it is the id.
-    """
-
+    # [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
     symbols: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    token_bytes: NDArray[np.int64]
-    tie_order: NDArray[np.int32]
+    weights: NDArray[np.int64]  # [n], how often the sequence of each position occurs; empty where each occurs once
+    token_bytes: NDArray[np.int64]  # [base], UTF-8 length of each base unit
+    tie_order: NDArray[np.int32]  # [base], order of the base units for ties by the order of ids
+    # [base], the byte or code point of each base unit, for ties by bytes; None where it is the id
     values: NDArray[np.int32] | None = None
 
 
@@ -105,7 +97,6 @@ class Engine:
         in_corpus = units.symbols >= 0
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
         del in_corpus
-        self.tokens_before = int(state[k.TOKENS])
         self._is_counting = True
         self._tables = self._allocate(units, tie_break == "bytes")
         self._lay_cells()
@@ -143,11 +134,7 @@ class Engine:
         return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
 
     def advance(self, merges: int = _BATCH) -> ChosenMerges | None:
-        """Does one bounded piece of work, with at most `merges` merges.
-
-        Returns:
-            The merges made, perhaps none; None when no pair reaches the final floor.
-        """
+        """Makes at most `merges` merges in one bounded piece of work; None when no pair reaches the final floor."""
         state = self._state
         self._ensure_tokens(merges)
         state[k.OUT] = 0
@@ -156,14 +143,16 @@ class Engine:
                 if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
                     return None
                 if state[k.FLOOR] > self._final_floor:
-                    self._begin_next_round()
+                    self._begin_round(next_floor(self.floor, self._final_floor))
         else:
             code = self._call(count_pairs, _BUDGET)
             if code == k.COMPACTED:
                 self._lay_cells()
             elif code == k.ROUND_OVER:
                 self._is_counting = False
-                self._drop_cells()
+                none = np.zeros(0, np.int32)
+                without = {"cells": none, "cell_weights": np.zeros(0, np.int64), "frequent": none, "numbers": none}
+                self._tables = self._tables._replace(**without)
         out = self._tables.out[: state[k.OUT]]
         return ChosenMerges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
 
@@ -184,9 +173,6 @@ class Engine:
         place = self._tables.pool[pairs[:, k.START]]
         return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
 
-    def _begin_next_round(self) -> None:
-        self._begin_round(next_floor(self.floor, self._final_floor))
-
     def _begin_round(self, floor: int) -> None:
         state = self._state
         state[k.FLOOR] = floor
@@ -202,7 +188,7 @@ class Engine:
             sizes, state[k.WIDTH] = (width**2, 0, 0), width
         else:
             wanted = min(_CELL_SHARE * self.tokens // int(state[k.FLOOR]), 2 * length, _MOST_CELLS)
-            size = _power_of_two(max(wanted, _FEWEST_CELLS))
+            size = power_of_two(max(wanted, _FEWEST_CELLS))
             sizes, state[k.WIDTH] = (size, size // 32, length), 0
         # The part of the corpus that merging has freed is large enough, except in the first round.
         free = self._tables.symbols[length:]
@@ -212,10 +198,6 @@ class Engine:
         cells[:] = 0
         cell_weights = np.zeros(len(cells) if weighted else 0, np.int64)
         self._tables = self._tables._replace(cells=cells, cell_weights=cell_weights, frequent=frequent, numbers=numbers)
-
-    def _drop_cells(self) -> None:
-        none32, none64 = np.zeros(0, np.int32), np.zeros(0, np.int64)
-        self._tables = self._tables._replace(cells=none32, cell_weights=none64, frequent=none32, numbers=none32)
 
     def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
         """Calls a loop; where it needs room, squeezes or grows the arrays, and the next call goes on."""
@@ -233,7 +215,7 @@ class Engine:
         places = int(t.pairs[pair, k.STOP] - t.pairs[pair, k.START])
         alive = self._alive_places()
         if alive + 4 * places > 0.9 * len(t.pool):
-            self._grow_pool(int(1.3 * (alive + 4 * places)) + _SLACK)
+            self._tables = t._replace(pool=grown(t.pool, int(1.3 * (alive + 4 * places)) + _SLACK))
         pairs = int(np.count_nonzero(t.pairs[1 : state[k.PAIRS], k.COUNT] >= state[k.FLOOR]))
         new_pairs = 2 * min(places, self.vocabulary + 1)
         if pairs + new_pairs > 0.75 * len(t.pairs):
@@ -271,11 +253,11 @@ class Engine:
             units=sort_units,
             pool=np.empty(int(_POOL_SHARE * n) + 1 + _SLACK, np.int32),
             pairs=np.zeros((pairs, 4), np.int64),
-            pair_index=np.zeros(_power_of_two(2 * pairs), np.int64),
+            pair_index=np.zeros(power_of_two(2 * pairs), np.int64),
             heap=np.zeros((pairs, 3), np.int64),
             token_span=np.ones(tokens, np.int32),
-            token_bytes=_padded(units.token_bytes, tokens),
-            token_order=_padded(units.tie_order, tokens),
+            token_bytes=grown(units.token_bytes, tokens),
+            token_order=grown(units.tie_order, tokens),
             spelling=spelling,
             cells=np.zeros(0, np.int32),
             cell_weights=np.zeros(0, np.int64),
@@ -296,18 +278,14 @@ class Engine:
             return
         size = max(needed, int(1.5 * len(t.token_order)))
         names = [name for name in Tables._fields if name.startswith(("token_", "spelling", "left_", "right_"))]
-        grown = {name: _padded(getattr(t, name), size) for name in names if len(getattr(t, name))}
-        self._tables = t._replace(**grown, touched=_padded(t.touched, 2 * size))
+        larger = {name: grown(getattr(t, name), size) for name in names if len(getattr(t, name))}
+        self._tables = t._replace(**larger, touched=grown(t.touched, 2 * size))
 
     def _grow_pairs(self, size: int) -> None:
         t = self._tables
-        index = np.zeros(_power_of_two(2 * size), np.int64)
-        self._tables = t._replace(pairs=_padded(t.pairs, size), heap=_padded(t.heap, size), pair_index=index)
+        index = np.zeros(power_of_two(2 * size), np.int64)
+        self._tables = t._replace(pairs=grown(t.pairs, size), heap=grown(t.heap, size), pair_index=index)
         self._state[k.INDEXED] = 1
-
-    def _grow_pool(self, size: int) -> None:
-        if size > len(self._tables.pool):
-            self._tables = self._tables._replace(pool=_padded(self._tables.pool, size))
 
 
 def next_floor(floor: int, final_floor: int) -> int:
@@ -315,14 +293,3 @@ def next_floor(floor: int, final_floor: int) -> int:
     # Where floor 1 is allowed, floor 2 comes before it, because it stores far fewer pairs.
     lowest = 2 if floor > 2 else 1
     return max(final_floor, lowest, floor // FLOOR_STEP)
-
-
-def _padded(array: NDArray[T], size: int) -> NDArray[T]:
-    grown = np.zeros((size, *array.shape[1:]), array.dtype)
-    grown[: len(array)] = array
-    return grown
-
-
-def _power_of_two(size: int) -> int:
-    """The least power of two that is at least `size`."""
-    return 1 << max(0, size - 1).bit_length()

@@ -42,24 +42,16 @@ _ENCODING_UNSPLIT = 3  # times the merging: without a pattern, no repeated seque
 
 @dataclass(frozen=True)
 class Forecast:
-    """The expected time and memory of a training.
+    """The expected time and memory of a training."""
 
-    Attributes:
-        seconds: Duration, including measuring the held-out text.
-        memory: Bytes of memory beyond those of the corpus.
-        free: Bytes of free memory; None where that is unknown.
-        sample: How many bytes of the corpus's text fit into memory; all of them where there is no problem. 0 where the
-            corpus has word counts, which a sample would distort.
-        problem: The reason why the training cannot work, and what to do; empty where it can.
-        cause: The error of a training on a sample, where that is the problem.
-    """
-
-    seconds: float
-    memory: int
-    free: int | None
+    seconds: float  # duration, including measuring the held-out text
+    memory: int  # bytes of memory beyond those of the corpus
+    free: int | None  # bytes of free memory; None where that is unknown
+    # How many bytes of the corpus's text fit into memory; all of them where there is no problem. 0 where the corpus has
+    # word counts, which a sample would distort.
     sample: int
-    problem: str
-    cause: TokStudioError | None = None
+    problem: str  # the reason why the training cannot work, and what to do; empty where it can
+    cause: TokStudioError | None = None  # the error of a training on a sample, where that is the problem
 
     @property
     def fits(self) -> bool:
@@ -140,13 +132,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
 
 
 def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:
-    """Bytes of memory at the peak of merging.
-
-    Args:
-        positions: Symbols of the corpus.
-        merges: The number of merges.
-        weighted: Whether each distinct sequence is stored once, with its count.
-    """
+    """Bytes of memory at the peak of merging; `weighted` if each distinct sequence is stored once, with its count."""
     return positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
 
 

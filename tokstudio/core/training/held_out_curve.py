@@ -14,47 +14,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
-from tokstudio.core.base.progress import Progress, Work, together
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.base.progress import Progress, Work, part_of, together
+from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.training.prepare_corpus import valid_work
 
 _CHUNK = 1 << 20  # bytes of whole documents to encode together
+_PHASE = "measuring held-out text"
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """The token counts of held-out text; special tokens are cut out as in training, and not counted.
+    """The token counts of held-out text; special tokens are cut out as in training, and not counted."""
 
-    Attributes:
-        bytes: Bytes of the text.
-        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges.
-    """
-
-    bytes: int
-    tokens: NDArray[np.int64]
+    bytes: int  # bytes of the text
+    tokens: NDArray[np.int64]  # [n + 1], its tokens after 0, 1, ... n merges
 
 
 def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
-    """Counts the tokens of held-out text after every merge of a run, in time linear in text and merges.
-
-    Args:
-        run: The run that was trained on the rest.
-        sources: The held-out text from `hold_out_work`.
+    """Counts the tokens of held-out text from `hold_out_work` after every merge of a run, in time linear in both.
 
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
     from tokstudio.core.kernels.encode import take_apart
-    from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
+    from tokstudio.core.tokenizer.encoder import Encoder, merge_table
 
     config, alphabet, merges = run.config, run.alphabet, read_only(run.merges)
     if config.unknown_token is not None:
         alphabet = replace(alphabet, unknown=run.special_tokens[config.unknown_token])
     results = read_only(np.arange(run.base_size, run.base_size + len(run), dtype=np.int32))
-    encoder = Encoder(alphabet, MergeTable(merges, results), len(run), config.pattern)
+    encoder = Encoder(alphabet, merge_table(merges, results), len(run), config.pattern)
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = [source for source, _ in valid]
@@ -66,11 +58,12 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     for data, ends in _chunks(sources):
         pieces = yield from finder.cut_work(data, ends)
         if len(pieces.starts):
-            for ids in (yield from _within(encoder.encode_work(data, pieces, nothing), done, size)):
+            work = encoder.encode_work(data, pieces, nothing)
+            for ids in (yield from part_of(work, _PHASE, done, 0, size)):
                 counts += np.bincount(ids, minlength=len(counts))
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
-        yield Progress("measuring held-out text", done, size)
+        yield Progress(_PHASE, done, size)
     left = int(counts.sum())
     take_apart(merges, run.base_size, counts)
     made = counts[run.base_size : run.base_size + len(run)]
@@ -82,21 +75,7 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
 def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
     """Yields whole documents with padding, and the end of each."""
     for source in sources:
-        first = start = 0
-        while first < len(source.ends):
-            last = max(first + 1, int(np.searchsorted(source.ends, start + _CHUNK, side="right")))
-            end = int(source.ends[last - 1])
+        for first, last, start, end in groups(source.ends, _CHUNK):
             data = np.zeros(end - start + PADDING, np.uint8)
             data[: end - start] = source.data[start:end]
             yield data, source.ends[first:last] - start
-            first, start = last, end
-
-
-def _within(work: Work[list[NDArray[np.uint32]]], done: int, size: int) -> Work[list[NDArray[np.uint32]]]:
-    """Does work that is a small part of a whole, of which `done` of `size` is done."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value
-        yield Progress("measuring held-out text", done, size)

@@ -43,31 +43,18 @@ _REPLACEMENT = "\ufffd"
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts about a prepared corpus.
-
-    Attributes:
-        alphabet: The base tokens.
-        base_counts: int64 [base], occurrences of each id below the merges in the text to be merged, including an
-            unknown token among them.
-        tokens: Tokens before the first merge, including unknown ones.
-        bytes: Bytes of that text.
-        positions: Positions in the arrays of the engine.
-        sequences: The number of sequences: documents, or distinct pre-tokens.
-        unknown: How many characters became the unknown token.
-        cut_out: How often each special token was cut out of the text.
-        replaced: How many invalid places became U+FFFD; for characters only.
-        held_out: The held-out text.
-    """
+    """Facts about a prepared corpus."""
 
     alphabet: Alphabet
+    # [base], occurrences of each id below the merges in the text to be merged, including an unknown token among them
     base_counts: NDArray[np.int64]
-    tokens: int
-    bytes: int
-    positions: int
-    sequences: int
-    unknown: int
-    cut_out: Mapping[str, int]
-    replaced: int
+    tokens: int  # tokens before the first merge, including unknown ones
+    bytes: int  # bytes of that text
+    positions: int  # positions in the arrays of the engine
+    sequences: int  # the number of sequences: documents, or distinct pre-tokens
+    unknown: int  # how many characters became the unknown token
+    cut_out: Mapping[str, int]  # how often each special token was cut out of the text
+    replaced: int  # how many invalid places became U+FFFD; for characters only
     held_out: tuple[Source, ...]
 
 
@@ -184,9 +171,8 @@ def valid_work(source: Source) -> Work[tuple[Source, int]]:
     """Makes every document valid UTF-8; returns the source, and how many places became U+FFFD."""
     if (yield from _is_valid_work(source)):
         return source, 0
-    made, ends = bytearray(), list[int]()
+    made, ends, own = bytearray(), list[int](), _REPLACEMENT.encode()
     start = replaced = 0
-    own = _REPLACEMENT.encode()
     for stop in source.ends.tolist():
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for at in range(start, stop, _PIECE):

@@ -22,13 +22,7 @@ _STEP = 1.1  # ratio of the numbers of two noted merges
 
 
 def merging_work(positions: float, merges: float, falls: float) -> float:
-    """The work of a whole merging, in a unit that is the same for corpora of any size.
-
-    Args:
-        positions: Positions in the arrays of the engine.
-        merges: The number of merges.
-        falls: How often the count of a merge falls to an eighth from the first one to the last.
-    """
+    """The work of a whole merging in a unit for corpora of any size, with `falls` of the count to an eighth."""
     return positions * falls * (1 + _A_ROUND * _ROUNDS_IN_A_FALL) + _A_MERGE * merges
 
 
@@ -43,13 +37,7 @@ def falls_of(ratio: float) -> float:
 
 
 class MergingProgress:
-    """Measures the progress of merging.
-
-    Args:
-        positions: Positions in the arrays of the engine.
-        limit: The maximum number of merges; None for no limit.
-        least: The count at which merging ends.
-    """
+    """Measures the progress of merging, which ends at `limit` merges (None: no limit) or at the count `least`."""
 
     def __init__(self, positions: int, limit: int | None, least: int) -> None:
         self._a_merge = _A_MERGE / max(1, positions)

@@ -32,21 +32,13 @@ _ONCE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A corpus ready to be merged.
-
-    Attributes:
-        units: The symbols, for the engine.
-        alphabet: The base tokens.
-        base_counts: int64 [base], occurrences of each base token, by id.
-        unknown: How many characters became the unknown token.
-        bytes: Bytes of text in all.
-    """
+    """A corpus ready to be merged."""
 
     units: Units
     alphabet: Alphabet
-    base_counts: NDArray[np.int64]
-    unknown: int
-    bytes: int
+    base_counts: NDArray[np.int64]  # [base], occurrences of each base token, by id
+    unknown: int  # how many characters became the unknown token
+    bytes: int  # bytes of text in all
 
 
 def lay_out_work(parts: Sequence[Sequences], config: TrainingConfig) -> Work[Layout]:

@@ -33,26 +33,27 @@ class Trainer:
     """A training: `for batch in Trainer(corpus, config)` runs it; leaving the loop early loses nothing.
 
     Between two pieces `run` and `tokenizer()` give the current state. The corpus is prepared first: see
-    `prepare_corpus`.
+    `prepare_corpus`. So many `threads` count pre-tokens, None for one per core; the run does not depend on it.
 
-    Args:
-        corpus: What is trained on.
-        config: The settings.
-        threads: How many threads count pre-tokens; None for one per core. The run does not depend on it.
+    Attributes:
+        ended: The reason of the end; None before it.
+        seconds: Duration so far, without pauses.
+        merges_made: Merges so far, including those of a resumed run.
+        prepared: Facts about the prepared corpus; None until it is laid out.
     """
 
     def __init__(self, corpus: Corpus, config: TrainingConfig, threads: int | None = None) -> None:
         self.corpus = corpus
         self.config = config
         self.ended: str | None = None
-        self._seconds = 0.0
+        self.seconds = 0.0
         self._batches: list[MergeBatch] = []
-        self._made = 0
+        self.merges_made = 0
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
         self._merging: MergingProgress | None = None
         self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config, threads)
-        self._prepared: Prepared | None = None
+        self.prepared: Prepared | None = None
         self._preparation = Progress("reading", 0, corpus.bytes)
         self._failure: Exception | None = None
 
@@ -91,24 +92,9 @@ class Trainer:
                 yield batch
 
     @property
-    def merges_made(self) -> int:
-        """Merges so far, including those of a resumed run."""
-        return self._made
-
-    @property
-    def seconds(self) -> float:
-        """Duration so far, without pauses."""
-        return self._seconds
-
-    @property
-    def prepared(self) -> Prepared | None:
-        """Facts about the prepared corpus; None until it is laid out."""
-        return self._prepared
-
-    @property
     def tokens_before(self) -> int:
         """Tokens in the corpus before the first merge, including unknown ones; 0 until it is laid out."""
-        return self._prepared.tokens if self._prepared else 0
+        return self.prepared.tokens if self.prepared else 0
 
     def advance(self, merges: int | None = None) -> MergeBatch:
         """Does one bounded piece of work (about 10 to 50 ms), with at most `merges` merges.
@@ -132,7 +118,7 @@ class Trainer:
             self._release()
             raise
         finally:
-            self._seconds += time.perf_counter() - started
+            self.seconds += time.perf_counter() - started
         if len(batch):
             self._batches.append(batch)
         return batch
@@ -149,28 +135,28 @@ class Trainer:
             return Progress("merging", 1000, 1000)
         if self._engine is None:
             return self._preparation
-        if self._made == 0 and (share := self._engine.first_count) is not None:
+        if self.merges_made == 0 and (share := self._engine.first_count) is not None:
             return Progress("counting", int(1000 * share), 1000)
         if self._to_repeat is not None:
-            return Progress("repeating", self._made, len(self._to_repeat))
+            return Progress("repeating", self.merges_made, len(self._to_repeat))
         assert self._merging is not None
         return Progress("merging", int(1000 * self._merging.share(self._engine)), 1000)
 
     @property
     def run(self) -> Run:
         """The run so far; "stopped" where it has not ended. Before the corpus is laid out it has no tokens."""
-        prepared = self._prepared
+        prepared = self.prepared
         alphabet = self.config.alphabet if prepared is None else prepared.alphabet
         base_size = self.config.base_size or len(self.config.leading_specials)
-        earlier = self._batches
-        left = np.concatenate([b.left for b in earlier]) if earlier else np.empty(0, np.int32)
-        right = np.concatenate([b.right for b in earlier]) if earlier else np.empty(0, np.int32)
+        # The empty batch gives the arrays their types.
+        batches = [self._batch(None), *self._batches]
+        merges = [np.stack([batch.left, batch.right], axis=1) for batch in batches]
         return Run(
             config=self.config,
-            merges=np.stack([left, right], axis=1),
-            counts=np.concatenate([b.count for b in earlier]) if earlier else np.empty(0, np.int64),
+            merges=np.concatenate(merges),
+            counts=np.concatenate([batch.count for batch in batches]),
             tokens_before=self.tokens_before,
-            tokens_after=np.concatenate([b.tokens_after for b in earlier]) if earlier else np.empty(0, np.int64),
+            tokens_after=np.concatenate([batch.tokens_after for batch in batches]),
             ended=self.ended or STOPPED,
             corpus=TrainedOn(prepared.bytes if prepared else 0, self.corpus.documents, self.corpus.sha256),
             alphabet=alphabet,
@@ -181,7 +167,7 @@ class Trainer:
                 "numpy": np.__version__,
                 "regex": version("regex"),
             },
-            seconds=self._seconds,
+            seconds=self.seconds,
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -195,30 +181,32 @@ class Trainer:
             self._prepare()
             return None
         limit = self.config.max_merges(self._base_size)
-        if limit is not None and self._made >= limit:
+        if limit is not None and self.merges_made >= limit:
             self._end(REACHED_SIZE)
             return None
         allowed = _ALL if merges is None else merges
         if self._to_repeat is not None:
-            allowed = len(self._to_repeat) - self._made
+            allowed = len(self._to_repeat) - self.merges_made
         elif limit is not None:
-            allowed = min(allowed, limit - self._made)
+            allowed = min(allowed, limit - self.merges_made)
         made = self._engine.advance(allowed)
         if made is not None and len(made.left):
             assert self._merging is not None
-            self._merging.note(self._engine, self._made + len(made.left), int(made.count[-1]))
+            self._merging.note(self._engine, self.merges_made + len(made.left), int(made.count[-1]))
         if made is None:
             if self._to_repeat is not None:
                 raise CorpusError(_NOT_REPEATABLE)
-            self._end(self._why_exhausted(self._engine))
-        elif limit is not None and self._made + len(made.left) >= limit:
+            frequency = self.config.min_frequency
+            rare_pairs_left = frequency is not None and self._engine.has_eligible_pair()
+            self._end(f"no pair occurs {frequency:,} times" if rare_pairs_left else NOTHING_LEFT)
+        elif limit is not None and self.merges_made + len(made.left) >= limit:
             self._end(REACHED_SIZE)
         return made
 
     @property
     def _base_size(self) -> int:
-        assert self._prepared is not None
-        return len(self._prepared.base_counts)
+        assert self.prepared is not None
+        return len(self.prepared.base_counts)
 
     def _prepare(self) -> None:
         """Does one piece of the preparation."""
@@ -231,7 +219,7 @@ class Trainer:
         except StopIteration as end:
             self._preparing = None
             prepared, units = end.value
-            self._prepared = prepared
+            self.prepared = prepared
             # With a size alone, merging goes on to pairs that occur once.
             floor = self.config.min_frequency or 1
             self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
@@ -242,16 +230,16 @@ class Trainer:
         """Merges as a batch for the caller; those of a resumed run are checked and held back."""
         if made is None:
             none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
-            return MergeBatch(self._made + 1, none32, none32, none64, none64)
-        first = self._made + 1
-        self._made += len(made.left)
-        assert self._prepared is not None
-        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after + self._prepared.unknown)
+            return MergeBatch(self.merges_made + 1, none32, none32, none64, none64)
+        first = self.merges_made + 1
+        self.merges_made += len(made.left)
+        assert self.prepared is not None
+        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after + self.prepared.unknown)
         for array in (batch.left, batch.right, batch.count, batch.tokens_after):
             array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
             return batch
-        run, here = self._to_repeat, slice(first - 1, self._made)
+        run, here = self._to_repeat, slice(first - 1, self.merges_made)
         same = (
             np.array_equal(run.merges[here, 0], made.left)
             and np.array_equal(run.merges[here, 1], made.right)
@@ -261,16 +249,10 @@ class Trainer:
         if not same:
             raise CorpusError(_NOT_REPEATABLE)
         self._batches.append(batch)
-        if self._made == len(run):
+        if self.merges_made == len(run):
             self._to_repeat = None
-            self._seconds = run.seconds
+            self.seconds = run.seconds
         return self._batch(None)
-
-    def _why_exhausted(self, engine: Engine) -> str:
-        frequency = self.config.min_frequency
-        if frequency is None or not engine.has_eligible_pair():
-            return NOTHING_LEFT
-        return f"no pair occurs {frequency:,} times"
 
     def _end(self, reason: str) -> None:
         self.ended = reason

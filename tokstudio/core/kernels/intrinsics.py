@@ -1,6 +1,7 @@
-"""Bytes at memory addresses, for loops that take addresses instead of arrays.
+"""What Numba lacks: bytes at memory addresses, eight bytes as one number, prefetching into the processor's cache.
 
-A compiled function counts references to each array argument, which costs ten times as much as the work of a scanner.
+Some loops take addresses instead of arrays: a compiled function counts references to each array argument, which costs
+ten times as much as the work of a scanner.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,11 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     # The types inside a compiled loop, which the signatures of the intrinsics do not give.
+    def load_eight(array: NDArray[np.uint8], index: int) -> np.uint64:  # noqa: D103
+        ...
+
+    def prefetch(array: NDArray[np.generic], index: int) -> None:  # noqa: D103
+        ...
+
     def address_of(array: NDArray[np.generic]) -> int:  # noqa: D103
         ...
 
@@ -27,6 +35,32 @@ if TYPE_CHECKING:
         ...
 
 else:
+
+    @intrinsic
+    def load_eight(context, array, index):  # noqa: ANN001, ANN201
+        """The eight bytes from `array[index]` on as one number."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            made = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.gep(made.data, [arguments[1]])
+            return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+        return types.uint64(array, types.intp), generate
+
+    @intrinsic
+    def prefetch(context, array, index):  # noqa: ANN001, ANN201
+        """Prefetches the cache line of `array[index]`; the index must be within the array."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            made = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.bitcast(builder.gep(made.data, [arguments[1]]), cgutils.voidptr_t)
+            number = ir.IntType(32)
+            function = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+            called = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
+            builder.call(called, [place, number(1), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), generate
 
     @intrinsic
     def address_of(context, array):  # noqa: ANN001, ANN201
