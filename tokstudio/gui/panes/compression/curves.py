@@ -20,21 +20,13 @@ _SHORT_IDS = 1 << 16  # tokens with ids of two bytes
 
 @dataclass(frozen=True)
 class View:
-    """A kind of curve.
+    """A kind of curve."""
 
-    Attributes:
-        menu: Its text in the menu.
-        title: Its text in the title.
-        axis: The unit after a value.
-        caption: The text above the plot.
-        log: Whether the scales are logarithmic at first.
-    """
-
-    menu: str
-    title: str
-    axis: str
-    caption: str
-    log: bool = False
+    menu: str  # the text in the menu
+    title: str  # the text in the title
+    axis: str  # the unit after a value
+    caption: str  # the text above the plot
+    log: bool = False  # whether the scales are logarithmic at first
 
 
 RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token", "bytes per token over merges")

@@ -60,13 +60,7 @@ _OPENED = "No curve: the file of this tokenizer does not store pair counts."
 
 
 class CompressionPane(Pane):
-    """The plot with its playhead; earlier runs are thin curves, and a double click activates one.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `open_corpus`, `train` and those that train on a sample.
-    """
+    """The plot with its playhead; earlier runs are thin curves, and a double click activates one."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("compression", "Compression")

@@ -20,13 +20,7 @@ _CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8
 
 
 class SampleCard(QPushButton):
-    """A button with a title and a sentence.
-
-    Args:
-        action: Its action.
-        title: Its title.
-        description: A sentence about the sample.
-    """
+    """A button with a title and a sentence."""
 
     def __init__(self, action: QAction, title: str, description: str) -> None:
         super().__init__()

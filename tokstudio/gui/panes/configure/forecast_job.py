@@ -18,12 +18,7 @@ _PATIENCE = 400  # milliseconds without a change
 
 
 class Forecaster(QObject):
-    """Keeps the session's forecast up to date; it pauses during a training.
-
-    Args:
-        session: The session with the settings.
-        parent: The owner.
-    """
+    """Keeps the session's forecast up to date; it pauses during a training."""
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -78,26 +78,14 @@ _LONGEST = 40  # bytes of each
 
 
 class MoreSettings(QWidget):
-    """The other fields, and the button that resets all of them.
+    """The other fields, and the button that resets all of them."""
 
-    Signals:
-        changed: The user changed one.
-        reset_asked: The user wants to reset all of them.
-
-    Args:
-        theme: Fonts and colours.
-        actions: The window's actions by id; those that fill the list of base tokens are used.
-
-    Attributes:
-        corpus_problem: Why the settings do not work with this corpus; "" if they do.
-    """
-
-    changed = Signal()
-    reset_asked = Signal()
+    changed = Signal()  # the user changed one
+    reset_asked = Signal()  # the user wants to reset all of them
 
     def __init__(self, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
-        self.corpus_problem = ""
+        self.corpus_problem = ""  # why the settings do not work with this corpus; "" if they do
         self._list_is_wrong = False
         self.base = ChoiceField("&Base units", _BASES, theme)
         self.vocabulary = ChoiceField("Base vocabular&y", _VOCABULARIES, theme)

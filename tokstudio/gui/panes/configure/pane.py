@@ -45,13 +45,7 @@ _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume
 
 
 class ConfigurePane(Pane):
-    """Every setting of the training, the forecast, and Train.
-
-    Args:
-        session: The session with the settings.
-        theme: Fonts and colours.
-        actions: The window's actions by id: those of the training, and `more_settings`.
-    """
+    """Every setting of the training, the forecast, and Train."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("configure", "Configure")

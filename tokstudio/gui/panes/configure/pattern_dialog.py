@@ -21,19 +21,9 @@ _SHOWN = 2000  # characters of the sample text
 
 
 class PatternDialog(QDialog):
-    """Asks for a named pattern or an expression, and shows how it splits the current text.
+    """Asks for a named pattern or an expression, and shows how it splits the current text."""
 
-    Signals:
-        answered: The pattern (str), or None if cancelled; emitted exactly once.
-
-    Args:
-        question: The question.
-        session: Its text is the sample.
-        theme: Fonts and colours.
-        parent: The window.
-    """
-
-    answered = Signal(object)
+    answered = Signal(object)  # the pattern (str), or None if cancelled; emitted exactly once
 
     def __init__(
         self, question: PatternQuestion, session: Session, theme: Theme, parent: QWidget | None = None

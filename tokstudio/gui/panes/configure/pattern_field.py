@@ -51,21 +51,14 @@ _FADED = 0.35
 class PatternField(QWidget):
     """A named pattern or an expression, and a preview.
 
-    Signals:
-        changed: The user changed it.
-        problem_changed: `problem`.
-
     Args:
         session: Its corpus is split for the preview.
         theme: Fonts and colours.
         text: A text for the preview instead of the corpus; "" for an example.
-
-    Attributes:
-        problem: Why the first lines cannot be split; "" if they can.
     """
 
-    changed = Signal()
-    problem_changed = Signal()
+    changed = Signal()  # the user changed it
+    problem_changed = Signal()  # `problem`
 
     def __init__(self, session: Session, theme: Theme, text: str | None = None) -> None:
         super().__init__()
@@ -73,7 +66,7 @@ class PatternField(QWidget):
         self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
         self._before = ""  # the earlier choice
         self._fault: str | None = None
-        self.problem = ""
+        self.problem = ""  # why the first lines cannot be split; "" if they can
         self._shown: object = None
         self.choice = ChoiceField("&Pattern", _CHOICES, theme)
         self.choice.set_about(_ABOUT)

@@ -24,17 +24,11 @@ _EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Text in pieces.
-
-    Attributes:
-        data: The text.
-        ends: int64, the end of each piece.
-        problem: Why it cannot be split, in the core's words; "" if it can.
-    """
+    """Text in pieces."""
 
     data: bytes
-    ends: NDArray[np.int64]
-    problem: str = ""
+    ends: NDArray[np.int64]  # int64, the end of each piece
+    problem: str = ""  # why it cannot be split, in the core's words; "" if it can
 
 
 def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:

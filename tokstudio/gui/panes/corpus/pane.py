@@ -35,13 +35,7 @@ _CHECK = 5000  # milliseconds between two checks of the files
 
 
 class CorpusPane(Pane):
-    """The list of sources, the statistics of all, and a preview of one.
-
-    Args:
-        session: The session with the corpus.
-        theme: Fonts and colours.
-        actions: The window's actions by id: those that open, paste, take a sample and clear.
-    """
+    """The list of sources, the statistics of all, and a preview of one."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("corpus", "Corpus")

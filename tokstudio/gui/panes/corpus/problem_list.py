@@ -20,13 +20,9 @@ _SHOWN = 3
 
 
 class ProblemList(QWidget):
-    """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all.
+    """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all."""
 
-    Signals:
-        bytesAsked: The user wants to read a binary file as bytes (its path).
-    """
-
-    bytesAsked = Signal(object)
+    bytesAsked = Signal(object)  # the user wants to read a binary file as bytes (its path)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

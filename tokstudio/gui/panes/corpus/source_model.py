@@ -27,12 +27,7 @@ MISSING = "missing"
 
 
 class SourcesModel(QAbstractTableModel):
-    """One row per source, in the order of the corpus.
-
-    Args:
-        theme: Fonts and colours.
-        parent: The owner.
-    """
+    """One row per source, in the order of the corpus."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -41,13 +41,7 @@ _NOT_USED = "No token occurs in the corpus."
 
 
 class DistributionPane(Pane):
-    """Bars of token lengths, and uses by rank on log scales.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `count_uses`.
-    """
+    """Bars of token lengths, and uses by rank on log scales."""
 
     #: List the tokens with these lengths in bytes: the least and the most, 0 for any.
     lengthsChosen = Signal(int, int)

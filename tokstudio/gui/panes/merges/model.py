@@ -26,16 +26,9 @@ class MergesModel(TokenTable):
     """Row 0 is the newest merge. Merges are numbered from 1.
 
     Merges after the playhead are dimmed, and the one at the playhead is marked.
-
-    Signals:
-        failed: A filter failed or was cancelled (Exception).
-
-    Args:
-        indexing: Makes the index of the tokens.
-        parent: The owner.
     """
 
-    failed = Signal(object)
+    failed = Signal(object)  # a filter failed or was cancelled (Exception)
 
     columns = (
         Column("#", "number", "Number of the merge"),

@@ -20,13 +20,7 @@ _DERIVED = "Merges derived from the file's {}."
 
 
 class MergesPane(TablePane):
-    """All merges of the active run; Enter or a double click moves the playhead there.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `byte_level_characters`, and `why_merge` and `copy` for the rows' menu.
-    """
+    """All merges of the active run; Enter or a double click moves the playhead there."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._merges = MergesModel(session.indexing)

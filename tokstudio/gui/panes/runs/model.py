@@ -52,39 +52,21 @@ _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Fac
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column."""
 
-    Attributes:
-        title: Its heading.
-        tip: Its tool tip.
-        text: Returns the text of a run.
-        widest: The widest text besides the heading; "" if the width is computed otherwise.
-        yields: Columns with the highest number are hidden first if there is no room.
-        alignment: Of the text; numbers are aligned right.
-        muted: Whether it is drawn in the muted colour, as settings are.
-    """
-
-    title: str
-    tip: str
-    text: Callable[[StudioRun], str]
-    widest: str = ""
-    yields: int = 0
-    alignment: int = _RIGHT
-    muted: bool = True
+    title: str  # its heading
+    tip: str  # its tool tip
+    text: Callable[[StudioRun], str]  # returns the text of a run
+    widest: str = ""  # the widest text besides the heading; "" if the width is computed otherwise
+    yields: int = 0  # columns with the highest number are hidden first if there is no room
+    alignment: int = _RIGHT  # of the text; numbers are aligned right
+    muted: bool = True  # whether it is drawn in the muted colour, as settings are
 
 
 class RunsModel(QAbstractTableModel):
-    """One row per run, in the order of their making.
+    """One row per run, in the order of their making."""
 
-    Signals:
-        renamed: The user renamed a run: StudioRun, str.
-
-    Args:
-        theme: Fonts and colours.
-        parent: The owner.
-    """
-
-    renamed = Signal(object, object)
+    renamed = Signal(object, object)  # the user renamed a run: StudioRun, str
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)

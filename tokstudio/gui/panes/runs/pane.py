@@ -25,18 +25,9 @@ _EMPTY = "Every run is kept here. You can compare, rename or delete it."
 
 
 class RunsPane(Pane):
-    """The table of runs.
+    """The table of runs."""
 
-    Signals:
-        deleteAsked: The user wants to delete a run (StudioRun).
-
-    Args:
-        session: The session with the runs.
-        theme: Fonts and colours.
-        actions: The window's actions by id; "export_tokenizer" and "continue_run" are used.
-    """
-
-    deleteAsked = Signal(object)
+    deleteAsked = Signal(object)  # the user wants to delete a run (StudioRun)
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("runs", "Runs")

@@ -27,21 +27,13 @@ _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # th
 
 
 class RunTable(QTableView):
-    """Names take the remaining width; columns that the user has not chosen are shown if there is room.
+    """Names take the remaining width; columns that the user has not chosen are shown if there is room."""
 
-    Signals:
-        activateAsked: Enter, for the current row.
-        renameAsked: F2.
-        deleteAsked: Delete.
-        menuAsked: The menu of the current row, at a point of the screen.
-        columnsChosen: The user has shown or hidden columns: `choices_text`.
-    """
-
-    activateAsked = Signal()
-    renameAsked = Signal()
-    deleteAsked = Signal()
-    menuAsked = Signal(QPoint)
-    columnsChosen = Signal(str)
+    activateAsked = Signal()  # Enter, for the current row
+    renameAsked = Signal()  # F2
+    deleteAsked = Signal()  # Delete
+    menuAsked = Signal(QPoint)  # the menu of the current row, at a point of the screen
+    columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
         super().__init__()

@@ -31,24 +31,15 @@ _ITEM = regex.compile(r"[^\s,;\[\]]+")
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """An encoded text.
-
-    Attributes:
-        text: The text.
-        data: Its UTF-8.
-        ids: uint32 [tokens].
-        ends: int64 [tokens], the byte after each token's last one.
-        special: bool [tokens], which are special tokens.
-        differs: The first byte where the decoded ids differ from the text; None if they are equal.
-        written: The text to draw instead, with the end of each token in its bytes; None for the text itself.
-    """
+    """An encoded text."""
 
     text: str
-    data: bytes
-    ids: NDArray[np.uint32]
-    ends: NDArray[np.int64]
-    special: NDArray[np.bool_]
-    differs: int | None
+    data: bytes  # its UTF-8
+    ids: NDArray[np.uint32]  # uint32 [tokens]
+    ends: NDArray[np.int64]  # int64 [tokens], the byte after each token's last one
+    special: NDArray[np.bool_]  # bool [tokens], which are special tokens
+    differs: int | None  # the first byte where the decoded ids differ from the text; None if they are equal
+    # The text to draw instead, with the end of each token in its bytes; None for the text itself.
     written: Written | None = None
 
     @property
@@ -66,24 +57,15 @@ class Encoded:
 
 @dataclass(frozen=True, eq=False)
 class DecodedIds:
-    """Decoded ids.
+    """Decoded ids."""
 
-    Attributes:
-        ids: uint32 [tokens], the ids that are in the vocabulary.
-        data: Their bytes.
-        ends: int64 [tokens], the byte after each token's last one.
-        special: bool [tokens], which are special tokens.
-        text: The bytes as text; invalid UTF-8 is U+FFFD.
-        problem: The ids that could not be decoded, in one or two sentences; or "".
-        written: The text to draw instead, with the end of each token in its bytes; None for the bytes.
-    """
-
-    ids: NDArray[np.uint32]
-    data: bytes
-    ends: NDArray[np.int64]
-    special: NDArray[np.bool_]
-    text: str
-    problem: str
+    ids: NDArray[np.uint32]  # uint32 [tokens], the ids that are in the vocabulary
+    data: bytes  # their bytes
+    ends: NDArray[np.int64]  # int64 [tokens], the byte after each token's last one
+    special: NDArray[np.bool_]  # bool [tokens], which are special tokens
+    text: str  # the bytes as text; invalid UTF-8 is U+FFFD
+    problem: str  # the ids that could not be decoded, in one or two sentences; or ""
+    # The text to draw instead, with the end of each token in its bytes; None for the bytes.
     written: Written | None = None
 
     @property

@@ -30,12 +30,7 @@ _ROWS = 3
 
 
 class IdGrid(QAbstractScrollArea):
-    """The ids of a text, counted from 0.
-
-    Args:
-        theme: Colours and font; the widget follows its changes.
-        parent: The owner.
-    """
+    """The ids of a text, counted from 0."""
 
     #: The first and the last id that the user selected; -1 and -1 for none.
     selectionChanged = Signal(int, int)

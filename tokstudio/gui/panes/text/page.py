@@ -43,15 +43,7 @@ _Key = tuple[int, int, str, int, bool]
 
 
 class TextPage(QWidget):
-    """One page: `input` above, `view` and `figures` below. Subclasses process the text and show the result.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id.
-        figures: The counted figures.
-        placeholder: The placeholder of the field.
-    """
+    """One page: `input` above, `view` and `figures` below. Subclasses process the text and show the result."""
 
     #: The state of the text, "" (no message), "busy", "good" or "bad", with its message.
     state_changed = Signal(str, str)

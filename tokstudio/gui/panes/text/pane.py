@@ -44,13 +44,7 @@ _TABS = {
 
 
 class TextPane(Pane):
-    """Encode, Decode and Steps.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions by id: those of the View menu and `why_not_one_token`.
-    """
+    """Encode, Decode and Steps."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("text", "Text")

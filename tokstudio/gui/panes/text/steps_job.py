@@ -21,17 +21,11 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Stepping:
-    """The steps of a text, or of a part of it, with all merges.
-
-    Attributes:
-        steps: The steps.
-        begin: The byte of the text where they begin.
-        note: The part of the text, and remarks on it.
-    """
+    """The steps of a text, or of a part of it, with all merges."""
 
     steps: Steps
-    begin: int
-    note: str
+    begin: int  # the byte of the text where they begin
+    note: str  # the part of the text, and remarks on it
 
 
 def stepping_work(

@@ -62,13 +62,7 @@ _Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool]
 
 
 class StepsPage(QWidget):
-    """Steps through the selection of the page Encode, in whole pre-tokens, or through the text.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id.
-    """
+    """Steps through the selection of the page Encode, in whole pre-tokens, or through the text."""
 
     #: As on the other pages.
     state_changed = Signal(str, str)

@@ -23,11 +23,7 @@ _PARAGRAPH = "\u2029"
 
 
 class TextInput(QPlainTextEdit):
-    """A text to type, paste or drop. Dropped files go to the owner.
-
-    Args:
-        parent: The owner.
-    """
+    """A text to type, paste or drop. Dropped files go to the owner."""
 
     #: The user has changed the text.
     edited = Signal()

@@ -14,18 +14,10 @@ from tokstudio.gui.widgets.labels import paragraph_label
 
 
 class WhyNotLine(QFrame):
-    """An answer that can be closed.
+    """An answer that can be closed."""
 
-    Signals:
-        linkClicked: The id of the token of the clicked merge.
-        closed: The user has closed the answer.
-
-    Args:
-        theme: Colours.
-    """
-
-    linkClicked = Signal(int)
-    closed = Signal()
+    linkClicked = Signal(int)  # the id of the token of the clicked merge
+    closed = Signal()  # the user has closed the answer
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

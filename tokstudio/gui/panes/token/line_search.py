@@ -27,44 +27,23 @@ _PART = "\ufffd"  # part of a character
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One occurrence of a token, in its line.
+    """One occurrence of a token, in its line."""
 
-    Attributes:
-        left: The text before it in its line.
-        token: The token with marks for white space, or its bytes if it is not text.
-        right: The text after it in its line.
-        source: The name of the file or text.
-        number: The line number, from 1; the word number for word counts.
-        count: The count of the word, for word counts; else 1.
-        is_word: Whether the source has word counts.
-        right_to_left: Whether the line is read from right to left at the token.
-    """
-
-    left: str
-    token: str
-    right: str
-    source: str
-    number: int
-    count: int
-    is_word: bool
-    right_to_left: bool
+    left: str  # the text before it in its line
+    token: str  # the token with marks for white space, or its bytes if it is not text
+    right: str  # the text after it in its line
+    source: str  # the name of the file or text
+    number: int  # the line number, from 1; the word number for word counts
+    count: int  # the count of the word, for word counts; else 1
+    is_word: bool  # whether the source has word counts
+    right_to_left: bool  # whether the line is read from right to left at the token
 
 
 class LineSearch:
-    """Finds the lines of one token, on request.
-
-    Args:
-        corpus: The corpus.
-        tokenizer: The tokenizer at the playhead.
-        token: The token's id.
-        held_out: The held-out share of the corpus.
-
-    Attributes:
-        done: Whether all lines have been found.
-    """
+    """Finds the lines of one token, on request."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
-        self.done = False
+        self.done = False  # whether all lines have been found
         self._made = corpus, tokenizer, token, held_out
         self._concordance: Concordance | None = None
         self._source = self._at = 0

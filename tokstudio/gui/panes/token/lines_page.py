@@ -40,12 +40,7 @@ _SEARCHING = "Looking for the token…"
 
 
 class LinesPage(QWidget):
-    """The lines with the token.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-    """
+    """The lines with the token."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()

@@ -138,15 +138,10 @@ def _token_direction(line: Line) -> bool:
 
 
 class ConcordanceTable(QTableView):
-    """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones.
+    """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones."""
 
-    Signals:
-        moreWanted: The last lines are visible.
-        copied: The number of lines on the clipboard.
-    """
-
-    moreWanted = Signal()
-    copied = Signal(int)
+    moreWanted = Signal()  # the last lines are visible
+    copied = Signal(int)  # the number of lines on the clipboard
 
     def __init__(self, model: ConcordanceModel, theme: Theme) -> None:
         super().__init__()

@@ -52,13 +52,7 @@ _TABS = {
 
 
 class TokenPane(Pane):
-    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id: `byte_level_characters`, `export_tree_svg` and `count_uses`.
-    """
+    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("token", "Token")

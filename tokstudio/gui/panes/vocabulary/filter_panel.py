@@ -48,12 +48,7 @@ _TIPS = {
 
 
 class FilterPanel(QFrame):
-    """Boxes to tick in groups, fields for the length, and a switch for regular expressions.
-
-    Args:
-        theme: Fonts and colours.
-        parent: The owner.
-    """
+    """Boxes to tick in groups, fields for the length, and a switch for regular expressions."""
 
     #: The filters have changed.
     changed = Signal()
@@ -229,11 +224,7 @@ class FilterPanel(QFrame):
 
 
 class FilterButton(QToolButton):
-    """Opens a `FilterPanel`, and shows the number of its filters.
-
-    Args:
-        theme: Fonts and colours.
-    """
+    """Opens a `FilterPanel`, and shows the number of its filters."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

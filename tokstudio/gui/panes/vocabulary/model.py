@@ -54,16 +54,9 @@ class VocabularyModel(TokenTable):
     Without a filter and in the order of ids or merges, a move of the playhead adds or removes rows at the end, or at
     the top if the newest merges come first, and counts uses again. Other orders or filters are computed at most four
     times a second.
-
-    Signals:
-        failed: An order or a filter failed or was cancelled (Exception).
-
-    Args:
-        indexing: Makes the index of the tokens.
-        parent: The owner.
     """
 
-    failed = Signal(object)
+    failed = Signal(object)  # an order or a filter failed or was cancelled (Exception)
 
     columns = (
         Column("Id", "number", "Number of the token in the tokenizer's output"),

@@ -30,14 +30,7 @@ _EMPTY = (
 
 
 class VocabularyPane(TablePane):
-    """All tokens at the playhead, in any order, filtered by text, kind, script, use and length.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`, and
-            `why_merge` and `copy` for the rows' menu.
-    """
+    """All tokens at the playhead, in any order, filtered by text, kind, script, use and length."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._tokens = VocabularyModel(session.indexing)

@@ -17,16 +17,13 @@ _TICK = 100  # milliseconds
 class BusyLine(QWidget):
     """A text, a bar and Cancel; it reads the progress by a timer while it is visible.
 
-    Signals:
-        cancelAsked: The user has pressed Cancel.
-
     Args:
         words: The text for the work.
         progress: Returns the progress.
         named: Texts for the phases of the work; other phases are shown by their name.
     """
 
-    cancelAsked = Signal()
+    cancelAsked = Signal()  # the user has pressed Cancel
 
     def __init__(self, words: str, progress: Callable[[], Progress], named: dict[str, str]) -> None:
         super().__init__()

@@ -17,17 +17,9 @@ _LEAST = 3  # characters left of a cut token
 
 
 class MergeLine(QWidget):
-    """`left + right → token`; tokens that do not fit are cut, and the tool tip has them in full.
+    """`left + right → token`; tokens that do not fit are cut, and the tool tip has them in full."""
 
-    Signals:
-        clicked: The id of the clicked token.
-
-    Args:
-        theme: Fonts; the widget follows their changes.
-        parent: The owner.
-    """
-
-    clicked = Signal(int)
+    clicked = Signal(int)  # the id of the clicked token
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

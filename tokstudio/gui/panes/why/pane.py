@@ -67,13 +67,7 @@ _PHASES = {
 
 
 class WhyPane(Pane):
-    """One merge and its candidates.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id: `byte_level_characters`.
-    """
+    """One merge and its candidates."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("why", "Why")

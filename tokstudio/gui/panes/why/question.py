@@ -20,19 +20,12 @@ _NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A merge of a run.
-
-    Attributes:
-        run: The run.
-        number: The merge, from 1.
-        made: The run so far; None if its training text is not available.
-        problem: Why its pairs cannot be counted, in a sentence; "" if they can.
-    """
+    """A merge of a run."""
 
     run: StudioRun
-    number: int
-    made: Run | None
-    problem: str = ""
+    number: int  # the merge, from 1
+    made: Run | None  # the run so far; None if its training text is not available
+    problem: str = ""  # why its pairs cannot be counted, in a sentence; "" if they can
 
     def same_as(self, other: Asked) -> bool:
         """Whether another question is about the same merge, with the same availability."""

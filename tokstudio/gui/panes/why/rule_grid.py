@@ -22,11 +22,7 @@ class RuleChoice(NamedTuple):
 
 
 class RuleGrid(QWidget):
-    """Rules below a caption.
-
-    Args:
-        theme: Fonts; the widget follows their changes.
-    """
+    """Rules below a caption."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
