@@ -68,6 +68,7 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
     # The scanners of the named patterns are compiled first.
     yield from prepare_work()
     start = 0
+    problem = ""
     try:
         chosen = splitter(pattern)
         for stop in documents:
@@ -76,5 +77,5 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
                 yield Progress("splitting", stop, len(raw))
             start = stop
     except ConfigError as error:
-        return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), str(error))
-    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64))
+        problem = str(error)
+    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), problem)
