@@ -26,8 +26,7 @@ class MergesPane(TablePane):
         self._merges = MergesModel(session.indexing)
         super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
         self._merges.setParent(self)
-        self.derived = QLabel()
-        self.derived.setTextFormat(Qt.TextFormat.PlainText)
+        self.derived = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.derived.setProperty("role", "muted")
         self.derived.setContentsMargins(8, 0, 8, 0)
         self.derived.hide()
@@ -44,20 +43,18 @@ class MergesPane(TablePane):
 
     def catch_up(self) -> None:
         """Shows the current state of the active run."""
-        session = self._session
-        if session.runs.active is not self._merges.run:
-            self._merges.set_run(session.runs.active, session.view.playhead)
+        run, playhead = self._session.runs.active, self._session.view.playhead
+        if run is not self._merges.run:
+            self._merges.set_run(run, playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
-            source = session.runs.active.merges_derived_from if session.runs.active is not None else ""
+            source = run.merges_derived_from if run is not None else ""
             self.derived.setText(_DERIVED.format(source))
             self.derived.setVisible(bool(source))
         else:
             self._merges.grow()
-            self._merges.set_playhead(session.view.playhead)
-        self.empty.label.setText(
-            (session.runs.active.why_no_merges if session.runs.active is not None else "") or _EMPTY
-        )
+            self._merges.set_playhead(playhead)
+        self.empty.label.setText((run.why_no_merges if run is not None else "") or _EMPTY)
         self.choose_page()
         self._show_token(scroll=False)
 

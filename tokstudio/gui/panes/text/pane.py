@@ -36,11 +36,7 @@ _ICON = 16
 _MENU = ("why_not_one_token", "copy", "copy_ids")  # for the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
-_TABS = {
-    "Encode": "Text to tokens",
-    "Decode": "Ids to text",
-    "Steps": "The encoding of the text, merge by merge",
-}
+_TABS = {"Encode": "Text to tokens", "Decode": "Ids to text", "Steps": "The encoding of the text, merge by merge"}
 
 
 class TextPane(Pane):
