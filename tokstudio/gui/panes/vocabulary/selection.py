@@ -145,7 +145,8 @@ def _key(tokens: Tokens, column: int) -> NDArray:
         parts = tokens.parts.astype(np.int64)
         return np.concatenate([np.full(tokens.first, -1), (parts[:, 0] << 32) | parts[:, 1]])
     if column == USES and tokens.uses.known:
-        return _padded(tokens.uses.counts, size)
+        counts = tokens.uses.counts[:size]
+        return np.pad(counts, (0, size - len(counts)))
     if column == KIND:
         return tokens.kinds
     if column == NOTES and tokens.index is not None:
@@ -155,8 +156,3 @@ def _key(tokens: Tokens, column: int) -> NDArray:
         reach = np.zeros(size, np.int64) if tokens.reach is None else tokens.reach[:size].astype(np.int64)
         return reach * 256 + (tokens.index.flags[:size] & _NOTED).astype(np.int64) * 4 + states
     return np.arange(size)
-
-
-def _padded(values: NDArray, length: int) -> NDArray:
-    """The first `length` values, padded with zeros."""
-    return np.pad(values[:length], (0, max(length - len(values), 0)))

@@ -58,9 +58,9 @@ def asked(view: ViewState) -> Asked | str:
 
 
 def _no_merge(run: StudioRun, token: int) -> str:
-    special = next((text for text, number in run.special_tokens.items() if number == token), None)
-    if special is not None:
-        return f"{shown(special)} is a special token: no merge made it."
+    for text, number in run.special_tokens.items():
+        if number == token:
+            return f"{shown(text)} is a special token: no merge made it."
     tokens = run.tokenizer.tokens
     if not tokens.in_use(token):
         return _NO_TOKEN
