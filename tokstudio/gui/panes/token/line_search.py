@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 import numpy as np
 
@@ -90,7 +90,8 @@ class LineSearch:
     def _line(self, hit: Hit) -> Line:
         corpus, tokenizer, token, _ = self._made
         source = corpus.sources[hit.source]
-        left, right = _beginning_cut(hit.left), _end_cut(hit.right)
+        left = hit.left if len(hit.left) <= _WIDTH else CUT + ending(hit.left, _WIDTH)
+        right = hit.right if len(hit.right) <= _WIDTH else beginning(hit.right, _WIDTH) + CUT
         if _PART in hit.text and token != tokenizer.alphabet.unknown:
             # A part of a character: its own bytes, and the bytes beside it.
             raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
@@ -107,30 +108,22 @@ class LineSearch:
 
 def _right_with_bytes(behind: bytes, right: str) -> str:
     """Replaces the U+FFFD of a character that the token cuts at its end by the remaining bytes."""
-    rest = 0
-    while rest < len(behind) and behind[rest] & 0xC0 == 0x80:
-        rest += 1
-    return f" {hexadecimal(behind[:rest])} {right[1:]}" if rest and right.startswith(_PART) else right
+    rest = bytes(takewhile(_continues, behind))
+    return f" {hexadecimal(rest)} {right[1:]}" if rest and right.startswith(_PART) else right
 
 
 def _left_with_bytes(before: bytes, left: str) -> str:
     """Replaces the U+FFFD of a character that the token cuts at its start by the preceding bytes."""
-    start = len(before)
-    while start and before[start - 1] & 0xC0 == 0x80:
-        start -= 1
-    start = max(0, start - 1)
-    rest = before[start:]
+    inner = len(bytes(takewhile(_continues, reversed(before))))
+    rest = before[max(0, len(before) - inner - 1) :]
     if left.endswith(_PART) and rest and rest[0] >= 0xC0:
         return f"{left.rstrip(_PART)} {hexadecimal(rest)} "
     return left
 
 
-def _beginning_cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else CUT + ending(text, _WIDTH)
-
-
-def _end_cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else beginning(text, _WIDTH) + CUT
+def _continues(byte: int) -> bool:
+    """Whether a byte of UTF-8 is not the first of its character."""
+    return byte & 0xC0 == 0x80
 
 
 def _is_right_to_left(left: str, token: bytes, right: str) -> bool:
