@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+_FINER = 4  # steps are tried until there are two ticks
 
 
 def to_axis(values: FloatArray, log: bool) -> FloatArray:
@@ -35,16 +36,21 @@ def tick_values(minimum: float, maximum: float, count: float, log: bool = False,
     [0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
     >>> tick_values(0.0, 2.0, 8, whole=True)
     [0.0, 1.0, 2.0]
+    >>> tick_values(4.1, 7.9, 1.5)  # one step of 5.0 would give a single tick
+    [5.0, 6.0, 7.0]
     """
     if not (math.isfinite(minimum) and math.isfinite(maximum)) or maximum <= minimum:
         return []
     if log:
         return _logarithmic_ticks(minimum, maximum, count, whole)
-    step = nice_step(maximum - minimum, count)
-    if whole:
-        step = max(step, 1.0)
-    first, last = math.ceil(minimum / step - 1e-9), math.floor(maximum / step + 1e-9)
-    return [index * step for index in range(first, last + 1)]
+    ticks: list[float] = []
+    for more in range(_FINER):  # one tick alone would not show the scale
+        step = max(nice_step(maximum - minimum, count + more), 1.0 if whole else 0.0)
+        first, last = math.ceil(minimum / step - 1e-9), math.floor(maximum / step + 1e-9)
+        ticks = [index * step for index in range(first, last + 1)]
+        if len(ticks) > 1:
+            break
+    return ticks
 
 
 def _logarithmic_ticks(minimum: float, maximum: float, count: float, whole: bool) -> list[float]:

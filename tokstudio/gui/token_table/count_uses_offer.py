@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
+from PySide6.QtWidgets import QFrame
 
 from tokstudio.gui.widgets.buttons import ActionButton
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import row
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -39,16 +40,9 @@ class UsesOffer(QFrame):
 
     def __init__(self, action: QAction, theme: Theme) -> None:
         super().__init__()
-        self.label = QLabel()
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setProperty("role", "muted")
-        self.label.setWordWrap(True)
-        self.label.setMinimumWidth(1)
+        self.label = paragraph_label("muted")
         self.button = CountUsesButton(action, theme)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 0, 8, 0)
-        row.addWidget(self.label, 1)
-        row.addWidget(self.button)
+        row((self.label, 1), self.button, margins=(8, 0, 8, 0), parent=self)
         self.hide()
 
     def offer(self, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QStackedWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.session.session import Session
@@ -16,6 +16,7 @@ from tokstudio.gui.token_table.model import TokenTable
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.widgets.fields import polish
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _BUSY_AFTER = 150  # milliseconds before a running search is shown
@@ -44,29 +45,17 @@ class TablePane(Pane):
         self._query: Query = Query("")
         self.model = model
         self.table = FollowTable(model, theme, title)
-        self.note = QLabel()
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.note.setProperty("role", "muted")
+        self.note = plain_label("muted")
         self.note.setMinimumWidth(1)
         self.filter = FilterEdit(theme, f"Filter {title.lower()}", FILTER_HINT)
         self.header.addWidget(self.note)
         self.header.addWidget(self.filter)
         self.empty = EmptyState(empty)
         self._nothing = EmptyState(_NOTHING)
-        self.wrong = QLabel()
-        self.wrong.setProperty("role", "error")
-        self.wrong.setTextFormat(Qt.TextFormat.PlainText)
-        self.wrong.setWordWrap(True)
-        self.wrong.setMinimumWidth(1)
-        self.wrong.setContentsMargins(8, 0, 8, 0)
-        self.wrong.hide()
-        self.limit = QLabel()
-        self.limit.setTextFormat(Qt.TextFormat.PlainText)
-        self.limit.setProperty("role", "muted")
-        self.limit.setWordWrap(True)
-        self.limit.setMinimumWidth(1)
-        self.limit.setContentsMargins(8, 0, 8, 0)
-        self.limit.hide()
+        self.wrong, self.limit = paragraph_label("error"), paragraph_label("muted")
+        for label in (self.wrong, self.limit):
+            label.setContentsMargins(8, 0, 8, 0)
+            label.hide()
         self.stack = QStackedWidget()
         for page in (self.empty, self.table, self._nothing):
             self.stack.addWidget(page)

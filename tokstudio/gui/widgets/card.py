@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDockWidget,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenuBar,
@@ -28,6 +27,8 @@ from PySide6.QtWidgets import (
     QTabBar,
     QWidget,
 )
+
+from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _WIDEST = 820
 _NARROWEST = 260
@@ -64,17 +65,8 @@ class BottomCard(QFrame):
 
     def make_row(self, sign: QLabel, text: QLabel, buttons: Sequence[QWidget]) -> QBoxLayout:
         """Adds an icon and a sentence, with buttons beside or below them."""
-        told, beside = QHBoxLayout(), QHBoxLayout()
-        told.addWidget(sign)
-        told.addWidget(text, 1)
-        beside.addStretch(1)
-        for button in buttons:
-            beside.addWidget(button)
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._row.addLayout(told, 1)
-        self._row.addLayout(beside)
-        for row in (told, beside, self._row):
-            row.setSpacing(8)
+        told, beside = row(sign, (text, 1), spacing=8), row(STRETCH, *buttons, spacing=8)
+        self._row = row((told, 1), beside, spacing=8)
         return self._row
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number, Percent
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 
 class Field(QWidget):
@@ -33,14 +34,9 @@ class Field(QWidget):
         self._reason: str | None = None
         self._brief = False
         self._control = control
-        self.note = line("muted")
-        self.row = QHBoxLayout()
-        self.row.setSpacing(6)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(3)
-        self.column.addLayout(self.row)
-        self.column.addWidget(self.note)
+        self.note = paragraph_label("muted")
+        self.row = row(spacing=6)
+        self.column = column(self.row, self.note, spacing=3, parent=self)
         self.set_error(None)
 
     @property
@@ -243,10 +239,10 @@ class ListField(Field):
         super().__init__(help_text, self.edit)
         self._theme = theme
         self.add_label(text, self.edit)
-        self.count = line("muted")
-        self.count.setWordWrap(False)
+        self.count = plain_label("muted")
+        self.count.setMinimumWidth(1)
         self.row.addWidget(self.count)
-        self.read_as = line("muted")
+        self.read_as = paragraph_label("muted")
         self.read_as.hide()
         self.column.insertWidget(1, self.edit)
         self.column.insertWidget(2, self.read_as)
@@ -271,24 +267,13 @@ class ListField(Field):
 
     def add_links(self, *buttons: QPushButton) -> None:
         """Adds links below the list that fill it."""
-        row = QHBoxLayout()
-        for button in buttons:
-            row.addWidget(button)
-        row.addStretch(1)
-        self.column.insertLayout(2, row)
+        self.column.insertLayout(2, row(*buttons, STRETCH))
 
     def _apply_theme(self) -> None:
         self.edit.setFont(self._theme.monospace_font())
 
 
-def line(role: str) -> QLabel:
-    """A label for text that wraps."""
-    label = QLabel()
-    label.setProperty("role", role)
-    label.setWordWrap(True)
-    label.setMinimumWidth(1)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label
+line = paragraph_label
 
 
 def set_role(label: QLabel, role: str) -> None:

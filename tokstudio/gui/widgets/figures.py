@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import plain, plain_label
+from tokstudio.gui.widgets.layouts import column
 
 _GAP = 8
 
@@ -27,13 +28,12 @@ class Figures(QWidget):
 
     Args:
         figures: The names of the numbers.
-        parent: The owner.
     """
 
-    def __init__(self, figures: Sequence[Figure], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._names = tuple(figure.name for figure in figures)
+    def __init__(self, figures: Sequence[Figure]) -> None:
+        super().__init__()
         self._tips = {figure.name: figure.tip for figure in figures}
+        self._names = tuple(self._tips)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -80,14 +80,8 @@ class Figures(QWidget):
     def _add(self, figure: Figure) -> None:
         cell = QWidget()
         cell.setToolTip(figure.tip)
-        column = QVBoxLayout(cell)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        number, caption = QLabel("–"), QLabel(figure.name)
-        number.setProperty("role", "figure")
-        caption.setProperty("role", "muted")
-        column.addWidget(number)
-        column.addWidget(caption)
+        number = plain_label("figure", "–")
+        column(number, plain_label("muted", figure.name), spacing=0, parent=cell)
         self._cells.append(cell)
         self._numbers.append(number)
 
@@ -100,5 +94,5 @@ class Figures(QWidget):
         self._columns = columns
         for index, cell in enumerate(self._cells):
             self._grid.addWidget(cell, index // columns, index % columns)
-        for column in range(count):
-            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+        for index in range(count):
+            self._grid.setColumnStretch(index, 1 if index < columns else 0)

@@ -13,7 +13,9 @@ from PySide6.QtWidgets import QLabel
 
 from tokstudio.gui.widgets.painting import guarded_painter
 
-_LEFT_TO_RIGHT, _ISOLATE, _END = "\u200e", "\u2068", "\u2069"
+ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
+_LEFT_TO_RIGHT = "\u200e"
+_WIDE = 100_000.0  # pixels; no line is this long
 _RIGHT_TO_LEFT = ("R", "AL")
 
 
@@ -47,7 +49,7 @@ class Caption(QLabel):
         room -= behind if behind < room / 2 else 0
         name = metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, max(40, room))
         if is_right_to_left(name) and self._remarks:
-            name = f"{_ISOLATE}{name}{_END}"
+            name = f"{ISOLATE}{name}{END}"
         self.setText(in_a_sentence(" · ".join(filter(None, (name, *self._remarks)))))
 
 
@@ -66,18 +68,19 @@ def plain(text: str) -> str:
     return html.escape(text).replace("\n", "<br>") if "<" in text else text
 
 
-def paragraph_label(role: str = "") -> QLabel:
-    """A label for plain text of any length, wrapped at its width."""
-    label = QLabel()
+def plain_label(role: str = "", text: str = "") -> QLabel:
+    """A label for plain text on one line."""
+    label = QLabel(text, textFormat=Qt.TextFormat.PlainText)
     label.setProperty("role", role)
-    label.setWordWrap(True)
-    label.setMinimumWidth(1)
-    label.setTextFormat(Qt.TextFormat.PlainText)
     return label
 
 
-ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
-_WIDE = 100_000.0  # pixels; no line is this long
+def paragraph_label(role: str = "", text: str = "") -> QLabel:
+    """A label for plain text of any length, wrapped at its width."""
+    label = plain_label(role, text)
+    label.setWordWrap(True)
+    label.setMinimumWidth(1)
+    return label
 
 
 def laid_out(

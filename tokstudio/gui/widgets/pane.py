@@ -7,7 +7,10 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QMoveEvent
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QSizePolicy, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
+
+from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.layouts import column
 
 _MARGIN = 12
 _NARROWEST = 260
@@ -50,24 +53,18 @@ class Pane(QDockWidget):
         )
         top, header = QFrame(), _Header()
         top.setProperty("card", "top")
-        around = QVBoxLayout(top)
-        around.setContentsMargins(0, 0, 0, 0)
-        around.addWidget(header)
+        column(header, parent=top)
         self.header = header.row
         self.header.setContentsMargins(_MARGIN, 10, _MARGIN, 4)
         self.header.setSpacing(8)
-        self.title = QLabel(title)
-        self.title.setTextFormat(Qt.TextFormat.PlainText)
-        self.title.setProperty("role", "title")
+        self.title = plain_label("title", title)
         self.header.addWidget(self.title)
         self.header.addStretch(1)
         self.setTitleBarWidget(top)
 
         bottom = QFrame()
         bottom.setProperty("card", "bottom")
-        self.body = QVBoxLayout(bottom)
-        self.body.setContentsMargins(_MARGIN, 4, _MARGIN, _MARGIN)
-        self.body.setSpacing(8)
+        self.body = column(spacing=8, margins=(_MARGIN, 4, _MARGIN, _MARGIN), parent=bottom)
         self.setWidget(bottom)
         self._was_visible = False  # the last value of `visibilityChanged`
         self.visibilityChanged.connect(self._remember)
@@ -98,9 +95,7 @@ class EmptyState(QWidget):
         layout = QVBoxLayout(self)
         layout.setSpacing(10)
         layout.addStretch(1)
-        self.label = QLabel(text)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setProperty("role", "muted")
+        self.label = plain_label("muted", text)
         self.label.setWordWrap(True)
         self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout.addWidget(self.label)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
     QSizePolicy,
     QSlider,
     QStyle,
@@ -22,6 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.layouts import row
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -112,8 +112,7 @@ class StepBar(QWidget):
         self.slider.spacePressed.connect(self.playAsked)
         self.slider.sliderPressed.connect(self.grasped)
         self.slider.sliderReleased.connect(self._let_grow)
-        self.label = QLabel(_NOTHING)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label = plain_label(text=_NOTHING)
         self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.buttons = {name: self._button(name, *one) for name, one in words.buttons.items()}
@@ -130,13 +129,10 @@ class StepBar(QWidget):
         controls = (self.slider, *self.buttons.values(), self.play_button)
         self._tips = {control: control.toolTip() for control in controls}
 
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(_SPACING)
         buttons = self.buttons
-        row = (buttons["first"], buttons["previous"], self.play_button, self.slider, buttons["next"], buttons["last"])
-        for widget in (*row, self.label, self.speed_button):
-            layout.addWidget(widget, 1 if widget is self.slider else 0)
+        left = buttons["first"], buttons["previous"], self.play_button
+        right = buttons["next"], buttons["last"], self.label, self.speed_button
+        row(*left, (self.slider, 1), *right, spacing=_SPACING, parent=self)
         self.play_button.setVisible(plays)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
