@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column
 
 if TYPE_CHECKING:
@@ -90,10 +91,8 @@ class Welcome(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = QWidget()
         self._picture = QLabel()
-        self.headline, self.sentence, self._aside = QLabel(headline), QLabel(sentence), QLabel(aside)
-        self.headline.setProperty("role", "headline")
-        for label in (self.sentence, self._aside):
-            label.setProperty("role", "muted")
+        self.headline = plain_label("headline", headline)
+        self.sentence, self._aside = plain_label("muted", sentence), plain_label("muted", aside)
         for label in (self._picture, self.headline, self.sentence, self._aside):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(label is not self._picture)

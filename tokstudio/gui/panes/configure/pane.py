@@ -24,8 +24,8 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import is_missing
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.fields import Field, LimitField, set_role
+from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
@@ -60,8 +60,9 @@ class ConfigurePane(Pane):
         self.pattern = PatternField(session, theme)
         self.more_button = self._make_more_button(actions["more_settings"])
         self.more = MoreSettings(theme, actions)
-        self.summary, self.unusual, self.outdated = line("muted"), line("muted"), line("muted")
-        self.forecast, self.reason = line("muted"), line("muted")
+        self.summary, self.unusual = paragraph_label("muted"), paragraph_label("muted")
+        self.outdated, self.forecast = paragraph_label("muted"), paragraph_label("muted")
+        self.reason = paragraph_label("muted")
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.sample_button = _ElidedButton(actions["train_on_sample"])
         self.anyway_button = _ElidedButton(actions["train_anyway"])

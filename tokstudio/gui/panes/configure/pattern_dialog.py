@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.pretokenization.patterns import check_pattern
@@ -12,8 +12,7 @@ from tokstudio.gui.panes.configure.pattern_field import PatternField
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import line
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 _WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
@@ -33,11 +32,9 @@ class PatternDialog(QDialog):
         self.setWindowTitle(question.verb)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        asked = f"How does {question.name} split text?"
-        headline = QLabel(asked, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        headline.setProperty("role", "headline")
-        why = line("muted")
-        why.setText(_WHY)
+        headline = plain_label("headline", f"How does {question.name} split text?")
+        headline.setWordWrap(True)
+        why = paragraph_label("muted", _WHY)
         self.field = PatternField(session, theme, session.view.text[:_SHOWN])
         self.field.set_value(question.pattern)
         self.field.changed.connect(self._check)

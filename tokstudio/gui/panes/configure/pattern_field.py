@@ -21,7 +21,8 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 from tokstudio.gui.widgets.controls import Choice
-from tokstudio.gui.widgets.fields import ChoiceField, Field, line
+from tokstudio.gui.widgets.fields import ChoiceField, Field
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import column
 
 _OWN = "own"
@@ -67,7 +68,7 @@ class PatternField(QWidget):
         self.choice.set_about(_ABOUT)
         self.own = _Expression(theme)
         self.own.set_about(_OWN_ABOUT)
-        self.caption = line("muted")
+        self.caption = paragraph_label("muted")
         self.preview = _SplitView(theme)
         self.preview.setAccessibleName("Preview of the split")
         # Hidden until the first text is split, as it would be empty.

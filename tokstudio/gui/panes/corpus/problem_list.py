@@ -9,14 +9,14 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.labels import in_a_sentence
+from tokstudio.gui.widgets.labels import in_a_sentence, plain_label
 from tokstudio.gui.widgets.layouts import column, row
 
 _SHOWN = 3
@@ -31,8 +31,7 @@ class ProblemList(QWidget):
         super().__init__(parent)
         self._problems: list[Problem] = []
         self._rows = [_Row(theme) for _ in range(_SHOWN)]
-        self._more = QLabel()
-        self._more.setProperty("role", "muted")
+        self._more = plain_label("muted")
         self._dismiss_all = link_button("Dismiss all", self.clear)
         self._last = QWidget()
         row((self._more, 1), self._dismiss_all, parent=self._last)
@@ -92,8 +91,8 @@ class _Row(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._label = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self._label.setProperty("role", "error")
+        self._label = plain_label("error")
+        self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.bytes_button = QPushButton("Read as Bytes")
         self.bytes_button.setProperty("link", "true")

@@ -29,7 +29,7 @@ from tokstudio.gui.panes.corpus.source_model import NAME, RELOAD, SIZE, SourcesM
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import plain, plain_label
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
 
@@ -204,10 +204,9 @@ class StatisticsTable(QWidget):
         self._set("No font for", ", ".join(missing) or None, TIP)
 
     def _add_row(self, row: int, text: str) -> None:
-        name = QLabel(text, alignment=Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        name.setProperty("role", "muted")
-        value = QLabel(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-        value.setTextFormat(Qt.TextFormat.PlainText)
+        name, value = plain_label("muted", text), plain_label()
+        name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         # Only lists wrap; a number on two lines would look like two numbers.
         value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
         value.setMinimumWidth(40)

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel
 
 from tokstudio.gui.panes.merges.model import MergesModel
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
+from tokstudio.gui.widgets.labels import plain_label
 
 _EMPTY = "Merges appear here as they are made, each with its two tokens and their count."
 _DERIVED = "Merges derived from the file's {}."
@@ -26,8 +25,7 @@ class MergesPane(TablePane):
         self._merges = MergesModel(session.indexing)
         super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
         self._merges.setParent(self)
-        self.derived = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.derived.setProperty("role", "muted")
+        self.derived = plain_label("muted")
         self.derived.setContentsMargins(8, 0, 8, 0)
         self.derived.hide()
         self.body.insertWidget(0, self.derived)

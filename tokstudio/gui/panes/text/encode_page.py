@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QLabel
+from PySide6.QtWidgets import QCheckBox
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -27,7 +27,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.figures import Figure
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
@@ -157,8 +157,7 @@ class EncodePage(TextPage):
         self._compare_later()
 
     def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
-        self.caption = QLabel("Other tokenizers")
-        self.caption.setProperty("role", "muted")
+        self.caption = plain_label("muted", "Other tokenizers")
         self.caption.setToolTip("Tokens of the same text with other tokenizers")
         self.others = CountsGrid(self._theme)
         self.brief = ElidedLabel()  # replaces the counts where there is little room

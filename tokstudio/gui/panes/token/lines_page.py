@@ -21,7 +21,7 @@ from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import link_button
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -99,8 +99,8 @@ class LinesPage(QWidget):
             self._forget()
 
     def _build(self) -> None:
-        self.note = paragraph_label("muted")
-        self.note.setWordWrap(False)
+        self.note = plain_label("muted")
+        self.note.setMinimumWidth(1)
         self.stop = link_button("Stop", self._stop)
         self.stop.setAccessibleName("Stop looking for the token")
         self.stop.hide()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.base.wording import several
@@ -25,7 +25,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -139,8 +139,7 @@ class TokenPane(Pane):
         self.empty.setMinimumWidth(1)
         self.page = QWidget()
         self.headline = TokenLabel(self._theme, 20)
-        self.origin = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.origin.setProperty("role", "muted")
+        self.origin = plain_label("muted")
         self.facts, self.meaning = paragraph_label("muted"), paragraph_label("muted")
         self.merges, self.lines = MergesPage(self._theme), LinesPage(session, self._theme)
         self.merges.chosen.connect(self._view.look_at)

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.widgets.controls import Number
+from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 if TYPE_CHECKING:
@@ -135,8 +136,8 @@ class FilterPanel(QFrame):
         grid.setContentsMargins(14, 12, 14, 12)
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(10)
-        self._no_scripts = QLabel("Available when all tokens have been made.", wordWrap=True)
-        self._no_scripts.setProperty("role", "muted")
+        self._no_scripts = plain_label("muted", "Available when all tokens have been made.")
+        self._no_scripts.setWordWrap(True)
         self._inner = QWidget()
         self._scripts = column(spacing=2, parent=self._inner)
         self._scripts.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -149,7 +150,7 @@ class FilterPanel(QFrame):
         for ground in (self._scroll.viewport(), self._inner):
             ground.setAutoFillBackground(False)
         kinds = (*self._group("Kind", MADE), *self._group("Uses", USES_STATES), STRETCH)
-        scripts = (_title("Script, with share of tokens"), self._no_scripts, (self._scroll, 1))
+        scripts = (plain_label("title", "Script, with share of tokens"), self._no_scripts, (self._scroll, 1))
         grid.addLayout(column(*kinds, spacing=2), 0, 0)
         grid.addLayout(column(*self._group("Content", LOOKS), *scripts, spacing=2), 0, 1)
         grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
@@ -159,12 +160,11 @@ class FilterPanel(QFrame):
         self.clear_button = QPushButton("&Clear")
         self.clear_button.clicked.connect(self.clear)
         # It repeats the number of matches, as the panel covers the usual place for it.
-        self.matches = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.matches.setProperty("role", "muted")
+        self.matches = plain_label("muted")
         grid.addLayout(row((self.expression, 1), self.matches, 8, self.clear_button), 2, 0, 1, 2)
 
     def _group(self, title: str, names: Iterable[str]) -> list[QWidget | int]:
-        return [_title(title), *(self._box(name, name) for name in names), 6]
+        return [plain_label("title", title), *(self._box(name, name) for name in names), 6]
 
     def _build_lengths(self) -> QHBoxLayout:
         self.least, self.most = Number(_LONGEST), Number(_LONGEST)
@@ -219,9 +219,3 @@ class FilterButton(QToolButton):
         count = len(self.panel.chosen()) + (self.panel.lengths() is not None)
         self.setText(f"Kinds ({count})" if count else "Kinds")
         self.setAccessibleName(f"Filter by kind, script, use and length: {count or 'nothing'} selected")
-
-
-def _title(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "title")
-    return label

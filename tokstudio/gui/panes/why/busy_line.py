@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Progress
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 _TICK = 100  # milliseconds
@@ -28,10 +28,7 @@ class BusyLine(QWidget):
         super().__init__()
         self._progress = progress
         self._named = named
-        self.label = paragraph_label()
-        self.label.setText(words)
-        self.phase = QLabel()
-        self.phase.setProperty("role", "muted")
+        self.label, self.phase = paragraph_label("", words), plain_label("muted")
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName("Progress")
         self.cancel = QPushButton("Cancel")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_chips import Chip
-from tokstudio.gui.widgets.labels import isolated, plain
+from tokstudio.gui.widgets.labels import isolated, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _FONT = 13
@@ -35,9 +35,7 @@ class MergeLine(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             button.clicked.connect(self._tell)
             self._buttons.append(button)
-        self._signs = [QLabel("+"), QLabel("→")]
-        for label in self._signs:
-            label.setProperty("role", "muted")
+        self._signs = [plain_label("muted", "+"), plain_label("muted", "→")]
         (left, right, token), (plus, arrow) = self._buttons, self._signs
         row(left, plus, right, arrow, token, STRETCH, spacing=6, parent=self)
         theme.changed.connect(self._fit)

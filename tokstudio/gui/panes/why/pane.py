@@ -29,7 +29,7 @@ from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.buttons import link_button
-from tokstudio.gui.widgets.labels import isolated, paragraph_label
+from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
@@ -287,8 +287,8 @@ class WhyPane(Pane):
         self.line = MergeLine(theme)
         self.line.setAccessibleName("Merge")
         self.line.clicked.connect(self._view.look_at)
-        self.number = paragraph_label("muted")
-        self.number.setWordWrap(False)
+        self.number = plain_label("muted")
+        self.number.setMinimumWidth(1)
         self.tabs = HeaderTabs("Runners-up or other rules", _TABS)
         self.header.insertWidget(1, self.tabs)
         self.header.addWidget(self.number)
@@ -306,9 +306,9 @@ class WhyPane(Pane):
             QWidget.setTabOrder(one, other)
 
     def _build_answer(self, theme: Theme) -> QWidget:
-        self.reason, self.caption, self.later = paragraph_label(), paragraph_label("muted"), paragraph_label("muted")
+        self.reason, self.later = paragraph_label(), paragraph_label("muted")
+        self.caption = paragraph_label("muted", "There was no tie: every rule would have chosen the same pair.")
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.caption.setText("There was no tie: every rule would have chosen the same pair.")
         self.rules = RuleGrid(theme, len(TIE_BREAKS) - 1)
         self.rules.hide()
         self.model = RunnersModel(self)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, plain_label
 
 
 class RuleChoice(NamedTuple):
@@ -33,9 +33,8 @@ class RuleGrid(QWidget):
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(1, 1)
-        self._rows = [(QLabel(), ElidedLabel(), QLabel()) for _ in range(rows)]
+        self._rows = [(plain_label("muted"), ElidedLabel(), plain_label()) for _ in range(rows)]
         for row, labels in enumerate(self._rows):
-            labels[0].setProperty("role", "muted")
             for column, label in enumerate(labels):
                 grid.addWidget(label, row, column)
         theme.changed.connect(self._apply_style)
