@@ -1,8 +1,9 @@
-"""Buttons that trigger an action of the window."""
+"""Buttons that trigger an action of the window or look like a link."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QAction
@@ -38,3 +39,11 @@ class ActionButton(QPushButton):
     def _follow(self) -> None:
         self.setEnabled(self._action.isEnabled())
         self.setToolTip(self._action.toolTip())
+
+
+def link_button(text: str, clicked: Callable[..., object]) -> QPushButton:
+    """A button that looks like a link."""
+    button = QPushButton(text)
+    button.setProperty("link", True)
+    button.clicked.connect(clicked)
+    return button

@@ -1,4 +1,4 @@
-"""Columns and rows of widgets, as one expression."""
+"""Columns, rows and stacks of widgets, as one expression."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QMargins, Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
 
 #: A widget or layout; with its share of the remaining room or its alignment; a number is a space in pixels.
 Item: TypeAlias = QWidget | QLayout | int | tuple[QWidget | QLayout, int | Qt.AlignmentFlag]
@@ -59,3 +59,11 @@ def _add(box: QBoxLayout, item: Item) -> None:
         box.addLayout(one, share)
     else:
         box.addWidget(one, share, alignment)
+
+
+def stacked(*pages: QWidget) -> QStackedWidget:
+    """Pages of which one is shown."""
+    stack = QStackedWidget()
+    for page in pages:
+        stack.addWidget(page)
+    return stack

@@ -40,6 +40,9 @@ def actions(theme: Theme) -> dict[str, QAction]:
         "show_ids": "ids",
         "recognise_specials": "text",
         "byte_level_characters": "text",
+        "why_not_one_token": "text",
+        "copy": "text",
+        "copy_ids": "text",
     }
     made = {name: QAction(icon(drawing, theme), name) for name, drawing in names.items()}
     for action in made.values():

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -27,7 +29,7 @@ SENTENCE = "the cat that sat"
 
 @pytest.fixture
 def pane(session, theme, dock):
-    actions = {}
+    actions = defaultdict(QAction)
     for name in ("show_white_space", "show_ids", "recognise_specials", "byte_level_characters"):
         actions[name] = QAction(name)
         actions[name].setCheckable(True)
@@ -536,7 +538,7 @@ def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pa
 
 
 def test_the_cursor_behind_characters_of_several_units_and_bytes(qtbot, session, theme, show):
-    pane = TextPane(session, theme, {})
+    pane = TextPane(session, theme, defaultdict(QAction))
     show(pane, 400, 400)
     field = pane.encode.input
     field.set_text("aé🌍b")
@@ -566,7 +568,7 @@ def test_the_current_step_stays_visible_beside_an_answer(qtbot, session, pane, s
 
 
 def test_in_a_narrow_pane_the_title_is_hidden(session, theme, show):
-    pane = TextPane(session, theme, {})
+    pane = TextPane(session, theme, defaultdict(QAction))
     for width, titled in ((230, False), (600, True)):
         show(pane, width, 400)
         assert pane.tabs.width() >= pane.tabs.sizeHint().width()

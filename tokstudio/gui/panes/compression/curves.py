@@ -20,21 +20,13 @@ _SHORT_IDS = 1 << 16  # tokens with ids of two bytes
 
 @dataclass(frozen=True)
 class View:
-    """A kind of curve.
+    """A kind of curve."""
 
-    Attributes:
-        menu: Its text in the menu.
-        title: Its text in the title.
-        axis: The unit after a value.
-        caption: The text above the plot.
-        log: Whether the scales are logarithmic at first.
-    """
-
-    menu: str
-    title: str
-    axis: str
-    caption: str
-    log: bool = False
+    menu: str  # the text in the menu
+    title: str  # the text in the title
+    axis: str  # the unit after a value
+    caption: str  # the text above the plot
+    log: bool = False  # whether the scales are logarithmic at first
 
 
 RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token", "bytes per token over merges")
@@ -81,17 +73,13 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     place = f"merge {merges:,}" if merges else "no merges"
     if view is COUNT:
         return f"{place}   {int(run.log.count[merges - 1]):,} times" if merges else place
-    held_out = run.held_out.tokens
+    held_out, beside = run.held_out.tokens, ""
     if view is SAVED:
         if not merges:
             return place
-        first, width = merges - mean_over(merges), id_bytes(run, merges)
-        saved = _saved_by(run.log.tokens_at(first), run.log.tokens_at(merges), merges, run.corpus_bytes)
-        beside = ""
         if held_out is not None:
-            other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out.bytes)
-            beside = f" · held-out {_few(width * other)}"
-        return f"{place}   {_few(width * saved)} bytes per MB{beside}"
+            beside = f" · held-out {_few(_saved_by(run, merges, held_out=True))}"
+        return f"{place}   {_few(_saved_by(run, merges))} bytes per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
         return f"{place}   {run.log.tokens_at(merges):,} tokens{beside}"
@@ -103,37 +91,28 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
 def remark(run: StudioRun, merges: int, view: View) -> str:
     """The text below the plot: whether the last merges paid off, and why there is no held-out curve; or ""."""
     missing = _why_no_held_out(run) if view is not COUNT else ""
-    if view is not SAVED:
-        return missing
     last = min(_TAIL, merges)
-    if not last:
+    if view is not SAVED or not last:
         return missing
-    first, size = merges - mean_over(merges), id_bytes(run, merges)
     several = f"{'All' if last == merges else 'The last'} {last:,} merges" if last > 1 else "The first merge"
-    share = _share_saved(run.log.tokens_at(merges - last), run.log.tokens_at(merges))
-    held_out = run.held_out.tokens
-    if held_out is None:
+    share, held_out = _share_saved(run, merges - last, merges), run.held_out.tokens is not None
+    if held_out:
+        hint, other = "", _share_saved(run, merges - last, merges, held_out=True)
+        told = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
+    else:
         hint = missing or "Hold out a share to see this for other text."
         told = f"{several} saved {share} of the tokens"
-        saved = _saved_by(run.log.tokens_at(first), run.log.tokens_at(merges), merges, run.corpus_bytes)
-    else:
-        other = _share_saved(int(held_out[merges - last]), int(held_out[merges]))
-        hint = ""
-        told = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
-        saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out.bytes)
-    now = f"{told}. In 1 MB of text, a merge now saves about {_few(size * saved)} bytes of ids, at {size} bytes per id."
+    now = (
+        f"{told}. In 1 MB of text, a merge now saves about {_few(_saved_by(run, merges, held_out=held_out))} bytes "
+        f"of ids, at {id_bytes(run, merges)} bytes per id."
+    )
     return " ".join(filter(None, (now, hint, _cost_of_long_ids(run, merges))))
 
 
 def saved_by_each(tokens: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """The tokens that each merge saves per megabyte of text, averaged over the last tenth of the merges so far.
 
-    Args:
-        tokens: int64 [n + 1], tokens of the text after 0, 1, ... n merges.
-        size: Bytes of the text.
-
-    Returns:
-        float64 [n].
+    `tokens` is int64 [n + 1], the tokens of the text after 0, 1, ... n merges, and `size` its bytes; float64 [n].
     """
     number = np.arange(1, len(tokens), dtype=np.int64)
     over = np.maximum(number // _MEAN_OVER, 1)
@@ -154,14 +133,16 @@ def _tokens(run: StudioRun) -> NDArray[np.int64]:
     return np.concatenate([np.array([run.log.tokens_before], np.int64), run.log.tokens_after])
 
 
-def _saved_by(before: int, after: int, merges: int, size: int) -> float:
-    """The value of `saved_by_each` for one merge, from the tokens around it."""
-    return (before - after) * (_MEGABYTE / max(size, 1)) / mean_over(merges)
+def _tokens_at(run: StudioRun, merges: int, held_out: bool) -> int:
+    held_out_tokens = run.held_out.tokens if held_out else None
+    return run.log.tokens_at(merges) if held_out_tokens is None else int(held_out_tokens[merges])
 
 
-def mean_over(merges: int) -> int:
-    """The number of merges that the mean covers, up to a merge."""
-    return max(merges // _MEAN_OVER, 1)
+def _saved_by(run: StudioRun, merges: int, *, held_out: bool = False) -> float:
+    """The bytes of ids that the last merge saves per megabyte of text: the value of the curve there."""
+    over, size = max(merges // _MEAN_OVER, 1), run.held_out.bytes if held_out else run.corpus_bytes
+    saved = _tokens_at(run, merges - over, held_out) - _tokens_at(run, merges, held_out)
+    return id_bytes(run, merges) * (saved * (_MEGABYTE / max(size, 1)) / over)
 
 
 def _why_no_held_out(run: StudioRun) -> str:
@@ -189,19 +170,17 @@ def _cost_of_long_ids(run: StudioRun, merges: int) -> str:
     last = _last_short(run)
     if not 0 <= last < merges:
         return ""
-    held_out = run.held_out.tokens
-    size = max(run.corpus_bytes if held_out is None else run.held_out.bytes, 1)
-    before, here = (
-        width * (run.log.tokens_at(at) if held_out is None else int(held_out[at])) * _MEGABYTE / size
-        for at, width in ((last, 2), (merges, 4))
-    )
+    held_out = run.held_out.tokens is not None
+    size = max(run.held_out.bytes if held_out else run.corpus_bytes, 1)
+    before, here = (width * _tokens_at(run, at, held_out) * _MEGABYTE / size for at, width in ((last, 2), (merges, 4)))
     return (
         f"Beyond {_SHORT_IDS:,} tokens, each id takes 4 bytes instead of 2: "
         f"the ids of 1 MB take {here:,.0f} bytes, not {before:,.0f} as before."
     )
 
 
-def _share_saved(before: int, after: int) -> str:
+def _share_saved(run: StudioRun, first: int, last: int, *, held_out: bool = False) -> str:
+    before, after = (_tokens_at(run, merges, held_out) for merges in (first, last))
     share = (before - after) / before if before else 0.0
     decimals = 1 if share >= 0.0995 else 2 if share >= 0.00095 else 3
     return f"{100 * share:.{decimals}f}\u00a0%"

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.layouts import STRETCH, row
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -53,15 +55,10 @@ class Legend(QWidget):
         self._fitting = self._outdated = False
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._choose_action)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(0)
-        self._more = QToolButton()
-        self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._more = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self._more.setMenu(self._menu)
         self._more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._row.addStretch(1)
-        self._row.addWidget(self._more)
+        self._row = row(STRETCH, self._more, spacing=0, parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
         self.setAccessibleName("Curves")
@@ -101,13 +98,11 @@ class Legend(QWidget):
         self._fit()
 
     def _button(self, entry: Entry) -> QToolButton:
-        button = QToolButton()
-        metrics = QFontMetrics(self.font())
-        name = metrics.elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
+        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        name = QFontMetrics(self.font()).elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
         button.setText(name.replace("&", "&&"))
         button.setIconSize(_SWATCH)
         button.setIcon(self._swatch(entry))
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setToolTip(plain(entry.tip))
         button.setAccessibleName(entry.tip)
@@ -121,14 +116,11 @@ class Legend(QWidget):
         if self._fitting:
             return
         self._fitting = True
-        try:
-            for _ in range(_TRIES):
-                if not self._outdated:
-                    break
+        for _ in range(_TRIES):
+            if self._outdated:
                 self._outdated = False
                 self._show_what_fits(self._buttons)
-        finally:
-            self._fitting = False
+        self._fitting = False
 
     def _show_what_fits(self, buttons: list[QToolButton]) -> None:
         room = self.width()
@@ -136,9 +128,7 @@ class Legend(QWidget):
         fitting = len(widths)
         if sum(widths) > room:
             room -= self._more.sizeHint().width()
-            fitting = 0
-            while fitting < len(widths) and sum(widths[: fitting + 1]) <= room:
-                fitting += 1
+            fitting = sum(end <= room for end in accumulate(widths))
         hidden = len(widths) - fitting
         kind = "curves" if any(entry.held_out for entry in self._entries) else "runs"
         self._more.setText(f"{hidden} more" if fitting else f"{hidden} {kind}")

@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
-from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from tokstudio.gui.panes.compression.curves import (
     RATIO,
@@ -32,7 +32,8 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label
+from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.resources import SAMPLES
@@ -60,13 +61,7 @@ _OPENED = "No curve: the file of this tokenizer does not store pair counts."
 
 
 class CompressionPane(Pane):
-    """The plot with its playhead; earlier runs are thin curves, and a double click activates one.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `open_corpus`, `train` and those that train on a sample.
-    """
+    """The plot with its playhead; earlier runs are thin curves, and a double click activates one."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("compression", "Compression")
@@ -84,11 +79,8 @@ class CompressionPane(Pane):
         self._make_header()
         self._make_speeds()
         self._make_pages(actions)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_SELDOM)
+        self._later = QTimer(self, singleShot=True, interval=_SELDOM)
         self._later.timeout.connect(self._draw)
-
         self.plot.playheadMoved.connect(session.view.set_playhead)
         self.plot.curveDoubleClicked.connect(self._activate)
         self.bar.moved.connect(session.view.set_playhead)
@@ -138,22 +130,19 @@ class CompressionPane(Pane):
         group = QActionGroup(self.menu)
         self._choices: dict[QAction, View] = {}
         for view in VIEWS:
-            action = self.menu.addAction(view.menu)
-            action.setCheckable(True)
-            action.setChecked(view is self._view)
-            group.addAction(action)
+            action = QAction(view.menu, group, checkable=True, checked=view is self._view)
             self._choices[action] = view
+        self.menu.addActions(group.actions())
         self.menu.addSeparator()
         self._log = self.menu.addAction("Log scales")
         self._log.setCheckable(True)
         self.curves = self.menu.addMenu("Curves of runs")
-        self.curves.aboutToShow.connect(self._fill_own_curves)
+        self.curves.aboutToShow.connect(partial(self.fill_curves, self.curves))
         self.menu.triggered.connect(self._choose_view)
-        self.view_button = QToolButton()
+        self.view_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.view_button.setText("View")
         self.view_button.setToolTip("Values and scales of the curve")
         self.view_button.setAccessibleName("Values of the curve")
-        self.view_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.view_button.setMenu(self.menu)
         self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.header.addWidget(self.view_button)
@@ -162,11 +151,9 @@ class CompressionPane(Pane):
         self.speeds = QMenu(self)
         group = QActionGroup(self.speeds)
         for speed in SPEEDS:
-            action = self.speeds.addAction(speed.text)
-            action.setCheckable(True)
+            action = QAction(speed.text, group, checkable=True, statusTip="Set the speed of Play Merges.")
             action.setData(speed.key)
-            action.setStatusTip("Set the speed of Play Merges.")
-            group.addAction(action)
+        self.speeds.addActions(group.actions())
         group.triggered.connect(self._choose_speed)
         self.bar.speed_button.setMenu(self.speeds)
 
@@ -185,20 +172,13 @@ class CompressionPane(Pane):
         )
         self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
         self.waiting, self.opened = EmptyState(_WAITING), EmptyState(_OPENED)
-        self.stack = QStackedWidget()
-        for page in (self.welcome, self.ready, self.waiting, self.opened, self.plot):
-            self.stack.addWidget(page)
-        self.remark = QLabel()
-        self.remark.setProperty("role", "muted")
-        self.remark.setTextFormat(Qt.TextFormat.PlainText)
-        self.remark.setWordWrap(True)
-        self.remark.setMinimumWidth(1)
+        self.stack = stacked(self.welcome, self.ready, self.waiting, self.opened, self.plot)
+        self.remark = paragraph_label("muted")
         self.remark_line = ElidedLabel()
         self.remark_line.setProperty("role", "muted")
         self.body.addWidget(self.stack, 1)
-        self.body.addWidget(self.remark)
-        self.body.addWidget(self.remark_line)
-        self.body.addWidget(self.bar)
+        for widget in (self.remark, self.remark_line, self.bar):
+            self.body.addWidget(widget)
 
     # ---- curves
 
@@ -221,9 +201,6 @@ class CompressionPane(Pane):
             action = menu.addAction(words)
             action.setEnabled(shown in others.values())
             action.triggered.connect(partial(self._show_curves, set(others), shown))
-
-    def _fill_own_curves(self) -> None:
-        self.fill_curves(self.curves)
 
     def _show_curves(self, keys: set[int], shown: bool) -> None:
         for run in self._with_curves:
@@ -305,14 +282,7 @@ class CompressionPane(Pane):
             self.plot.remove_curve((key, _HELD_OUT))
             del self._drawn[key]
         for run in runs:
-            state = (
-                self._view,
-                len(run),
-                run.ended,
-                run.name,
-                run is active,
-                run.held_out.tokens is None,
-            )
+            state = (self._view, len(run), run.ended, run.name, run is active, run.held_out.tokens is None)
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 self._draw_run(run)
@@ -345,15 +315,15 @@ class CompressionPane(Pane):
         if self.bar.maximum() != length:
             self.bar.set_range(length)
         self.bar.set_value(merges)
+        told = ""
         if run is not None and run.has_counts and length:
             self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
-            told = remark(run, merges, self._view) if self.stack.currentWidget() is self.plot else ""
+            if self.stack.currentWidget() is self.plot:
+                told = remark(run, merges, self._view)
         else:
             self.plot.set_playhead(None, "")
-            told = ""
-        if told != self.remark.text():
-            self.remark.setText(told)
-            self.remark_line.setText(told)
+        self.remark.setText(told)
+        self.remark_line.setText(told)
         self._fit_remark()
 
     def _fit_remark(self) -> None:

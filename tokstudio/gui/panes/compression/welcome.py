@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -20,13 +22,7 @@ _CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8
 
 
 class SampleCard(QPushButton):
-    """A button with a title and a sentence.
-
-    Args:
-        action: Its action.
-        title: Its title.
-        description: A sentence about the sample.
-    """
+    """A button with a title and a sentence."""
 
     def __init__(self, action: QAction, title: str, description: str) -> None:
         super().__init__()
@@ -35,17 +31,13 @@ class SampleCard(QPushButton):
         self.setAccessibleDescription(description)
         self.setToolTip(description)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 9, 12, 9)
-        layout.setSpacing(2)
-        self._title, self._description = QLabel(title), QLabel(description)
-        self._description.setProperty("role", "muted")
-        for label in (self._title, self._description):
-            label.setWordWrap(True)
+        top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
+        texts = [QLabel(text, wordWrap=True, alignment=top_left) for text in (title, description)]
+        for label in texts:
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-            label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            layout.addWidget(label)
-        layout.addStretch(1)
+        self._description = texts[1]
+        self._description.setProperty("role", "muted")
+        column(*texts, STRETCH, spacing=2, margins=(12, 9, 12, 9), parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.clicked.connect(action.trigger)
         action.changed.connect(self._follow)
@@ -78,13 +70,7 @@ class Welcome(QScrollArea):
     Without enough room, it hides the picture, then the descriptions of samples, then the sentence; after that, it
     scrolls.
 
-    Args:
-        theme: Fonts and colours.
-        headline: A few words.
-        sentence: What to do, or its purpose.
-        button: The main button.
-        aside: An alternative, below the button.
-        cards: The samples.
+    `aside` is an alternative, below the button.
     """
 
     def __init__(
@@ -96,36 +82,26 @@ class Welcome(QScrollArea):
         aside: str = "",
         cards: Sequence[SampleCard] = (),
     ) -> None:
-        super().__init__()
+        super().__init__(widgetResizable=True)
         self._theme = theme
         self._cards = cards
         self._shade: tuple[object, ...] = ()
-        self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = QWidget()
-        self._column = QVBoxLayout(page)
-        self._column.setContentsMargins(8, 4, 8, 4)
-        self._column.setSpacing(8)
         self._picture = QLabel()
-        self.headline, self.sentence, self._aside = QLabel(headline), QLabel(sentence), QLabel(aside)
-        self.headline.setProperty("role", "headline")
-        for label in (self.sentence, self._aside):
-            label.setProperty("role", "muted")
+        self.headline = plain_label("headline", headline)
+        self.sentence, self._aside = plain_label("muted", sentence), plain_label("muted", aside)
         for label in (self._picture, self.headline, self.sentence, self._aside):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(label is not self._picture)
         self._grid = QGridLayout()
         self._grid.setSpacing(_CARD_GAP)
-        self._column.addStretch(1)
-        for label in (self._picture, self.headline, self.sentence):
-            self._column.addWidget(label)
-        self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
-        self._column.addWidget(self._aside)
+        texts, middle = (self._picture, self.headline, self.sentence), Qt.AlignmentFlag.AlignHCenter
+        content = (STRETCH, *texts, (button, middle), self._aside, self._grid, STRETCH)
+        self._column = column(*content, spacing=8, margins=(8, 4, 8, 4), parent=page)
         self._aside.setVisible(bool(aside))
-        self._column.addLayout(self._grid)
-        self._column.addStretch(1)
         self.setWidget(page)
         self.viewport().setAutoFillBackground(False)
         page.setAutoFillBackground(False)

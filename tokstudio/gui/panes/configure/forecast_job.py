@@ -18,21 +18,14 @@ _PATIENCE = 400  # milliseconds without a change
 
 
 class Forecaster(QObject):
-    """Keeps the session's forecast up to date; it pauses during a training.
-
-    Args:
-        session: The session with the settings.
-        parent: The owner.
-    """
+    """Keeps the session's forecast up to date; it pauses during a training."""
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._corpus, self._training = session.corpus, session.training
         self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(session.training.set_forecast)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_PATIENCE)
+        self._later = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._later.timeout.connect(self._ask)
         for signal in (session.corpus.sources_changed, session.training.settings_changed):
             signal.connect(self.renew)
@@ -48,9 +41,8 @@ class Forecaster(QObject):
 
     @property
     def _wanted(self) -> bool:
-        if self._training.current is not None or self._corpus.splitting or self._training.settings.problem is not None:
-            return False
-        return self._corpus.current.bytes > 0
+        waits = self._training.current is not None or self._corpus.splitting
+        return not waits and self._training.settings.problem is None and self._corpus.current.bytes > 0
 
     def _follow_training(self) -> None:
         if self._training.current is not None:

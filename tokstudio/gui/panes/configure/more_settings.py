@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
@@ -25,8 +24,10 @@ from tokstudio.core.model.config import SpecialPlacement, TieBreak
 from tokstudio.gui.state.training_settings import Documents, Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, ShareField
+from tokstudio.gui.widgets.layouts import column
 
 _BASES = (
     Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),
@@ -78,32 +79,20 @@ _LONGEST = 40  # bytes of each
 
 
 class MoreSettings(QWidget):
-    """The other fields, and the button that resets all of them.
+    """The other fields, and the button that resets all of them."""
 
-    Signals:
-        changed: The user changed one.
-        reset_asked: The user wants to reset all of them.
-
-    Args:
-        theme: Fonts and colours.
-        actions: The window's actions by id; those that fill the list of base tokens are used.
-
-    Attributes:
-        corpus_problem: Why the settings do not work with this corpus; "" if they do.
-    """
-
-    changed = Signal()
-    reset_asked = Signal()
+    changed = Signal()  # the user changed one
+    reset_asked = Signal()  # the user wants to reset all of them
 
     def __init__(self, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
-        self.corpus_problem = ""
+        self.corpus_problem = ""  # why the settings do not work with this corpus; "" if they do
         self._list_is_wrong = False
         self.base = ChoiceField("&Base units", _BASES, theme)
         self.vocabulary = ChoiceField("Base vocabular&y", _VOCABULARIES, theme)
         self.entries = ListField("Base tokens", _LIST_HELP, theme, 5)
-        self.load = _link("Load from File…", actions["load_base_tokens"])
-        self.start = _link("From the Corpus", actions["base_tokens_of_corpus"])
+        self.load = link_button("Load from File…", actions["load_base_tokens"].trigger)
+        self.start = link_button("From the Corpus", actions["base_tokens_of_corpus"].trigger)
         self.entries.add_links(self.load, self.start)
         self.specials = ListField("Special to&kens", _SPECIALS_HELP, theme, 2)
         self.placement = ChoiceField("Their ids", _PLACES, theme)
@@ -116,17 +105,11 @@ class MoreSettings(QWidget):
             field.set_about(about)
         self.load.setToolTip("Load the base tokens from a file: a JSON list, or one per line")
         self.start.setToolTip("Fill the list with the characters of the corpus")
-        self.reset = QPushButton("Reset to Defaults")
+        self.reset = link_button("Reset to Defaults", self.reset_asked.emit)
         self.reset.setToolTip("Reset every setting to its default")
-        self.reset.setProperty("link", "true")
-        self.reset.clicked.connect(self.reset_asked)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column(*self.fields, self.reset, spacing=8, parent=self)
         for field in self.fields:
-            column.addWidget(field)
             field.changed.connect(self.changed)
-        column.addWidget(self.reset)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -192,14 +175,10 @@ class MoreSettings(QWidget):
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
         """Shows errors at the fields, by the settings' names."""
-        fields = {
-            "base_vocabulary": self.entries,
-            "special_tokens": self.specials,
-            "unknown_token": self.unknown,
-            "max_token_bytes": self.longest,
-        }
-        for name, field in fields.items():
-            field.set_error(faults.get(name))
+        self.entries.set_error(faults.get("base_vocabulary"))
+        self.specials.set_error(faults.get("special_tokens"))
+        self.unknown.set_error(faults.get("unknown_token"))
+        self.longest.set_error(faults.get("max_token_bytes"))
         self._list_is_wrong = "base_vocabulary" in faults
 
     def show_missing(self, problem: str | None) -> None:
@@ -220,9 +199,8 @@ class MoreSettings(QWidget):
 
     def _offer_unknown(self, settings: Settings) -> None:
         listed = [entry for entry in settings.base_vocabulary or () if len(entry) > 1]
-        names = list(dict.fromkeys([*listed, *settings.special_tokens]))
-        if settings.unknown_token is not None and settings.unknown_token not in names:
-            names.append(settings.unknown_token)
+        chosen = () if settings.unknown_token is None else (settings.unknown_token,)
+        names = dict.fromkeys([*listed, *settings.special_tokens, *chosen])
         choices = [_NO_UNKNOWN, *(Choice(name, name, "Replaces a missing character.") for name in names)]
         if tuple(choices) != self.unknown.combo.choices:
             self.unknown.set_choices(choices, settings.unknown_token or "")
@@ -237,19 +215,9 @@ def _show_list(field: ListField, entries: tuple[str, ...] | None) -> None:
 
 def _read_back(specials: tuple[str, ...]) -> str:
     """Lists special tokens with marks for their white space, which is invisible in the field."""
-    number = len(specials)
-    if not number:
-        return ""
     named = [marked(shown(special.encode("utf-8", "replace"), _LONGEST)) for special in specials[:_NAMED]]
-    also = f" and {number - _NAMED:,} more" if number > _NAMED else ""
-    return f"{several(number, 'special token')}: {', '.join(named)}{also}"
-
-
-def _link(text: str, action: QAction) -> QPushButton:
-    button = QPushButton(text)
-    button.setProperty("link", "true")
-    button.clicked.connect(partial(action.trigger))
-    return button
+    also = f" and {len(specials) - _NAMED:,} more" if len(specials) > _NAMED else ""
+    return f"{several(len(specials), 'special token')}: {', '.join(named)}{also}" if specials else ""
 
 
 def _counted(entries: tuple[str, ...]) -> str:
@@ -269,7 +237,4 @@ def to_lines(entries: Iterable[str]) -> str:
 
 def from_lines(text: str) -> tuple[str, ...]:
     r"""Reads entries: empty lines are ignored, and unknown escapes keep their backslash."""
-    lines = [line for line in text.split("\n") if line]
-    if "\\" not in text:
-        return tuple(lines)
-    return tuple(_ESCAPE.sub(lambda found: _ESCAPED[found[0]], line) for line in lines)
+    return tuple(_ESCAPE.sub(lambda found: _ESCAPED[found[0]], line) for line in text.split("\n") if line)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.base.wording import size_text
@@ -25,8 +24,9 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import is_missing
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.fields import Field, LimitField, set_role
+from tokstudio.gui.widgets.labels import paragraph_label, plain
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -45,13 +45,7 @@ _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume
 
 
 class ConfigurePane(Pane):
-    """Every setting of the training, the forecast, and Train.
-
-    Args:
-        session: The session with the settings.
-        theme: Fonts and colours.
-        actions: The window's actions by id: those of the training, and `more_settings`.
-    """
+    """Every setting of the training, the forecast, and Train."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("configure", "Configure")
@@ -66,26 +60,19 @@ class ConfigurePane(Pane):
         self.pattern = PatternField(session, theme)
         self.more_button = self._make_more_button(actions["more_settings"])
         self.more = MoreSettings(theme, actions)
-        self.summary = line("muted")
-        self.unusual = line("muted")
-        self.outdated = line("muted")
-        self.forecast = line("muted")
-        self.reason = line("muted")
+        self.summary, self.unusual = paragraph_label("muted"), paragraph_label("muted")
+        self.outdated, self.forecast = paragraph_label("muted"), paragraph_label("muted")
+        self.reason = paragraph_label("muted")
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.sample_button = _ElidedButton()
-        self._connect_button(self.sample_button, "train_on_sample")
-        self.anyway_button = _ElidedButton()
-        self._connect_button(self.anyway_button, "train_anyway")
+        self.sample_button = _ElidedButton(actions["train_on_sample"])
+        self.anyway_button = _ElidedButton(actions["train_anyway"])
         self.anyway_button.set_full_text("Train Anyway")
-        self.continue_button = _ElidedButton()
-        self._connect_button(self.continue_button, "continue_run")
+        self.continue_button = _ElidedButton(actions["continue_run"])
         self.buttons = {
-            "train": self._button("train", "Train", "train", primary=True),
-            "pause": self._button("pause", "Pause", "pause"),
-            "resume": self._button("resume", "Resume", "train", primary=True),
-            "step": self._button("step", "Step", "step"),
-            "stop": self._button("stop", "Stop", "stop"),
+            name: self._button(actions[name], name.capitalize(), primary=name in ("train", "resume"))
+            for name in ("train", "pause", "resume", "step", "stop")
         }
+        self.buttons["train"].setIcon(icon("train", theme, "on_accent"))
         self._lay_out()
         self._forecaster = Forecaster(session, self)
         self._connect()
@@ -101,28 +88,16 @@ class ConfigurePane(Pane):
     # ---- construction
 
     def _lay_out(self) -> None:
-        fields = QWidget()
-        column = QVBoxLayout(fields)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        for widget in (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more):
-            column.addWidget(widget)
-        column.addStretch(1)
-        self._button_row = QWidget()
-        row = QHBoxLayout(self._button_row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(_BETWEEN_BUTTONS)
-        for button in self.buttons.values():
-            row.addWidget(button, 1)
+        fields, self._button_row = QWidget(), QWidget()
+        content = (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more)
+        column(*content, STRETCH, spacing=8, parent=fields)
+        row(*((button, 1) for button in self.buttons.values()), spacing=_BETWEEN_BUTTONS, parent=self._button_row)
         self._fields = TallBody(fields)
         self._fields.room_changed.connect(self._fit)
         self.body.addWidget(self._fields, 1)
         # The part above Train stays visible, however little room there is for the fields.
-        said = QVBoxLayout()
-        said.setSpacing(2)
-        for label in (self.summary, self.unusual, self.outdated, self.forecast, self.reason):
-            said.addWidget(label)
-        self.body.addLayout(said)
+        said = (self.summary, self.unusual, self.outdated, self.forecast, self.reason)
+        self.body.addLayout(column(*said, spacing=2))
         for button in self._links:
             self.body.addWidget(button)
         self.body.addWidget(self._button_row)
@@ -168,28 +143,22 @@ class ConfigurePane(Pane):
         self._runs.changed.connect(self._refresh)
 
     def _make_more_button(self, action: QAction) -> QToolButton:
-        button = QToolButton()
+        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setText("More")
         button.setCheckable(True)
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setAccessibleName("More settings")
         button.setToolTip("Base units, special tokens, tie rule, longest token, documents, held-out share")
-        button.clicked.connect(partial(action.trigger))
+        button.clicked.connect(action.trigger)
         return button
 
-    def _button(self, action: str, text: str, image: str, primary: bool = False) -> QPushButton:
+    def _button(self, action: QAction, text: str, primary: bool) -> QPushButton:
         button = QPushButton(text)
-        button.setProperty("primary", "true" if primary else "false")
-        if action == "train":
-            button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
+        button.setProperty("primary", primary)
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        button.setToolTip(self._actions[action].statusTip())
-        self._connect_button(button, action)
+        button.setToolTip(action.statusTip())
+        button.clicked.connect(action.trigger)
         return button
-
-    def _connect_button(self, button: QPushButton, action: str) -> None:
-        button.clicked.connect(partial(self._actions[action].trigger))
 
     # ---- settings
 
@@ -237,18 +206,18 @@ class ConfigurePane(Pane):
     def _explain(self) -> None:
         """Shows above Train the error of the settings, or else a summary of them."""
         settings, forecast = self._training.settings, self._training.forecast
-        missing = forecast is not None and isinstance(forecast.cause, MissingCharacterError)
-        self.more.show_missing(forecast.problem if forecast is not None and missing else None)
+        missing = forecast if forecast is not None and isinstance(forecast.cause, MissingCharacterError) else None
+        self.more.show_missing(missing.problem if missing is not None else None)
         problem = self._problem
         if problem:
             _tell(self.summary, self._what_to_mend or problem, "error")
         else:
-            distinct = self._corpus.statistics.distinct_characters if self._corpus.statistics is not None else None
-            _tell(self.summary, limit_words(settings, distinct), "muted")
+            statistics = self._corpus.statistics
+            _tell(self.summary, limit_words(settings, statistics and statistics.distinct_characters), "muted")
         _tell(self.unusual, "" if problem or self.more_button.isChecked() else unusual_words(settings), "muted")
         unread = {} if problem else {one: word for one, word in self._corpus.outdated.items() if not is_missing(one)}
         _tell(self.outdated, outdated_words(unread), "muted")
-        fits = forecast is not None and forecast.fits and not problem
+        fits = not problem and forecast is not None and forecast.fits
         _tell(self.forecast, forecast_text(forecast) if forecast is not None and fits else "", "muted")
         size = self._training.sample_size if settings.problem is None and self._training.current is None else None
         if size is not None:
@@ -260,11 +229,8 @@ class ConfigurePane(Pane):
     def _problem(self) -> str:
         """The error of the settings, or of the settings with this corpus; "" if there is none."""
         # Missing memory for the whole corpus is irrelevant while another training runs.
-        foreseen = (
-            self._training.forecast.problem
-            if self._training.forecast is not None and self._training.current is None
-            else ""
-        )
+        forecast = self._training.forecast if self._training.current is None else None
+        foreseen = forecast.problem if forecast is not None else ""
         return self._training.settings.problem or self._training.field_problem or foreseen
 
     @property
@@ -288,21 +254,20 @@ class ConfigurePane(Pane):
         had_focus = any(button.hasFocus() for button in (*self.buttons.values(), self.continue_button))
         for name, button in self.buttons.items():
             button.setVisible(name in shown)
-        self._refresh_continue(state)
-        train = self.buttons["train"]
-        train.setEnabled(obstacle is None)
-        tip = obstacle if obstacle is not None else "Train a tokenizer on the corpus"
-        train.setToolTip(plain(tip))
-        train.setAccessibleDescription(tip)
+        self._refresh_continue()
+        tip = obstacle or "Train a tokenizer on the corpus"
+        self.buttons["train"].setEnabled(obstacle is None)
+        self.buttons["train"].setToolTip(plain(tip))
+        self.buttons["train"].setAccessibleDescription(tip)
         # The error is shown already.
         _tell(self.reason, "" if obstacle in (None, self._problem) or state != "idle" else str(obstacle), "muted")
         self._explain()
         if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
             self.buttons[shown[0]].setFocus()
 
-    def _refresh_continue(self, state: str) -> None:
+    def _refresh_continue(self) -> None:
         run, settings = self._runs.active, self._training.settings
-        if state != "idle" or run is None or not self._training.can_continue(run):
+        if self._training.state != "idle" or run is None or not self._training.can_continue(run):
             self.continue_button.hide()
             return
         size, frequency = settings.vocabulary_size, settings.min_frequency
@@ -314,10 +279,11 @@ class ConfigurePane(Pane):
 class _ElidedButton(QPushButton):
     """A quiet button that shortens its text to its width."""
 
-    def __init__(self) -> None:
+    def __init__(self, action: QAction) -> None:
         super().__init__()
         self._full = ""
-        self.setProperty("link", "true")
+        self.clicked.connect(action.trigger)
+        self.setProperty("link", True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.hide()
 

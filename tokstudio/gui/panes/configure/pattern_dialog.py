@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.pretokenization.patterns import check_pattern
@@ -12,8 +12,8 @@ from tokstudio.gui.panes.configure.pattern_field import PatternField
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import line
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 _WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
 _SIZE = QSize(480, 400)  # room for the preview, which is empty at first
@@ -21,19 +21,9 @@ _SHOWN = 2000  # characters of the sample text
 
 
 class PatternDialog(QDialog):
-    """Asks for a named pattern or an expression, and shows how it splits the current text.
+    """Asks for a named pattern or an expression, and shows how it splits the current text."""
 
-    Signals:
-        answered: The pattern (str), or None if cancelled; emitted exactly once.
-
-    Args:
-        question: The question.
-        session: Its text is the sample.
-        theme: Fonts and colours.
-        parent: The window.
-    """
-
-    answered = Signal(object)
+    answered = Signal(object)  # the pattern (str), or None if cancelled; emitted exactly once
 
     def __init__(
         self, question: PatternQuestion, session: Session, theme: Theme, parent: QWidget | None = None
@@ -42,35 +32,21 @@ class PatternDialog(QDialog):
         self.setWindowTitle(question.verb)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        headline = QLabel(f"How does {question.name} split text?")
-        headline.setTextFormat(Qt.TextFormat.PlainText)
+        headline = plain_label("headline", f"How does {question.name} split text?")
         headline.setWordWrap(True)
-        headline.setProperty("role", "headline")
-        why = line("muted")
-        why.setText(_WHY)
+        why = paragraph_label("muted", _WHY)
         self.field = PatternField(session, theme, session.view.text[:_SHOWN])
         self.field.set_value(question.pattern)
         self.field.changed.connect(self._check)
         self.field.problem_changed.connect(self._allow)
-        self.cancel = QPushButton("Cancel")
-        self.cancel.setAutoDefault(False)
+        self.cancel = QPushButton("Cancel", autoDefault=False)
         self.cancel.clicked.connect(self.reject)
-        self.accept_button = QPushButton(question.verb)
-        self.accept_button.setProperty("primary", "true")
-        self.accept_button.setDefault(True)
+        self.accept_button = QPushButton(question.verb, default=True)
+        self.accept_button.setProperty("primary", True)
         self.accept_button.clicked.connect(self.accept)
         self.finished.connect(self._answer)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 20, 24, 16)
-        layout.setSpacing(10)
-        for widget in (headline, why, self.field):
-            layout.addWidget(widget)
-        layout.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        for button in (self.cancel, self.accept_button):
-            buttons.addWidget(button)
-        layout.addLayout(buttons)
+        buttons = row(STRETCH, self.cancel, self.accept_button)
+        column(headline, why, self.field, STRETCH, buttons, spacing=10, margins=(24, 20, 24, 16), parent=self)
         room = QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height()))
         self.setMinimumSize(room.boundedTo(self.screen().availableSize() * 0.9))
         self.field.choice.combo.setFocus()

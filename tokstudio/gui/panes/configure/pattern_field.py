@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
@@ -21,7 +21,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 from tokstudio.gui.widgets.controls import Choice
-from tokstudio.gui.widgets.fields import ChoiceField, Field, line
+from tokstudio.gui.widgets.fields import ChoiceField, Field
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import column
 
 _OWN = "own"
 _MEANINGS = {
@@ -49,23 +51,10 @@ _FADED = 0.35
 
 
 class PatternField(QWidget):
-    """A named pattern or an expression, and a preview.
+    """A named pattern or an expression, and a preview of how it splits `text`, or the corpus; "" for an example."""
 
-    Signals:
-        changed: The user changed it.
-        problem_changed: `problem`.
-
-    Args:
-        session: Its corpus is split for the preview.
-        theme: Fonts and colours.
-        text: A text for the preview instead of the corpus; "" for an example.
-
-    Attributes:
-        problem: Why the first lines cannot be split; "" if they can.
-    """
-
-    changed = Signal()
-    problem_changed = Signal()
+    changed = Signal()  # the user changed it
+    problem_changed = Signal()  # `problem`
 
     def __init__(self, session: Session, theme: Theme, text: str | None = None) -> None:
         super().__init__()
@@ -73,30 +62,24 @@ class PatternField(QWidget):
         self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
         self._before = ""  # the earlier choice
         self._fault: str | None = None
-        self.problem = ""
+        self.problem = ""  # why the first lines cannot be split; "" if they can
         self._shown: object = None
         self.choice = ChoiceField("&Pattern", _CHOICES, theme)
         self.choice.set_about(_ABOUT)
         self.own = _Expression(theme)
         self.own.set_about(_OWN_ABOUT)
-        self.caption = line("muted")
-        self.preview = _SplitView(theme, _ROWS)
+        self.caption = paragraph_label("muted")
+        self.preview = _SplitView(theme)
         self.preview.setAccessibleName("Preview of the split")
         # Hidden until the first text is split, as it would be empty.
         self.preview.hide()
         self.caption.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        for widget in (self.choice, self.own, self.preview, self.caption):
-            column.addWidget(widget)
+        column(self.choice, self.own, self.preview, self.caption, spacing=4, parent=self)
         self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(self._show_split)
         self._dialect = LatestJob(session.jobs, self, quiet=True)
         self._dialect.done.connect(self._show_dialect)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_PAUSE)
+        self._later = QTimer(self, singleShot=True, interval=_PAUSE)
         self._later.timeout.connect(self._split)
         self.choice.changed.connect(self._chosen)
         self.choice.combo.picked.connect(self._picked)
@@ -192,15 +175,13 @@ class PatternField(QWidget):
             self.problem_changed.emit()
 
     def _caption(self, pieces: int) -> str:
-        sources = self._sources
-        texts = [source for source in sources if source.counts is None]
-        if sources and not texts:
+        texts = [source for source in self._sources if source.counts is None]
+        if self._sources and not texts:
             return _COUNTED
         if self.value == "none":
             return _WHOLE
-        place = "in the corpus's first lines" if self._text is None else "in the text of the Text pane"
-        where = place if texts else "in an example"
-        return f"{several(pieces, 'pre-token')} {where}."
+        place = "the corpus's first lines" if self._text is None else "the text of the Text pane"
+        return f"{several(pieces, 'pre-token')} in {place if texts else 'an example'}."
 
     def _ask_dialect(self) -> None:
         pattern, sources = self.value, self._sources
@@ -214,9 +195,8 @@ class PatternField(QWidget):
 class _SplitView(TokenView):
     """The first rows of pieces. The wheel scrolls the pane."""
 
-    def __init__(self, theme: Theme, rows: int) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self._shown_rows = rows
         self._fading = QGraphicsOpacityEffect(self.viewport())
         self._fading.setOpacity(_FADED)
         self._fading.setEnabled(False)
@@ -240,7 +220,7 @@ class _SplitView(TokenView):
         self._fit()
 
     def _fit(self) -> None:
-        self.setFixedHeight(round(self._shown_rows * self._row_height()) + MARGIN)
+        self.setFixedHeight(round(_ROWS * self._row_height()) + MARGIN)
 
 
 class _Expression(Field):

@@ -8,14 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PatternQuestion:
-    """Asks how a tokenizer splits text.
+    """Asks how a tokenizer splits text."""
 
-    Attributes:
-        name: The name of the tokenizer.
-        pattern: The initial pattern.
-        verb: The text of the button that confirms.
-    """
-
-    name: str
-    pattern: str
-    verb: str
+    name: str  # of the tokenizer
+    pattern: str  # the initial pattern
+    verb: str  # the text of the button that confirms

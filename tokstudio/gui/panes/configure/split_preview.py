@@ -24,17 +24,11 @@ _EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Text in pieces.
-
-    Attributes:
-        data: The text.
-        ends: int64, the end of each piece.
-        problem: Why it cannot be split, in the core's words; "" if it can.
-    """
+    """Text in pieces."""
 
     data: bytes
-    ends: NDArray[np.int64]
-    problem: str = ""
+    ends: NDArray[np.int64]  # int64, the end of each piece
+    problem: str = ""  # why it cannot be split, in the core's words; "" if it can
 
 
 def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
@@ -74,6 +68,7 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
     # The scanners of the named patterns are compiled first.
     yield from prepare_work()
     start = 0
+    problem = ""
     try:
         chosen = splitter(pattern)
         for stop in documents:
@@ -82,5 +77,5 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
                 yield Progress("splitting", stop, len(raw))
             start = stop
     except ConfigError as error:
-        return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), str(error))
-    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64))
+        problem = str(error)
+    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), problem)

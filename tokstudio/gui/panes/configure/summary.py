@@ -16,9 +16,7 @@ _TIES = {"lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face"
 def limit_words(settings: Settings, distinct: int | None) -> str:
     """Says when merging ends; with characters as base, the limit is approximate until they are counted.
 
-    Args:
-        settings: Valid settings.
-        distinct: The number of different characters of the corpus; None until it is known.
+    The settings are valid. `distinct` is the number of different characters of the corpus; None until it is known.
     """
     size, frequency = settings.vocabulary_size, settings.min_frequency
     if size is None:
@@ -63,19 +61,17 @@ def unusual_words(settings: Settings) -> str:
 
 
 def outdated_words(outdated: Mapping[Source, str]) -> str:
-    """Says which files have changed, and what a training uses; "" if none has.
-
-    Args:
-        outdated: The sources, each with `CHANGED` or `GONE`.
-    """
+    """Says which files have changed (sources with `CHANGED` or `GONE`), and what a training uses; "" if none has."""
     if not outdated:
         return ""
     one, words = len(outdated) == 1, set(outdated.values())
     what = next(iter(outdated)).name if one else f"{len(outdated):,} files"
-    told = {
-        frozenset({CHANGED}): f"{'has' if one else 'have'} changed on disk",
-        frozenset({GONE}): f"{'is' if one else 'are'} gone from disk",
-    }.get(frozenset(words), "have changed on disk or are gone from it")
+    if words == {CHANGED}:
+        told = f"{'has' if one else 'have'} changed on disk"
+    elif words == {GONE}:
+        told = f"{'is' if one else 'are'} gone from disk"
+    else:
+        told = "have changed on disk or are gone from it"
     return f"{what} {told}: training uses the text as it was read."
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QToolButton, QWidget
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.readers import ENCODINGS
@@ -21,11 +21,11 @@ from tokstudio.gui.panes.corpus.source_model import RELOAD, counted_text, encodi
 from tokstudio.gui.panes.corpus.views import TEXT_INSET, Preview, SourceList, StatisticsTable
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import Caption
+from tokstudio.gui.widgets.layouts import column, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -35,13 +35,7 @@ _CHECK = 5000  # milliseconds between two checks of the files
 
 
 class CorpusPane(Pane):
-    """The list of sources, the statistics of all, and a preview of one.
-
-    Args:
-        session: The session with the corpus.
-        theme: Fonts and colours.
-        actions: The window's actions by id: those that open, paste, take a sample and clear.
-    """
+    """The list of sources, the statistics of all, and a preview of one."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("corpus", "Corpus")
@@ -58,14 +52,14 @@ class CorpusPane(Pane):
         self.caption = Caption()
         self.caption.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
         self.preview = Preview()
-        self._stack = QStackedWidget()
-        self._stack.addWidget(TallBody(self._make_empty_state()))
-        self._stack.addWidget(TallBody(self._make_content()))
+        content = QWidget()
+        parts = (self.source_list, self.statistics, self.caption, (self.preview, 1))
+        column(*parts, spacing=8, parent=content)
+        self._stack = stacked(TallBody(self._make_empty_state()), TallBody(content))
         self.body.addWidget(self.problems)
         self.body.addWidget(self._stack, 1)
 
-        self._clock = QTimer(self)
-        self._clock.setInterval(_CHECK)
+        self._clock = QTimer(self, interval=_CHECK)
         self._clock.timeout.connect(self._check_if_seen)
         self._connect()
         self._show_sources()
@@ -91,11 +85,12 @@ class CorpusPane(Pane):
     # ---- construction
 
     def _make_header(self) -> None:
-        self.add_button = QToolButton()
+        self.add_button = QToolButton(
+            popupMode=QToolButton.ToolButtonPopupMode.InstantPopup,
+            toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
+        )
         self.add_button.setText("Add")
         self.add_button.setIcon(icon("add", self._theme))
-        self.add_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.add_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.add_button.setToolTip("Add text to the corpus")
         self.add_button.setAccessibleName("Add text to the corpus")
         menu = QMenu(self.add_button)
@@ -114,8 +109,7 @@ class CorpusPane(Pane):
         for key in ("open_corpus", *_SAMPLES):
             action = self._actions[key]
             button = QPushButton(action.text().replace("&", ""))
-            if key in _SAMPLES:
-                button.setProperty("link", "true")
+            button.setProperty("link", key in _SAMPLES)
             button.setToolTip(action.statusTip())
             button.clicked.connect(action.trigger)
             buttons.append(button)
@@ -126,16 +120,6 @@ class CorpusPane(Pane):
             layout.setSpacing(6)
         return empty
 
-    def _make_content(self) -> QWidget:
-        content = QWidget()
-        layout = QVBoxLayout(content)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        for widget in (self.source_list, self.statistics, self.caption):
-            layout.addWidget(widget)
-        layout.addWidget(self.preview, 1)
-        return content
-
     def _connect(self) -> None:
         self.remove_button.clicked.connect(self.remove_selected)
         self.source_list.removeAsked.connect(self.remove_selected)
@@ -145,7 +129,7 @@ class CorpusPane(Pane):
         self.source_list.selectionModel().selectionChanged.connect(self._selection_changed)
         self._corpus.sources_changed.connect(self._show_sources)
         self._corpus.statistics_changed.connect(self._show_statistics)
-        self._corpus.problem.connect(self._show_problem)
+        self._corpus.problem.connect(self.problems.add)
 
     # ---- updates
 
@@ -168,10 +152,9 @@ class CorpusPane(Pane):
 
     def _mend_problems(self, known: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
         """Removes problems that are solved: files that were read again or removed, and all of a replaced corpus."""
-        if known and not {_origin(source) for source in known} & {_origin(source) for source in sources}:
+        if known and set(map(_origin, known)).isdisjoint(map(_origin, sources)):
             self.problems.clear()
-        changed = set(known) ^ set(sources)
-        if changed:
+        if changed := set(known) ^ set(sources):
             # Problems without a file, as with the clipboard, are irrelevant after text was added.
             self.problems.mend({None, *(source.path for source in changed)})
 
@@ -191,19 +174,15 @@ class CorpusPane(Pane):
 
     def _show_caption(self) -> None:
         source = self._current()
-        remarks: list[str] = []
-        if source is not None and source.counts is not None:
-            remarks = [counted_text(source)]
-        elif source is not None:
-            remarks = [encoding_text(source.encoding), source.note]
-        if source is not None and is_missing(source):
+        if source is None:
+            self.caption.say("")
+            return
+        remarks = [encoding_text(source.encoding), source.note] if source.counts is None else [counted_text(source)]
+        if is_missing(source):
             remarks = ["not found when the project was opened"]
-        elif source is not None and source in self._corpus.outdated:
+        elif source in self._corpus.outdated:
             remarks.append(outdated_text(self._corpus.outdated[source]))
-        self.caption.say(source.name if source is not None else "", remarks)
-
-    def _show_problem(self, problem: Problem) -> None:
-        self.problems.add(problem)
+        self.caption.say(source.name, remarks)
 
     def _selection_changed(self) -> None:
         self.remove_button.setEnabled(bool(self.source_list.selected_rows()))
@@ -236,14 +215,18 @@ class CorpusPane(Pane):
 
     def _encoding_picked(self, action: QAction) -> None:
         encoding: str | None = action.data()
-        rows = [row for row in self.source_list.selected_rows() if _has_encoding(self._corpus.sources[row])]
-        for row in rows:
-            path = self._corpus.sources[row].path
+        rows = self._decoded_rows()
+        for path in (self._corpus.sources[row].path for row in rows):
             if path is not None and encoding is None:
                 self._chosen.pop(path, None)
             elif path is not None and encoding is not None:
                 self._chosen[path] = encoding
         self._reload(rows)
+
+    def _decoded_rows(self) -> list[int]:
+        """The selected rows whose files can be read in another encoding, as text files can."""
+        selected = [(row, self._corpus.sources[row]) for row in self.source_list.selected_rows()]
+        return [row for row, source in selected if source.path is not None and source.counts is None]
 
     def _show_menu(self, point: QPoint) -> None:
         menu = self.make_menu()
@@ -259,8 +242,7 @@ class CorpusPane(Pane):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         reload = menu.addAction("Reload", self.reload_selected)
         reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
-        files = [source for row in rows if _has_encoding(source := self._corpus.sources[row])]
-        if files:
+        if self._decoded_rows():
             self.add_encodings(menu.addMenu("Encoding"))
         menu.addAction("Remove", self.remove_selected)
         menu.addSeparator()
@@ -269,12 +251,10 @@ class CorpusPane(Pane):
 
     def add_encodings(self, menu: QMenu) -> None:
         """Fills a menu with the encodings for the selected files; without a selection it stays empty."""
-        rows = self.source_list.selected_rows()
-        files = [source for row in rows if _has_encoding(source := self._corpus.sources[row])]
-        if not files:
+        used = {self._corpus.sources[row].encoding for row in self._decoded_rows()}
+        if not used:
             menu.addAction("No file is selected").setEnabled(False)
             return
-        used = {source.encoding for source in files}
         group = menu.findChild(QActionGroup)
         if group is None:
             group = QActionGroup(menu)
@@ -309,11 +289,6 @@ class CorpusPane(Pane):
 
     def _check_ended(self) -> None:
         self._checking = None
-
-
-def _has_encoding(source: Source) -> bool:
-    """Whether a source can be read in another encoding, as text files can."""
-    return source.path is not None and source.counts is None
 
 
 def _origin(source: Source) -> Path | str:

@@ -4,53 +4,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.labels import in_a_sentence
+from tokstudio.gui.widgets.labels import in_a_sentence, plain_label
+from tokstudio.gui.widgets.layouts import column, row
 
 _SHOWN = 3
 
 
 class ProblemList(QWidget):
-    """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all.
+    """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all."""
 
-    Signals:
-        bytesAsked: The user wants to read a binary file as bytes (its path).
-    """
-
-    bytesAsked = Signal(object)
+    bytesAsked = Signal(object)  # the user wants to read a binary file as bytes (its path)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._problems: list[Problem] = []
         self._rows = [_Row(theme) for _ in range(_SHOWN)]
-        self._more = QLabel()
-        self._more.setTextFormat(Qt.TextFormat.PlainText)
-        self._more.setProperty("role", "muted")
-        self._dismiss_all = QPushButton("Dismiss all")
-        self._dismiss_all.setProperty("link", "true")
-        self._dismiss_all.clicked.connect(self.clear)
+        self._more = plain_label("muted")
+        self._dismiss_all = link_button("Dismiss all", self.clear)
         self._last = QWidget()
-        last = QHBoxLayout(self._last)
-        last.setContentsMargins(0, 0, 0, 0)
-        last.addWidget(self._more, 1)
-        last.addWidget(self._dismiss_all)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        for row in self._rows:
-            row.close_button.clicked.connect(self._dismiss)
-            row.bytes_button.clicked.connect(self._ask_for_bytes)
-            layout.addWidget(row)
-        layout.addWidget(self._last)
+        row((self._more, 1), self._dismiss_all, parent=self._last)
+        column(*self._rows, self._last, spacing=2, parent=self)
+        for number, one in enumerate(self._rows):
+            one.close_button.clicked.connect(partial(self._dismiss, number))
+            one.bytes_button.clicked.connect(partial(self._ask_for_bytes, number))
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         # Another message of the window may use the same key: whichever is visible is closed.
         for signal in (self._escape.activated, self._escape.activatedAmbiguously):
@@ -81,23 +69,16 @@ class ProblemList(QWidget):
         self._problems = []
         self._show()
 
-    def _dismiss(self) -> None:
-        sender = self.sender()
-        self._problems = [
-            problem
-            for number, problem in enumerate(self._problems)
-            if number >= _SHOWN or self._rows[number].close_button is not sender
-        ]
+    def _dismiss(self, number: int) -> None:
+        del self._problems[number]
         self._show()
 
-    def _ask_for_bytes(self) -> None:
-        sender = self.sender()
-        number = next(number for number, row in enumerate(self._rows) if row.bytes_button is sender)
+    def _ask_for_bytes(self, number: int) -> None:
         self.bytesAsked.emit(self._problems[number].binary)
 
     def _show(self) -> None:
-        for number, row in enumerate(self._rows):
-            row.show_problem(self._problems[number] if number < len(self._problems) else None)
+        for number, one in enumerate(self._rows):
+            one.show_problem(self._problems[number] if number < len(self._problems) else None)
         more = len(self._problems) - _SHOWN
         self._more.setText(f"and {more:,} more")
         self._last.setVisible(more > 0)
@@ -110,30 +91,24 @@ class _Row(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._label = QLabel()
-        self._label.setProperty("role", "error")
+        self._label = plain_label("error")
         self._label.setWordWrap(True)
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.bytes_button = QPushButton("Read as Bytes")
         self.bytes_button.setProperty("link", "true")
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme, "muted"))
         self.close_button.setToolTip("Dismiss (Esc dismisses all)")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self._label, 1)
-        layout.addWidget(self.bytes_button, 0, Qt.AlignmentFlag.AlignTop)
-        layout.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        top = Qt.AlignmentFlag.AlignTop
+        row((self._label, 1), (self.bytes_button, top), (self.close_button, top), spacing=4, parent=self)
 
     def show_problem(self, problem: Problem | None) -> None:
         """Shows a problem; None hides the row."""
-        text = problem.text if problem is not None else ""
-        set_role(self._label, "muted" if problem is not None and problem.remark else "error")
-        self._label.setText(in_a_sentence(text))
-        binary = problem.binary if problem is not None else None
-        self.bytes_button.setVisible(binary is not None)
-        self.bytes_button.setAccessibleName(f"Read {binary.name} as bytes" if binary is not None else "Read as Bytes")
-        self.close_button.setAccessibleName(f"Dismiss: {text}" if text else "Dismiss")
         self.setVisible(problem is not None)
+        if problem is not None:
+            set_role(self._label, "muted" if problem.remark else "error")
+            self._label.setText(in_a_sentence(problem.text))
+            self.bytes_button.setVisible(problem.binary is not None)
+            name = problem.binary.name if problem.binary is not None else ""
+            self.bytes_button.setAccessibleName(f"Read {name} as bytes")
+            self.close_button.setAccessibleName(f"Dismiss: {problem.text}")

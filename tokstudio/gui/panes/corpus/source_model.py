@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QIcon
+from PySide6.QtGui import QColor
 
 from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.source import Source
@@ -27,17 +27,12 @@ MISSING = "missing"
 
 
 class SourcesModel(QAbstractTableModel):
-    """One row per source, in the order of the corpus.
-
-    Args:
-        theme: Fonts and colours.
-        parent: The owner.
-    """
+    """One row per source, in the order of the corpus."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._reload: QIcon = icon("reload", theme, "accent")
+        self._reload = icon("reload", theme, "accent")
         self._sources: tuple[Source, ...] = ()
         self._changed: dict[Source, str] = {}
 
@@ -105,7 +100,8 @@ class SourcesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(source, column, changed)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(_reload_tip(bool(changed)) if column == RELOAD else _tip(source, changed))
+            reload_tip = "Read the file again" if changed else ""
+            return plain(reload_tip if column == RELOAD else _tip(source, changed))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == SIZE:
             return _RIGHT
         if role == Qt.ItemDataRole.ForegroundRole and column == SIZE:
@@ -134,12 +130,10 @@ def encoding_text(encoding: str) -> str:
 
 
 def _text(source: Source, column: int, changed: str) -> str | None:
-    if column == NAME:
-        return source.name
     if column == SIZE:
         size = size_text(source.bytes) if source.counts is None else _words(source)
         return MISSING if is_missing(source) else changed or size
-    return None
+    return source.name if column == NAME else None
 
 
 def _of(sources: tuple[Source, ...], changed: Mapping[Source, str]) -> dict[Source, str]:
@@ -168,7 +162,3 @@ def _tip(source: Source, changed: str) -> str:
     if changed:
         lines.append(f"{outdated_text(changed).capitalize()}.")
     return "\n".join(lines)
-
-
-def _reload_tip(changed: bool) -> str:
-    return "Read the file again" if changed else ""

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QPlainTextEdit,
@@ -29,7 +28,8 @@ from tokstudio.core.corpus.statistics import Statistics, preview
 from tokstudio.gui.panes.corpus.source_model import NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets import layouts
+from tokstudio.gui.widgets.labels import plain, plain_label
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
 
@@ -55,14 +55,12 @@ class SourceList(QTableView):
     removeAsked = Signal()
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(showGrid=False, wordWrap=False)
         self._theme = theme
         self.sources_model = SourcesModel(theme, self)
         self.setModel(self.sources_model)
         self.setAccessibleName("Sources")
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -97,13 +95,12 @@ class SourceList(QTableView):
 
     def fit(self) -> None:
         """Fits rows and columns to their text."""
-        changed = self.sources_model.any_changed
         height = self._theme.scaled(26)
         self.setIconSize(QSize(self._theme.scaled(14), self._theme.scaled(14)))
         self.verticalHeader().setDefaultSectionSize(height)
-        metrics = self.fontMetrics()
-        self.setColumnWidth(SIZE, metrics.horizontalAdvance(self.sources_model.widest_size) + 2 * TEXT_INSET)
-        self.setColumnHidden(RELOAD, not changed)
+        size = self.fontMetrics().horizontalAdvance(self.sources_model.widest_size)
+        self.setColumnWidth(SIZE, size + 2 * TEXT_INSET)
+        self.setColumnHidden(RELOAD, not self.sources_model.any_changed)
         self.setColumnWidth(RELOAD, height)
         self.setFixedHeight(min(max(self.sources_model.rowCount(), 1), _MOST_ROWS) * height + 2)
 
@@ -113,10 +110,10 @@ class SourceList(QTableView):
 
     def event(self, event: QEvent) -> bool:
         """Handles Delete itself while it has the focus."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_delete(event):
-            event.accept()
-            return True
-        return super().event(event)
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent) or not _is_delete(event):
+            return super().event(event)
+        event.accept()
+        return True
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scrolls the pane if it can scroll, else the list."""
@@ -207,22 +204,16 @@ class StatisticsTable(QWidget):
         self._set("No font for", ", ".join(missing) or None, TIP)
 
     def _add_row(self, row: int, text: str) -> None:
-        name, value = QLabel(text), QLabel()
-        name.setProperty("role", "muted")
+        name, value = plain_label("muted", text), plain_label()
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-        value.setTextFormat(Qt.TextFormat.PlainText)
         # Only lists wrap; a number on two lines would look like two numbers.
         value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
         value.setMinimumWidth(40)
         name.setBuddy(value)
         if value.wordWrap():
             # A list beside a short name can use the room of the longest name.
-            whole = QHBoxLayout()
-            whole.setSpacing(self._grid.horizontalSpacing())
-            whole.addWidget(name)
-            whole.addWidget(value, 1)
-            self._grid.addLayout(whole, row, 0, 1, 2)
+            self._grid.addLayout(layouts.row(name, (value, 1), spacing=self._grid.horizontalSpacing()), row, 0, 1, 2)
         else:
             self._grid.addWidget(name, row, 0)
             self._grid.addWidget(value, row, 1)
@@ -246,10 +237,7 @@ class Preview(QPlainTextEdit):
     """The first lines of a source, to read and copy."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setReadOnly(True)
-        self.setUndoRedoEnabled(False)
-        self.setTabChangesFocus(True)
+        super().__init__(readOnly=True, undoRedoEnabled=False, tabChangesFocus=True)
         self.setAccessibleName("Preview of the selected source")
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QStackedWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.gui.plot.reading_plot import ReadingPlot
@@ -21,6 +20,7 @@ from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_uses import TokenUses
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.count_uses_offer import CountUsesButton
+from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 View = Literal["lengths", "ranks"]
@@ -41,13 +41,7 @@ _NOT_USED = "No token occurs in the corpus."
 
 
 class DistributionPane(Pane):
-    """Bars of token lengths, and uses by rank on log scales.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `count_uses`.
-    """
+    """Bars of token lengths, and uses by rank on log scales."""
 
     #: List the tokens with these lengths in bytes: the least and the most, 0 for any.
     lengthsChosen = Signal(int, int)
@@ -70,23 +64,16 @@ class DistributionPane(Pane):
         self.count_button = CountUsesButton(actions["count_uses"], theme)
         self.count_button.hide()
         self.empty = EmptyState(_EMPTY, self.count_button)
-        self.stack = QStackedWidget()
-        for page in (self.empty, self.lengths, self.ranks):
-            self.stack.addWidget(page)
+        self.stack = stacked(self.empty, self.lengths, self.ranks)
         self.body.addWidget(self.stack)
         self.tabs = HeaderTabs("Lengths or uses", _TABS)
         self.tabs.currentChanged.connect(self.catch_up)
         self.header.insertWidget(1, self.tabs)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
+        self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self.catch_up)
-        for signal in (
-            session.view.playhead_changed,
-            session.runs.changed,
-            session.training.merges_added,
-            session.corpus.sources_changed,
-        ):
+        for signal in (session.view.playhead_changed, session.training.merges_added, session.corpus.sources_changed):
             signal.connect(self._changed)
+        session.runs.changed.connect(self._changed)
         self.visibilityChanged.connect(self._set_seen)
 
     @property
@@ -116,13 +103,11 @@ class DistributionPane(Pane):
         counts = np.bincount(lengths)
         beyond = counts.sum() - np.cumsum(counts)
         last = max(int(np.argmax(beyond <= _TAIL * counts.sum())) + 1, _FEWEST_BARS)
-        self._last_bar = min(last, _MOST_BARS)
-        if len(counts) > self._last_bar + 1:
-            counts = np.append(counts[: self._last_bar], counts[self._last_bar :].sum())
-            caption = f"tokens by length in bytes; the last bar counts {self._last_bar:,} and over"
-        else:
-            self._last_bar = 0
-            caption = "tokens by length in bytes"
+        last = min(last, _MOST_BARS)
+        self._last_bar, caption = 0, "tokens by length in bytes"
+        if len(counts) > last + 1:
+            counts = np.append(counts[:last], counts[last:].sum())
+            self._last_bar, caption = last, f"{caption}; the last bar counts {last:,} and over"
         x = np.flatnonzero(counts)
         self.lengths.set_values(x.astype(np.float64), counts[x].astype(np.float64), bars=True)
         self.lengths.set_labels("bytes of a token", "tokens", caption)

@@ -26,16 +26,9 @@ class MergesModel(TokenTable):
     """Row 0 is the newest merge. Merges are numbered from 1.
 
     Merges after the playhead are dimmed, and the one at the playhead is marked.
-
-    Signals:
-        failed: A filter failed or was cancelled (Exception).
-
-    Args:
-        indexing: Makes the index of the tokens.
-        parent: The owner.
     """
 
-    failed = Signal(object)
+    failed = Signal(object)  # a filter failed or was cancelled (Exception)
 
     columns = (
         Column("#", "number", "Number of the merge"),
@@ -85,12 +78,11 @@ class MergesModel(TokenTable):
         """Adds the new merges of the run."""
         if self.run is None or len(self.run) <= self._size:
             return
-        if self._found is not None:
-            self._size = len(self.run)
-        else:
-            with self.changes():
+        with self.changes():
+            if self._found is None:
                 self.beginInsertRows(QModelIndex(), 0, len(self.run) - self._size - 1)
-                self._size = len(self.run)
+            self._size = len(self.run)
+            if self._found is None:
                 self.endInsertRows()
         if self._matches.query:
             self._search_later()
@@ -140,15 +132,12 @@ class MergesModel(TokenTable):
 
     def cell(self, row: int, column: int) -> Cell:
         """The content of a cell."""
-        number = self.number_at(row)
-        text, tokens = "", ()
+        number, tokens = self.number_at(row), ()
         if column in (_TOKEN, _LEFT, _RIGHT):
             tokens = (self.shown(self._slot(number, column)),)
             text = marked(tokens[0])
-        elif column == _NUMBER:
-            text = f"{number:,}"
         else:
-            text = self._figure(number, column)
+            text = f"{number:,}" if column == _NUMBER else self._figure(number, column)
         return Cell(text, tokens, number > self.playhead, number == self.playhead)
 
     def copied_slot(self, slot: int) -> str:
@@ -257,12 +246,11 @@ class MergesModel(TokenTable):
         if before is None and found is None:
             return
         with self.changes():
-            if before is not None and found is not None and np.array_equal(before, found[: len(before)]):
-                if len(found) > len(before):
-                    self.beginInsertRows(QModelIndex(), 0, len(found) - len(before) - 1)
-                    self._found = found
-                    self.endInsertRows()
-                return
-            self.beginResetModel()
-            self._found = found
-            self.endResetModel()
+            if before is None or found is None or not np.array_equal(before, found[: len(before)]):
+                self.beginResetModel()
+                self._found = found
+                self.endResetModel()
+            elif len(found) > len(before):
+                self.beginInsertRows(QModelIndex(), 0, len(found) - len(before) - 1)
+                self._found = found
+                self.endInsertRows()

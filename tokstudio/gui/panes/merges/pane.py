@@ -5,36 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel
 
 from tokstudio.gui.panes.merges.model import MergesModel
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
+from tokstudio.gui.widgets.labels import plain_label
 
 _EMPTY = "Merges appear here as they are made, each with its two tokens and their count."
 _DERIVED = "Merges derived from the file's {}."
 
 
 class MergesPane(TablePane):
-    """All merges of the active run; Enter or a double click moves the playhead there.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `byte_level_characters`, and `why_merge` and `copy` for the rows' menu.
-    """
+    """All merges of the active run; Enter or a double click moves the playhead there."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._merges = MergesModel(session.indexing)
         super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
         self._merges.setParent(self)
-        self.derived = QLabel()
-        self.derived.setTextFormat(Qt.TextFormat.PlainText)
-        self.derived.setProperty("role", "muted")
+        self.derived = plain_label("muted")
         self.derived.setContentsMargins(8, 0, 8, 0)
         self.derived.hide()
         self.body.insertWidget(0, self.derived)
@@ -50,20 +41,18 @@ class MergesPane(TablePane):
 
     def catch_up(self) -> None:
         """Shows the current state of the active run."""
-        session = self._session
-        if session.runs.active is not self._merges.run:
-            self._merges.set_run(session.runs.active, session.view.playhead)
+        run, playhead = self._session.runs.active, self._session.view.playhead
+        if run is not self._merges.run:
+            self._merges.set_run(run, playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
-            source = session.runs.active.merges_derived_from if session.runs.active is not None else ""
+            source = run.merges_derived_from if run is not None else ""
             self.derived.setText(_DERIVED.format(source))
             self.derived.setVisible(bool(source))
         else:
             self._merges.grow()
-            self._merges.set_playhead(session.view.playhead)
-        self.empty.label.setText(
-            (session.runs.active.why_no_merges if session.runs.active is not None else "") or _EMPTY
-        )
+            self._merges.set_playhead(playhead)
+        self.empty.label.setText((run.why_no_merges if run is not None else "") or _EMPTY)
         self.choose_page()
         self._show_token(scroll=False)
 

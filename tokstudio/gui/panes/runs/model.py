@@ -29,62 +29,29 @@ ACTIVE = Qt.ItemDataRole.UserRole + 1
 #: Role: the number of its curve's colour; None without a curve.
 HUE = Qt.ItemDataRole.UserRole + 2
 
-(
-    MARK,
-    NAME,
-    CORPUS,
-    BYTES,
-    VOCABULARY,
-    FREQUENCY,
-    PATTERN,
-    BASE,
-    TIES,
-    SPECIALS,
-    MERGES,
-    RATIO,
-    MEASURED,
-    HELD_OUT,
-    ENDED,
-    SECONDS,
-) = range(16)
+# Their places in `COLUMNS`.
+MARK, NAME, CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE = range(8)
+TIES, SPECIALS, MERGES, RATIO, MEASURED, HELD_OUT, ENDED, SECONDS = range(8, 16)
 _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column."""
 
-    Attributes:
-        title: Its heading.
-        tip: Its tool tip.
-        text: Returns the text of a run.
-        widest: The widest text besides the heading; "" if the width is computed otherwise.
-        yields: Columns with the highest number are hidden first if there is no room.
-        alignment: Of the text; numbers are aligned right.
-        muted: Whether it is drawn in the muted colour, as settings are.
-    """
-
-    title: str
-    tip: str
-    text: Callable[[StudioRun], str]
-    widest: str = ""
-    yields: int = 0
-    alignment: int = _RIGHT
-    muted: bool = True
+    title: str  # its heading
+    tip: str  # its tool tip
+    text: Callable[[StudioRun], str]  # returns the text of a run
+    widest: str = ""  # the widest text besides the heading; "" if the width is computed otherwise
+    yields: int = 0  # columns with the highest number are hidden first if there is no room
+    alignment: int = _RIGHT  # of the text; numbers are aligned right
+    muted: bool = True  # whether it is drawn in the muted colour, as settings are
 
 
 class RunsModel(QAbstractTableModel):
-    """One row per run, in the order of their making.
+    """One row per run, in the order of their making."""
 
-    Signals:
-        renamed: The user renamed a run: StudioRun, str.
-
-    Args:
-        theme: Fonts and colours.
-        parent: The owner.
-    """
-
-    renamed = Signal(object, object)
+    renamed = Signal(object, object)  # the user renamed a run: StudioRun, str
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -94,13 +61,7 @@ class RunsModel(QAbstractTableModel):
         self._state = ""
 
     def set_runs(self, runs: Sequence[StudioRun], active: StudioRun | None, state: str) -> None:
-        """Shows the runs; remaining rows keep selection and position.
-
-        Args:
-            runs: All of them.
-            active: The active run.
-            state: The state of a run that has not ended: "training" or "paused".
-        """
+        """Shows the runs, "training" or "paused" for one that has not ended; kept rows stay selected and in place."""
         self._active, self._state = active, state
         for row in reversed(range(len(self._runs))):
             if self._runs[row] not in runs:
@@ -153,12 +114,11 @@ class RunsModel(QAbstractTableModel):
         column = COLUMNS[section]
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return column.title or "Active"
-        shown = {
-            Qt.ItemDataRole.DisplayRole: column.title,
-            Qt.ItemDataRole.ToolTipRole: column.tip,
-            Qt.ItemDataRole.TextAlignmentRole: column.alignment,
-        }
-        return next((value for known, value in shown.items() if known == role), None)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.tip
+        return column.alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the content of a cell."""
@@ -198,36 +158,39 @@ class RunsModel(QAbstractTableModel):
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
         rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in (MARK, NAME))
         told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
-        return "\n".join([run.name, *told, *_measured_lines(run), *settings_lines(run), *_origin_lines(run)])
+        counted = _counted(run)
+        measured = [] if counted is None else [f"Bytes of that text: {counted.text.bytes:,}"]
+        return "\n".join([run.name, *told, *measured, *settings_lines(run), *_origin_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
             return self._state
         text = COLUMNS[number].text(run)
-        letter = self._letter(run) if number in (RATIO, MEASURED) else ""
-        if not letter:
+        if number not in (RATIO, MEASURED) or not (letter := self._letter(run)):
             return text
         return f"{text} {letter}" if number == RATIO else f"{letter}: {text}"
 
     def _letter(self, run: StudioRun) -> str:
-        """The letter of the text that a run is measured on, if the texts differ; else ""."""
+        """The letter of the text that a run is measured on, A to Z, then A2 to Z2, if the texts differ; else ""."""
         texts = list(dict.fromkeys(filter(None, map(_measured_text, self._runs))))
         text = _measured_text(run)
-        return _letter_of(texts.index(text)) if text is not None and len(texts) > 1 else ""
+        if text is None or len(texts) < 2:
+            return ""
+        turn, letter = divmod(texts.index(text), len(ascii_uppercase))
+        return ascii_uppercase[letter] + (str(turn + 1) if turn else "")
 
     def _colour(self, run: StudioRun, number: int) -> QColor | None:
-        palette = self._theme.palette
         if number == ENDED and run.ended == "failed":
-            return QColor(palette.error)
+            return QColor(self._theme.palette.error)
         muted = COLUMNS[number].muted or self._text(run, number) == _NOTHING
-        return QColor(palette.muted) if muted else None
+        return QColor(self._theme.palette.muted) if muted else None
 
     def _font(self, run: StudioRun, number: int) -> QFont | None:
-        if number == NAME:
-            font = self._theme.tabular_font()
-            font.setBold(run is self._active)
-            return font
-        return self._theme.tabular_font() if COLUMNS[number].alignment == _RIGHT else None
+        if number != NAME and COLUMNS[number].alignment != _RIGHT:
+            return None
+        font = self._theme.tabular_font()
+        font.setBold(number == NAME and run is self._active)
+        return font
 
 
 def settings_lines(run: StudioRun) -> list[str]:
@@ -251,9 +214,8 @@ def _origin_lines(run: StudioRun) -> list[str]:
     """The origin of an opened tokenizer, and the library that encodes for it."""
     if run.origin is None:
         return []
-    files = [f"File: {file}" for file in run.origin.files]
-    encoder = f"Encoded by: {run.tokenizer.library or 'TokStudio'}"
-    return [*files, encoder, *run.tokenizer.remarks]
+    files = (f"File: {file}" for file in run.origin.files)
+    return [*files, f"Encoded by: {run.tokenizer.library or 'TokStudio'}", *run.tokenizer.remarks]
 
 
 def _corpus_name(run: StudioRun) -> str:
@@ -310,22 +272,11 @@ def _measured_on(run: StudioRun) -> str:
     return counted.corpus if counted is not None else _corpus_name(run) if run.log.tokens_before else _NOTHING
 
 
-def _measured_lines(run: StudioRun) -> list[str]:
-    counted = _counted(run)
-    return [] if counted is None else [f"Bytes of that text: {counted.text.bytes:,}"]
-
-
 def _ratio(run: StudioRun) -> str:
     counted = _counted(run)
     if counted is not None:
         return f"{counted.bytes_per_token:,.3f}"
     return f"{run.bytes_per_token(len(run)):,.3f}" if run.log.tokens_before else _NOTHING
-
-
-def _letter_of(place: int) -> str:
-    """A to Z, then A2 to Z2, and so on."""
-    turn, letter = divmod(place, len(ascii_uppercase))
-    return ascii_uppercase[letter] + (str(turn + 1) if turn else "")
 
 
 def _number(value: int | None) -> str:
@@ -394,12 +345,7 @@ COLUMNS: tuple[Column, ...] = (
         muted=False,
     ),
     Column(
-        "Ended",
-        "How training ended, or the format of the opened file",
-        _ended,
-        "reached vocabulary size",
-        8,
-        _LEFT,
+        "Ended", "How training ended, or the format of the opened file", _ended, "reached vocabulary size", 8, _LEFT
     ),
     Column("Seconds", "Training time, without pauses", _seconds, "1,000.0", 14),
 )

@@ -6,18 +6,19 @@ The Compression pane shows their curves.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget
+from PySide6.QtWidgets import QMenu
 
 from tokstudio.gui.panes.runs.model import NAME, RunsModel
 from tokstudio.gui.panes.runs.table import RunTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _LIVE = 200  # milliseconds between two updates of the run in training
@@ -25,18 +26,9 @@ _EMPTY = "Every run is kept here. You can compare, rename or delete it."
 
 
 class RunsPane(Pane):
-    """The table of runs.
+    """The table of runs."""
 
-    Signals:
-        deleteAsked: The user wants to delete a run (StudioRun).
-
-    Args:
-        session: The session with the runs.
-        theme: Fonts and colours.
-        actions: The window's actions by id; "export_tokenizer" and "continue_run" are used.
-    """
-
-    deleteAsked = Signal(object)
+    deleteAsked = Signal(object)  # the user wants to delete a run (StudioRun)
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("runs", "Runs")
@@ -45,14 +37,10 @@ class RunsPane(Pane):
         self._shown_active: StudioRun | None = None
         self._model = RunsModel(theme, self)
         self.table = RunTable(self._model, theme)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(EmptyState(_EMPTY))
-        self._stack.addWidget(self.table)
+        self._stack = stacked(EmptyState(_EMPTY), self.table)
         self.body.addWidget(self._stack)
-
         # The training may be of another run than the active one, so its growth signals are not used.
-        self._live = QTimer(self)
-        self._live.setInterval(_LIVE)
+        self._live = QTimer(self, interval=_LIVE)
         self._live.timeout.connect(self._refresh_live)
         self._model.renamed.connect(session.history.rename_run)
         # The selected row is the active run.
@@ -83,9 +71,8 @@ class RunsPane(Pane):
         # A deleted run is released at once, even in a hidden pane.
         if not self.isVisible() and all(run is None or run in self._runs.all for run in listed):
             return
-        self._model.set_runs(
-            self._runs.all, self._runs.active, "paused" if self._training.state == "paused" else "training"
-        )
+        state = "paused" if self._training.state == "paused" else "training"
+        self._model.set_runs(self._runs.all, self._runs.active, state)
         self._stack.setCurrentIndex(1 if self._runs.all else 0)
         self.table.show_held_out(any(run.config is not None and run.config.held_out for run in self._runs.all))
         if self._runs.active is not self._shown_active:
@@ -93,11 +80,10 @@ class RunsPane(Pane):
             row = self._model.row_of(self._runs.active)
             if row >= 0:
                 self.table.setCurrentIndex(self._model.index(row, NAME))
-        if self._training.current is not None and self.isVisible():
-            if not self._live.isActive():
-                self._live.start()
-        else:
+        if self._training.current is None or not self.isVisible():
             self._live.stop()
+        elif not self._live.isActive():
+            self._live.start()
 
     def _refresh_live(self) -> None:
         if self._training.current is not None:
@@ -145,10 +131,11 @@ class RunsPane(Pane):
         _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), run.ended is not None and not held)
         menu.addSeparator()
         if run.origin is not None:
-            change = self._actions["change_pattern"].text()
-            _add(menu, change, partial(self._trigger, "change_pattern"), not run.origin.says_pattern and not held)
+            change, possible = self._actions["change_pattern"].text(), not run.origin.says_pattern and not held
+            _add(menu, change, partial(self._trigger, "change_pattern"), possible)
         if run.has_counts:
-            curve = _add(menu, "Show Curve", None, run is not self._runs.active)
+            curve = menu.addAction("Show Curve")
+            curve.setEnabled(run is not self._runs.active)
             curve.setCheckable(True)
             curve.setChecked(run is self._runs.active or not run.curve_hidden)
             curve.toggled.connect(partial(self._runs.show_curve, run))
@@ -160,9 +147,5 @@ class RunsPane(Pane):
         menu.popup(place)
 
 
-def _add(menu: QMenu, text: str, done: object, possible: bool = True) -> QAction:
-    action = menu.addAction(text)
-    if done is not None:
-        action.triggered.connect(done)  # pyright: ignore[reportArgumentType]
-    action.setEnabled(possible)
-    return action
+def _add(menu: QMenu, text: str, done: Callable[[], None], possible: bool = True) -> None:
+    menu.addAction(text, done).setEnabled(possible)

@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QMenu,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, HELD_OUT, HUE, MARK, NAME, RunsModel
 from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.widgets.painting import guarded_painter
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -27,31 +21,21 @@ _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # th
 
 
 class RunTable(QTableView):
-    """Names take the remaining width; columns that the user has not chosen are shown if there is room.
+    """Names take the remaining width; columns that the user has not chosen are shown if there is room."""
 
-    Signals:
-        activateAsked: Enter, for the current row.
-        renameAsked: F2.
-        deleteAsked: Delete.
-        menuAsked: The menu of the current row, at a point of the screen.
-        columnsChosen: The user has shown or hidden columns: `choices_text`.
-    """
-
-    activateAsked = Signal()
-    renameAsked = Signal()
-    deleteAsked = Signal()
-    menuAsked = Signal(QPoint)
-    columnsChosen = Signal(str)
+    activateAsked = Signal()  # Enter, for the current row
+    renameAsked = Signal()  # F2
+    deleteAsked = Signal()  # Delete
+    menuAsked = Signal(QPoint)  # the menu of the current row, at a point of the screen
+    columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(showGrid=False, wordWrap=False)
         self._theme = theme
         self._shows_held_out = False
         self._choices: dict[int, bool] = {}
         self.setModel(model)
         self.setAccessibleName("Runs")
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -114,28 +98,22 @@ class RunTable(QTableView):
     def _make_columns_menu(self) -> QMenu:
         menu = QMenu("&Columns of Runs", self)
         for column in _CHOOSABLE:
-            action = menu.addAction(COLUMNS[column].title)
-            action.setCheckable(True)
+            tip = f"{COLUMNS[column].tip}."
+            action = QAction(COLUMNS[column].title, menu, checkable=True, statusTip=tip)
             action.setData(column)
-            action.setStatusTip(f"{COLUMNS[column].tip}.")
-            action.triggered.connect(self._choose_column)
+            menu.addAction(action)
         menu.addSeparator()
-        automatic = menu.addAction("As Many as Fit")
-        automatic.setStatusTip("Show as many columns as there is room for.")
-        automatic.triggered.connect(self._forget_choices)
+        menu.addAction("As Many as Fit").setStatusTip("Show as many columns as there is room for.")
+        menu.triggered.connect(self._choose_columns)
         return menu
 
-    def _choose_column(self, shown: bool) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self._choices[action.data()] = shown
-            self.spread()
-            self.columnsChosen.emit(self.choices_text)
-
-    def _forget_choices(self) -> None:
-        self._choices.clear()
+    def _choose_columns(self, action: QAction) -> None:
+        if action.isCheckable():
+            self._choices[action.data()] = action.isChecked()
+        else:
+            self._choices.clear()
         self.spread()
-        self.columnsChosen.emit("")
+        self.columnsChosen.emit(self.choices_text)
 
     def _show_columns_menu(self, place: QPoint) -> None:
         self.columns_menu.popup(self.horizontalHeader().mapToGlobal(place))
@@ -200,9 +178,8 @@ class _Mark(QStyledItemDelegate):
         colour = QColor(palette.control) if hue is None else curve_pen(palette, hue, active=active).color()
         rect: QRect = getattr(option, "rect")  # noqa: B009  missing in the stubs
         radius = self._theme.scaled(4)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(colour, 1.5))
-        painter.setBrush(colour if active else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(QRectF(rect).center(), radius, radius)
-        painter.restore()
+        with guarded_painter(painter):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(colour, 1.5))
+            painter.setBrush(colour if active else Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(QRectF(rect).center(), radius, radius)

@@ -23,16 +23,7 @@ Count = tuple[str, int | None]
 def compare_work(
     text: str, others: Sequence[tuple[str, Tokenizer]], allowed_special: AllowedSpecial = ()
 ) -> Work[tuple[Count, ...]]:
-    """Counts the tokens of a text; characters and bytes need no tokenizer.
-
-    Args:
-        text: The text.
-        others: Tokenizers with their names.
-        allowed_special: Which of their special tokens become their id; see `Tokenizer.encode`.
-
-    Returns:
-        Names with counts, the simple ones last; None for a tokenizer that cannot encode the text.
-    """
+    """Counts the tokens of a text with each tokenizer, then with the simple ones; None if it cannot encode the text."""
     counts: list[Count] = []
     if others:
         yield from prepare_work()

@@ -22,12 +22,9 @@ _SIZE = np.array([len(spelled) for spelled in _SPELLED], np.int64)
 
 
 def byte_level_work(data: bytes, ends: NDArray[np.int64], special: NDArray[np.bool_]) -> Work[Written]:
-    """Writes a text in the byte-level alphabet; special tokens are unchanged.
+    """Writes text, or any bytes, in the byte-level alphabet; special tokens are unchanged.
 
-    Args:
-        data: The text, or any bytes.
-        ends: int64 [tokens], the byte after each token.
-        special: bool [tokens], which are special tokens.
+    `ends` is int64 [tokens], the byte after each token; `special` is bool [tokens].
     """
     raw = np.frombuffer(data, np.uint8)
     texts: list[bytes] = []

@@ -22,12 +22,7 @@ Count = tuple[str, int | None]
 
 
 class CountsGrid(QWidget):
-    """The number of tokens of the same text with several tokenizers.
-
-    Args:
-        theme: Colours and font; the widget follows its changes.
-        parent: The owner.
-    """
+    """The number of tokens of the same text with several tokenizers."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -16,6 +16,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.widgets.figures import Figure
+from tokstudio.gui.widgets.labels import paragraph_label
 
 _FIGURES = (
     Figure("tokens", "Ids that are in the vocabulary"),
@@ -35,26 +36,18 @@ class DecodePage(TextPage):
         self._decoded: DecodedIds | None = None
         super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
         self.input.setAccessibleName("Ids")
-        self.problem = QLabel()
-        self.problem.setProperty("role", "error")
-        self.problem.setWordWrap(True)
-        self.problem.setMinimumWidth(1)
+        self.problem = paragraph_label("error")
         self.problem.hide()
         self.column.insertWidget(1, self.problem)
-        self.output = QPlainTextEdit()
-        self.output.setReadOnly(True)
-        self.output.setTabChangesFocus(True)
+        self.output = QPlainTextEdit(readOnly=True, tabChangesFocus=True, placeholderText="The text appears here.")
         self.output.setAccessibleName("DecodedIds text")
-        self.output.setPlaceholderText("The text appears here.")
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.column.insertWidget(2, self.output)
         theme.changed.connect(self._fit_output)
         self._fit_output()
-        self._show = actions.get("show_ids")
-        if self._show is not None:
-            self._show.toggled.connect(self.view.set_show_ids)
-            self.view.set_show_ids(self._show.isChecked())
+        actions["show_ids"].toggled.connect(self.view.set_show_ids)
+        self.view.set_show_ids(actions["show_ids"].isChecked())
         self.view.selectionChanged.connect(self.look_at_selected)
         self.input.edited.connect(self.refresh)
         self.display_nothing("")
@@ -81,9 +74,8 @@ class DecodePage(TextPage):
         self._decoded = None
         self.view.clear()
         self._set_output("")
-        self._set_problem(
-            "Train or open a tokenizer to decode these ids." if text and self.session.runs.active is None else ""
-        )
+        missing = bool(text) and self.session.runs.active is None
+        self._set_problem("Train or open a tokenizer to decode these ids." if missing else "")
         self.view.set_placeholder("")
         self.figures.set_values(("0", "0", "0", "–"))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton
+from PySide6.QtWidgets import QCheckBox
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -25,8 +25,10 @@ from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.figures import Figure
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
 
@@ -56,20 +58,17 @@ class EncodePage(TextPage):
         self._recognised = False
         self._compared: object = None
         super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
-        sample = QPushButton("Try a sentence")
-        sample.setProperty("link", True)
-        sample.clicked.connect(self._take_sample)
+        sample = link_button("Try a sentence", self._take_sample)
         self.empty = EmptyState("Its tokens appear here, in colour.", sample)
         self.empty.setMinimumWidth(1)
         self.column.insertWidget(1, self.empty, 1)
         self.ids = IdGrid(theme)
         self._make_comparison(actions)
         self.column.addWidget(self.ids)
-        self.ids.selectionChanged.connect(self._select_pieces)
+        self.ids.selectionChanged.connect(self.view.select)
         self.view.selectionChanged.connect(self._select_ids)
-        self._show = actions.get("show_ids")
-        if self._show is not None:
-            self._show.toggled.connect(self._fit)
+        self._show = actions["show_ids"]
+        self._show.toggled.connect(self._fit)
         self._fit()
         self.input.edited.connect(self._take_text)
         session.view.text_changed.connect(self._follow_text)
@@ -101,14 +100,15 @@ class EncodePage(TextPage):
         place, before = self._selected_bytes(), self._encoded
         if place is not None and before is not None and before.data[: place[1]] != result.data[: place[1]]:
             place = None  # the selected text is gone or has moved
-        self._show_empty(False)
+        self.empty.hide()
+        self.view.show()
         self._restoring, self._encoded = True, result
         self.view.show_table(table)
         self._restoring = False
         self.ids.set_ids(result.ids, result.special)
         self._fit()
         counts = (len(result.text), len(result.data), len(result.ids))
-        self.figures.set_values((*(f"{count:,}" for count in counts), f"{result.bytes_per_token:,.2f}"))
+        self.figures.set_values((*(f"{count:,}" for count in counts), f"{counts[1] / max(counts[2], 1):,.2f}"))
         if place is not None:
             self._select_again(*place)
         self._tell_selected()
@@ -121,7 +121,8 @@ class EncodePage(TextPage):
         """Shows the length of the text, and no tokens."""
         self._encoded = None
         self.session.view.select(None)
-        self._show_empty(not text)
+        self.empty.setVisible(not text)
+        self.view.setVisible(bool(text))
         self.view.clear()
         self.ids.set_ids(np.zeros(0, np.uint32), np.zeros(0, np.bool_))
         self._fit()
@@ -156,8 +157,7 @@ class EncodePage(TextPage):
         self._compare_later()
 
     def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
-        self.caption = QLabel("Other tokenizers")
-        self.caption.setProperty("role", "muted")
+        self.caption = plain_label("muted", "Other tokenizers")
         self.caption.setToolTip("Tokens of the same text with other tokenizers")
         self.others = CountsGrid(self._theme)
         self.brief = ElidedLabel()  # replaces the counts where there is little room
@@ -165,22 +165,15 @@ class EncodePage(TextPage):
         self.specials = QCheckBox("Special tokens")
         self.specials.setAccessibleName("Recognise special tokens")
         self.specials.toggled.connect(self._switch_specials)
-        self._recognise = actions.get("recognise_specials")
-        if self._recognise is not None:
-            self.specials.setChecked(self._recognise.isChecked())
-            self.specials.toggled.connect(self._recognise.setChecked)
-            self._recognise.toggled.connect(self.specials.setChecked)
+        recognise = actions["recognise_specials"]
+        self.specials.setChecked(recognise.isChecked())
+        self.specials.toggled.connect(recognise.setChecked)
+        recognise.toggled.connect(self.specials.setChecked)
         self._comparing = LatestJob(self.session.jobs, self, quiet=True)
         self._comparing.done.connect(self._show_counts)
-        self._compare_soon = QTimer(self)
-        self._compare_soon.setSingleShot(True)
-        self._compare_soon.setInterval(_COMPARED_AFTER)
+        self._compare_soon = QTimer(self, singleShot=True, interval=_COMPARED_AFTER)
         self._compare_soon.timeout.connect(self._compare)
-        row = QHBoxLayout()
-        row.addWidget(self.caption)
-        row.addStretch(1)
-        row.addWidget(self.specials)
-        self.column.addLayout(row)
+        self.column.addLayout(row(self.caption, STRETCH, self.specials))
         self.column.addWidget(self.others)
         self.column.addWidget(self.brief)
 
@@ -191,9 +184,8 @@ class EncodePage(TextPage):
     def _compare(self) -> None:
         """Counts the tokens of other tokenizers, unless the counts are shown already."""
         session, text = self.session, self.session.view.text
-        runs = [
-            run for run in session.runs.all if run is not session.runs.active and run.ended is not None and run.ready
-        ]
+        active = session.runs.active
+        runs = [run for run in session.runs.all if run is not active and run.ended is not None and run.ready]
         # Opened tokenizers come first, as the last ones may only be in a tip.
         opened = [run for run in runs if not run.has_counts][-MOST:]
         trained = [run for run in runs if run.has_counts]
@@ -242,10 +234,6 @@ class EncodePage(TextPage):
             self.refresh()
             self._compare_later()
 
-    def _show_empty(self, empty: bool) -> None:
-        self.empty.setVisible(empty)
-        self.view.setVisible(not empty)
-
     def _take_sample(self) -> None:
         self.take_text(DEMO_SENTENCES[0][1])
 
@@ -266,21 +254,17 @@ class EncodePage(TextPage):
 
     def _fit(self) -> None:
         """Shows the requested parts that fit; a switch that has an effect is always shown."""
-        ids = self._show is not None and self._show.isChecked()
+        ids, compared, scaled = self._show.isChecked(), bool(self.others.counts()), self._theme.scaled
         self.view.set_show_ids(ids)
         beside = self.height() - self.figures.sizeHint().height()
-        listed = ids and self._encoded is not None and beside >= self._theme.scaled(_ROOM_FOR_IDS)
-        roomy = self.height() >= self._theme.scaled(_ROOM_FOR_OTHERS + (_ROOM_OF_IDS if listed else 0))
-        room_for_line = beside >= self._theme.scaled(_ROOM_FOR_LINE + (_ROOM_OF_IDS if listed else 0))
-        compared = roomy and bool(self.others.counts())
-        self.brief.setVisible(not roomy and room_for_line and bool(self.others.counts()))
-        self.caption.setVisible(compared)
-        self.others.setVisible(compared)
+        listed = ids and self._encoded is not None and beside >= scaled(_ROOM_FOR_IDS)
+        taken = _ROOM_OF_IDS if listed else 0
+        roomy = self.height() >= scaled(_ROOM_FOR_OTHERS + taken)
+        self.brief.setVisible(compared and not roomy and beside >= scaled(_ROOM_FOR_LINE + taken))
+        self.caption.setVisible(compared and roomy)
+        self.others.setVisible(compared and roomy)
         self.specials.setVisible(roomy or self.specials.isEnabled())
         self.ids.setVisible(listed)
-
-    def _select_pieces(self, first: int, last: int) -> None:
-        self.view.select(first, last)
 
     def _select_ids(self, first: int, last: int) -> None:
         self.ids.select(first, last)
@@ -290,10 +274,10 @@ class EncodePage(TextPage):
 
     def _tell_selected(self) -> None:
         selection, place = self.view.selection(), self._selected_bytes()
-        if selection is None or place is None:
-            self.session.view.select(None)
-        else:
-            self.session.view.select(TextSelection(*place, selection[1] - selection[0] + 1))
+        told = None
+        if selection is not None and place is not None:
+            told = TextSelection(*place, selection[1] - selection[0] + 1)
+        self.session.view.select(told)
 
     def _selected_bytes(self) -> tuple[int, int] | None:
         selection = self.view.selection()

@@ -31,77 +31,34 @@ _ITEM = regex.compile(r"[^\s,;\[\]]+")
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """An encoded text.
-
-    Attributes:
-        text: The text.
-        data: Its UTF-8.
-        ids: uint32 [tokens].
-        ends: int64 [tokens], the byte after each token's last one.
-        special: bool [tokens], which are special tokens.
-        differs: The first byte where the decoded ids differ from the text; None if they are equal.
-        written: The text to draw instead, with the end of each token in its bytes; None for the text itself.
-    """
+    """An encoded text."""
 
     text: str
-    data: bytes
-    ids: NDArray[np.uint32]
-    ends: NDArray[np.int64]
-    special: NDArray[np.bool_]
-    differs: int | None
-    written: Written | None = None
-
-    @property
-    def drawn(self) -> Written:
-        """The text to draw, and the end of each token in its bytes; empty without tokens."""
-        if not len(self.ids):
-            return b"", self.ends
-        return (self.data, self.ends) if self.written is None else self.written
-
-    @property
-    def bytes_per_token(self) -> float:
-        """UTF-8 bytes per token; 0 without tokens."""
-        return len(self.data) / len(self.ids) if len(self.ids) else 0.0
+    data: bytes  # its UTF-8
+    ids: NDArray[np.uint32]  # uint32 [tokens]
+    ends: NDArray[np.int64]  # int64 [tokens], the byte after each token's last one
+    special: NDArray[np.bool_]  # bool [tokens], which are special tokens
+    differs: int | None  # the first byte where the decoded ids differ from the text; None if they are equal
+    drawn: Written  # the text to draw, and the end of each token in its bytes; empty without tokens
 
 
 @dataclass(frozen=True, eq=False)
 class DecodedIds:
-    """Decoded ids.
+    """Decoded ids."""
 
-    Attributes:
-        ids: uint32 [tokens], the ids that are in the vocabulary.
-        data: Their bytes.
-        ends: int64 [tokens], the byte after each token's last one.
-        special: bool [tokens], which are special tokens.
-        text: The bytes as text; invalid UTF-8 is U+FFFD.
-        problem: The ids that could not be decoded, in one or two sentences; or "".
-        written: The text to draw instead, with the end of each token in its bytes; None for the bytes.
-    """
-
-    ids: NDArray[np.uint32]
-    data: bytes
-    ends: NDArray[np.int64]
-    special: NDArray[np.bool_]
-    text: str
-    problem: str
-    written: Written | None = None
-
-    @property
-    def drawn(self) -> Written:
-        """The text to draw, and the end of each token in its bytes."""
-        return (self.data, self.ends) if self.written is None else self.written
+    ids: NDArray[np.uint32]  # uint32 [tokens], the ids that are in the vocabulary
+    data: bytes  # their bytes
+    ends: NDArray[np.int64]  # int64 [tokens], the byte after each token's last one
+    special: NDArray[np.bool_]  # bool [tokens], which are special tokens
+    text: str  # the bytes as text; invalid UTF-8 is U+FFFD
+    problem: str  # the ids that could not be decoded, in one or two sentences; or ""
+    drawn: Written  # the text to draw, and the end of each token in its bytes
 
 
 def encode_work(
     tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial = (), *, byte_level: bool = False
 ) -> Work[Encoded]:
-    """Encodes a text and decodes it again.
-
-    Args:
-        tokenizer: The tokenizer.
-        text: The text.
-        allowed_special: The special tokens that become their id; see `Tokenizer.encode`.
-        byte_level: Whether it is drawn in the byte-level alphabet.
+    """Encodes a text, to be drawn in the byte-level alphabet or as it is, and decodes it again.
 
     Raises:
         ConfigError: The text is longer than `LONGEST`.
@@ -115,20 +72,14 @@ def encode_work(
         ends[-1] = len(data)
     back = yield from tokenizer.decode_bytes_work(ids)
     special = _special(tokenizer, ids)
-    differs = _first_difference(data, back)
-    if not byte_level:
-        return Encoded(text, data, ids, ends, special, differs)
-    written = yield from byte_level_work(data, ends, special)
-    return Encoded(text, data, ids, ends, special, differs, written)
+    drawn = (data if len(ids) else b"", ends)
+    if byte_level and len(ids):
+        drawn = yield from byte_level_work(data, ends, special)
+    return Encoded(text, data, ids, ends, special, _first_difference(data, back), drawn)
 
 
 def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False) -> Work[DecodedIds]:
-    """Reads ids (a JSON list, or numbers between white space or commas) and decodes those that exist.
-
-    Args:
-        tokenizer: The tokenizer.
-        written: The ids.
-        byte_level: Whether tokens are drawn in the byte-level alphabet.
+    """Reads ids (a JSON list, or numbers between white space or commas) and decodes those that exist, as above.
 
     Raises:
         ConfigError: Their text is longer than `LONGEST`.
@@ -154,7 +105,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     decoded = data if tokenizer.library is None else (yield from tokenizer.decode_bytes_work(ids))
     problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
     special = _special(tokenizer, ids)
-    drawn = (yield from byte_level_work(data, ends, special)) if byte_level else None
+    drawn = (yield from byte_level_work(data, ends, special)) if byte_level else (data, ends)
     return DecodedIds(ids, data, ends, special, decoded.decode("utf-8", "replace"), problem, drawn)
 
 
@@ -178,9 +129,8 @@ def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:
 
 def _refuse_longer(size: int) -> None:
     if size > LONGEST:
-        raise ConfigError(
-            f"The ids make {size / 1e6:,.0f} MB of text; at most {LONGEST // 1_000_000} MB can be shown as tokens."
-        )
+        most = f"at most {LONGEST // 1_000_000} MB can be shown as tokens"
+        raise ConfigError(f"The ids make {size / 1e6:,.0f} MB of text; {most}.")
 
 
 def utf8_work(text: str) -> Work[bytes]:

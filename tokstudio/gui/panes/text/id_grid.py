@@ -30,12 +30,7 @@ _ROWS = 3
 
 
 class IdGrid(QAbstractScrollArea):
-    """The ids of a text, counted from 0.
-
-    Args:
-        theme: Colours and font; the widget follows its changes.
-        parent: The owner.
-    """
+    """The ids of a text, counted from 0."""
 
     #: The first and the last id that the user selected; -1 and -1 for none.
     selectionChanged = Signal(int, int)
@@ -124,10 +119,10 @@ class IdGrid(QAbstractScrollArea):
 
     def event(self, event: QEvent) -> bool:
         """Handles Copy itself while it has the focus."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _copies(event):
-            event.accept()
-            return True
-        return super().event(event)
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent) or not _copies(event):
+            return super().event(event)
+        event.accept()
+        return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Moves between ids, extends the selection with Shift, copies."""
@@ -136,13 +131,17 @@ class IdGrid(QAbstractScrollArea):
             return
         last = len(self._ids) - 1
         current = self._last if self._anchor == self._first else self._first
-        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
-        steps |= {Qt.Key.Key_Up: -self._columns, Qt.Key.Key_Down: self._columns}
-        targets = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}
-        targets |= {key: min(max(current + step, 0), last) for key, step in steps.items()}
+        targets = {
+            Qt.Key.Key_Left: current - 1,
+            Qt.Key.Key_Right: current + 1,
+            Qt.Key.Key_Up: current - self._columns,
+            Qt.Key.Key_Down: current + self._columns,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
         key = Qt.Key(event.key())
         if key in targets and last >= 0:
-            self._choose(targets[key], event.modifiers())
+            self._choose(min(max(targets[key], 0), last), event.modifiers())
         else:
             event.ignore()
 
@@ -202,8 +201,7 @@ class IdGrid(QAbstractScrollArea):
         # The room of the scroll bar is always reserved, so that showing it moves nothing.
         room = self.width() - self.verticalScrollBar().sizeHint().width()
         self._columns = max(1, room // self._cell)
-        rows = -(-len(self._ids) // self._columns)
-        page = self.viewport().height()
+        rows, page = -(-len(self._ids) // self._columns), self.viewport().height()
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, rows * self._height - page))
         bar.setPageStep(page)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work, finish
@@ -21,12 +21,14 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST
 from tokstudio.gui.panes.text.text_input import TextInput
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import Figure, Figures
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import column, row
 
 _DIRECT = 20_000  # characters that are processed at once
 _PAUSE = 250  # milliseconds between two background runs on the same text
@@ -43,15 +45,7 @@ _Key = tuple[int, int, str, int, bool]
 
 
 class TextPage(QWidget):
-    """One page: `input` above, `view` and `figures` below. Subclasses process the text and show the result.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id.
-        figures: The counted figures.
-        placeholder: The placeholder of the field.
-    """
+    """One page: `input` above, `view` and `figures` below. Subclasses process the text and show the result."""
 
     #: The state of the text, "" (no message), "busy", "good" or "bad", with its message.
     state_changed = Signal(str, str)
@@ -75,21 +69,20 @@ class TextPage(QWidget):
         self.latest = LatestJob(session.jobs, self, asked=False)
         self.latest.done.connect(self._finished)
         self.latest.failed.connect(self._failed)
-        self._pause, self._patience, self._hover = (self._single_shot(time) for time in (_PAUSE, _PATIENCE, _HOVER))
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
         self._pause.timeout.connect(self.refresh)
+        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._patience.timeout.connect(self._say_busy)
+        self._hover = QTimer(self, singleShot=True, interval=_HOVER)
         self._hover.timeout.connect(self._look_at_hovered)
         self._hovered = -1
         self._theme = theme
         self._shared_by_hand = False
         self._build(theme, figures, placeholder)
-        show = actions.get("show_white_space")
-        if show is not None:
-            self.view.set_show_white_space(show.isChecked())
-            show.toggled.connect(self.view.set_show_white_space)
-        self._characters = actions.get("byte_level_characters")
-        if self._characters is not None:
-            self._characters.toggled.connect(self.refresh)
+        self.view.set_show_white_space(actions["show_white_space"].isChecked())
+        actions["show_white_space"].toggled.connect(self.view.set_show_white_space)
+        self._characters = actions["byte_level_characters"]
+        self._characters.toggled.connect(self.refresh)
         session.runs.changed.connect(self._forget_other_run)
         session.view.playhead_changed.connect(self.refresh)
         session.training.merges_added.connect(self.refresh)
@@ -125,8 +118,8 @@ class TextPage(QWidget):
 
     def _in_characters(self) -> bool:
         """Returns whether the text is drawn in the byte-level alphabet."""
-        run, switch = self.session.runs.active, self._characters
-        return switch is not None and switch.isChecked() and run is not None and run.byte_level
+        run = self.session.runs.active
+        return self._characters.isChecked() and run is not None and run.byte_level
 
     # Shared by both pages
 
@@ -155,14 +148,14 @@ class TextPage(QWidget):
         if not text or run is None or not run.ready or len(text) > LONGEST:
             self.latest.cancel()
             self._shown = self._asked = None
-            self.view.set_placeholder(_reason(text, run))
+            reason = _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
+            self.view.set_placeholder(reason if text else "")
             self.display_nothing(text)
             self.set_state("", "")
             return
         key = (run.key, min(self.session.view.playhead, len(run)), text, self.variant(), self._in_characters())
-        if _same(key, self._asked if self.latest.busy else self._shown):
-            return
-        self._begin(key)
+        if key != (self._asked if self.latest.busy else self._shown):
+            self._begin(key)
 
     def set_state(self, kind: str, text: str) -> None:
         """Sets the state of the text; figures of an earlier text are dimmed until there are new ones."""
@@ -190,8 +183,7 @@ class TextPage(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Returns a size that does not depend on the content: parts that do not fit are hidden."""
-        width, height = _SMALLEST
-        return QSize(self._theme.scaled(width), self._theme.scaled(height))
+        return QSize(*map(self._theme.scaled, _SMALLEST))
 
     def look_at_selected(self, first: int, last: int) -> None:
         """Shows the selected token in the Token pane; of several, none."""
@@ -261,20 +253,11 @@ class TextPage(QWidget):
         self.input.setPlaceholderText(placeholder)
         self.input.setAccessibleName("Text")
         self.input.shortened_changed.connect(self.tell_shortened)
-        self._note = QLabel()
-        self._note.setTextFormat(Qt.TextFormat.PlainText)
-        self._note.setProperty("role", "muted")
-        self._note.setWordWrap(True)
-        self._note.setMinimumWidth(1)
-        self._clear = QPushButton("Clear")
-        self._clear.setProperty("link", True)
+        self._note = paragraph_label("muted")
+        self._clear = link_button("Clear", self._clear_text)
         self._clear.setAccessibleName("Clear the text")
-        self._clear.clicked.connect(self._clear_text)
         self._note_row = QWidget()
-        row = QHBoxLayout(self._note_row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._note, 1)
-        row.addWidget(self._clear, 0, Qt.AlignmentFlag.AlignTop)
+        row((self._note, 1), (self._clear, Qt.AlignmentFlag.AlignTop), parent=self._note_row)
         self._note_row.hide()
 
         self.view = TokenView(theme)
@@ -282,23 +265,14 @@ class TextPage(QWidget):
         self.view.tokenHovered.connect(self._wait_on_hovered)
         self.figures = Figures(figures)
         lower = QWidget()
-        self.column = QVBoxLayout(lower)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(8)
-        self.column.addWidget(self._note_row)
-        self.column.addWidget(self.view, 1)
-        self.column.addWidget(self.figures)
-
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.setChildrenCollapsible(False)
+        self.column = column(self._note_row, (self.view, 1), self.figures, spacing=8, parent=lower)
+        self.splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         self.splitter.addWidget(self.input)
         self.splitter.addWidget(lower)
         self.splitter.splitterMoved.connect(self._keep_share)
         self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, 0)
-        page.addWidget(self.splitter)
+        column(self.splitter, parent=self)
 
     def _follow_target(self) -> None:
         target = self.session.view.target
@@ -330,11 +304,8 @@ class TextPage(QWidget):
 
     def _look_at(self, index: int, *, hover: bool = False) -> None:
         # Until the active run's tokens are ready, those of the earlier run are shown: their ids mean nothing in it.
-        if (
-            self._shown is not None
-            and self.session.runs.active is not None
-            and self._shown[0] == self.session.runs.active.key
-        ):
+        run = self.session.runs.active
+        if self._shown is not None and run is not None and self._shown[0] == run.key:
             self.session.view.look_at(self.token_at(index), hover=hover)
 
     def _forget_other_run(self) -> None:
@@ -347,23 +318,6 @@ class TextPage(QWidget):
 
     def _keep_share(self) -> None:
         self._shared_by_hand = True
-
-    def _single_shot(self, milliseconds: int) -> QTimer:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.setInterval(milliseconds)
-        return timer
-
-
-def _reason(text: str, run: StudioRun | None) -> str:
-    """Says why a text cannot be shown as tokens."""
-    if not text or (run is not None and run.ready):
-        return ""
-    return _NO_TOKENIZER if run is None else _NOT_READY
-
-
-def _same(one: _Key, other: _Key | None) -> bool:
-    return other is not None and one == other
 
 
 def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, EncodedText]]:

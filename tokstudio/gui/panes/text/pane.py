@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
@@ -29,6 +29,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 from tokstudio.resources import DEMO_SENTENCES
 
@@ -36,21 +37,11 @@ _ICON = 16
 _MENU = ("why_not_one_token", "copy", "copy_ids")  # for the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
-_TABS = {
-    "Encode": "Text to tokens",
-    "Decode": "Ids to text",
-    "Steps": "The encoding of the text, merge by merge",
-}
+_TABS = {"Encode": "Text to tokens", "Decode": "Ids to text", "Steps": "The encoding of the text, merge by merge"}
 
 
 class TextPane(Pane):
-    """Encode, Decode and Steps.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions by id: those of the View menu and `why_not_one_token`.
-    """
+    """Encode, Decode and Steps."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("text", "Text")
@@ -59,10 +50,8 @@ class TextPane(Pane):
         self._theme = theme
         self.encode = EncodePage(session, theme, actions)
         self.decode = DecodePage(session, theme, actions)
-        self.pages = QStackedWidget()
         self.steps = StepsPage(session, theme, actions)
-        for page in (self.encode, self.decode, self.steps):
-            self.pages.addWidget(page)
+        self.pages = stacked(self.encode, self.decode, self.steps)
         self.body.addWidget(self.pages)
         self._files = LatestJob(session.jobs, self)
         self._files.done.connect(self._take_file)
@@ -74,9 +63,8 @@ class TextPane(Pane):
         for page in (self.encode, self.decode, self.steps):
             page.state_changed.connect(self._show_state)
         for view in (self.encode.view, self.steps.view):
-            if "why_not_one_token" in actions:
-                view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-                view.addActions([actions[name] for name in _MENU if name in actions])
+            view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+            view.addActions([actions[name] for name in _MENU])
         theme.changed.connect(self._show_state)
         self._show_state()
 
@@ -104,22 +92,16 @@ class TextPane(Pane):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accepts one file, for its text."""
-        if _file_in(event.mimeData()) is not None:
-            event.setDropAction(Qt.DropAction.CopyAction)
-            event.accept()
+        _accepted_file(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         """Accepts it anywhere."""
-        if _file_in(event.mimeData()) is not None:
-            event.setDropAction(Qt.DropAction.CopyAction)
-            event.accept()
+        _accepted_file(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Reads the file in the background and shows its text."""
-        path = _file_in(event.mimeData())
+        path = _accepted_file(event)
         if path is not None:
-            event.setDropAction(Qt.DropAction.CopyAction)
-            event.accept()
             self.open_file(path)
 
     def show_title(self, shown: bool) -> None:
@@ -129,11 +111,9 @@ class TextPane(Pane):
 
     def open_file(self, path: Path) -> None:
         """Reads a file in the background; its text goes to the current page, or to Encode."""
-        page = self.page
-        if isinstance(page, StepsPage):
-            page = self.encode
+        if self.page is self.steps:
             self.tabs.setCurrentIndex(0)
-        self._target = page
+        self._target = self.decode if self.page is self.decode else self.encode
         self._target.tell(f"Reading {file_name(path)}…")
         self._files.run(lambda: _read_work(path))
 
@@ -143,22 +123,18 @@ class TextPane(Pane):
         self.tabs.tabBarClicked.connect(self._tab_clicked)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
-        self.state_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.header.addWidget(self.state_icon)
-        self.header.addWidget(self.state_label)
-        self._toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids") if name in actions]
-        self.samples = QToolButton()
+        self._toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids")]
+        self.samples = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.samples.setIcon(icon("text", self._theme, "muted"))
         self.samples.setToolTip("Samples: a sentence in another language")
         self.samples.setAccessibleName("Samples")
-        self.samples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.samples)
         for name, sentence in DEMO_SENTENCES:
-            entry = menu.addAction(name)
-            entry.setData(sentence)
+            menu.addAction(name).setData(sentence)
         menu.triggered.connect(self._take_sample)
         self.samples.setMenu(menu)
-        self.header.addWidget(self.samples)
+        for widget in (self.state_icon, self.state_label, *self._toggles, self.samples):
+            self.header.addWidget(widget)
         for button in (*self._toggles, self.samples):
             button.setIconSize(QSize(_ICON, _ICON))
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -181,11 +157,9 @@ class TextPane(Pane):
         return keys
 
     def _toggle(self, action: QAction) -> QToolButton:
-        button = QToolButton()
+        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
         button.setDefaultAction(action)
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         button.setAccessibleName(action.text().replace("&", ""))
-        self.header.addWidget(button)
         return button
 
     def ask_why_not(self) -> None:
@@ -222,11 +196,9 @@ class TextPane(Pane):
 
     def _show_state(self) -> None:
         kind, text = self.page.state
+        role, drawn, side = _ROLES[kind], _ICONS.get(kind), self._theme.scaled(13)
         self.state_label.setText(text)
-        role = _ROLES[kind]
         set_role(self.state_label, role)
-        drawn = _ICONS.get(kind)
-        side = self._theme.scaled(13)
         if drawn is not None:
             self.state_icon.setPixmap(icon(drawn, self._theme, role).pixmap(QSize(side, side), self.devicePixelRatio()))
             tip = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {text}."
@@ -267,10 +239,14 @@ class TextPane(Pane):
         self._target.tell(str(error), "error")
 
 
-def _file_in(data: QMimeData) -> Path | None:
-    """The dragged file, if it is a single local one."""
-    urls = data.urls() if data.hasUrls() else []
-    return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
+def _accepted_file(event: QDropEvent) -> Path | None:
+    """Accepts a drag of a single local file, which it returns."""
+    urls = event.mimeData().urls()
+    if len(urls) != 1 or not urls[0].isLocalFile():
+        return None
+    event.setDropAction(Qt.DropAction.CopyAction)
+    event.accept()
+    return Path(urls[0].toLocalFile())
 
 
 def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
@@ -280,10 +256,8 @@ def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
     except OSError:
         size = 0  # reading reports the error better
     if size > LONGEST:
-        raise CorpusError(
-            f"{file_name(path)}: too long to show as tokens: {size / 1e6:,.0f} MB; the limit is "
-            f"{LONGEST // 1_000_000} MB."
-        )
+        much = f"{size / 1e6:,.0f} MB; the limit is {LONGEST // 1_000_000} MB"
+        raise CorpusError(f"{file_name(path)}: too long to show as tokens: {much}.")
     source = yield from read_source(path)
     text, lossless = yield from text_work(source.data)
     return text, lossless, file_name(path)

@@ -14,32 +14,20 @@ _LABEL = 24  # characters of a token
 
 
 def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool = False) -> str:
-    """Describes the step to a state.
-
-    Args:
-        rounds: The steps.
-        number: The state, from 0.
-        pieces: The number of pieces of the state.
-        in_characters: Whether to write tokens in the byte-level alphabet.
-    """
+    """Describes the step to a state, counted from 0, with its number of pieces."""
     step = rounds.round(number)
     if step.kind == "pre-tokens":
         return f"Split into {several(pieces, 'pre-token')}"
     if step.kind == "base tokens":
-        unit = "byte" if rounds.steps.tokenizer.alphabet.base == "bytes" else "character"
-        mixed = _mixed(rounds)
-        counted = several(pieces, "token" if mixed else unit)
-        return f"Base tokens: {counted}{f', mostly {unit}s' if mixed else ''}"
+        tokenizer = rounds.steps.tokenizer
+        unit = "byte" if tokenizer.alphabet.base == "bytes" else "character"
+        odd = {*tokenizer.special_tokens.values(), *tokenizer.whole_words}
+        if odd.isdisjoint(rounds.state(1).ids.tolist()):
+            return f"Base tokens: {several(pieces, unit)}"
+        return f"Base tokens: {several(pieces, 'token')}, mostly {unit}s"
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
     heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))
     left, right, token = (isolated(label(head, _LABEL)) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
     return f"Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
-
-
-def _mixed(rounds: Rounds) -> bool:
-    """Whether some base tokens are special tokens or whole words."""
-    tokenizer = rounds.steps.tokenizer
-    odd = {*tokenizer.special_tokens.values(), *tokenizer.whole_words}
-    return not odd.isdisjoint(rounds.state(1).ids.tolist())

@@ -21,17 +21,11 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Stepping:
-    """The steps of a text, or of a part of it, with all merges.
-
-    Attributes:
-        steps: The steps.
-        begin: The byte of the text where they begin.
-        note: The part of the text, and remarks on it.
-    """
+    """The steps of a text, or of a part of it, with all merges."""
 
     steps: Steps
-    begin: int
-    note: str
+    begin: int  # the byte of the text where they begin
+    note: str  # the part of the text, and remarks on it
 
 
 def stepping_work(
@@ -39,11 +33,7 @@ def stepping_work(
 ) -> Work[Stepping]:
     """Encodes the selection, widened to whole pre-tokens, step by step; without one the text, up to a limit.
 
-    Args:
-        tokenizer: The tokenizer, with all its merges.
-        text: The text.
-        selected: The first selected byte and the one after the last; None without a selection.
-        allowed_special: As for `Tokenizer.encode`.
+    The tokenizer has all its merges; `selected` is the first selected byte and the one after the last.
 
     Raises:
         ConfigError: As `steps_work`.
@@ -68,16 +58,9 @@ def stepping_work(
 
 
 def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str]:
-    """Explains why some bytes are not one token at the playhead, and which merges would make them one.
+    """Explains why the bytes from `start` to before `stop` are not one token, and which merges would make them one.
 
-    Args:
-        full: The steps with all merges.
-        here: The steps with the merges at the playhead.
-        start: The first of the bytes.
-        stop: The byte after the last.
-
-    Returns:
-        The answer, and a further sentence or "".
+    `full` has all merges, `here` those at the playhead. Returns the answer, and a further sentence or "".
     """
     why = why_not_one(here, start, stop)
     pieces = full.pieces
@@ -86,9 +69,7 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
         return why, f"With all merges it is not one token either: {why_not_one(full, start, stop).sentence}"
     if not len(whole) or why.kind == "one":
         return why, ""
-    piece = int(whole[0])
-    parent = int(pieces.parents[piece])
-    first = int(pieces.merges[piece])
+    parent, first = int(pieces.parents[whole[0]]), int(pieces.merges[whole[0]])
     if parent < 0:
         return why, f"It is one token from merge {first:,} on."
     last = int(pieces.merges[parent]) - 1
@@ -102,32 +83,20 @@ def answer_words(
 ) -> tuple[str, dict[int, int]]:
     """Explains in sentences why some bytes of the text are not one token at the playhead.
 
-    Args:
-        made: The steps with all merges.
-        here: The steps with the merges at the playhead.
-        asked: The first of the bytes in the text, and the one after the last.
-        playhead: The number of merges at the playhead.
-        of_word: Whether the question is about the whole pre-token with the first byte.
-
-    Returns:
-        The sentences, and the tokens of the merges that they name, by number.
+    `asked` has the first of the bytes and the one after the last; with `of_word`, the whole pre-token with the first
+    is meant. Returns the sentences, and the tokens of the merges that they name, by number.
     """
     start, stop = (at - made.begin for at in asked)
     if of_word:
-        start, stop = word_around(made.steps, start)
+        words = made.steps.pre_tokens
+        word = int(np.searchsorted(words.stops, start, side="right"))
+        start, stop = int(words.starts[word]), int(words.stops[word])
     why, more = answer(made.steps, here, start, stop)
     moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
     lead = f"At merge {playhead:,}: " if moves and playhead < made.steps.merges else ""
     results = made.steps.tokenizer.merge_results
     merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
     return f"{lead}{why.sentence} {more}".strip(), merges
-
-
-def word_around(steps: Steps, at: int) -> tuple[int, int]:
-    """The pre-token with a byte: its first byte, and the one after its last."""
-    cut = steps.pre_tokens
-    word = int(np.searchsorted(cut.stops, at, side="right"))
-    return int(cut.starts[word]), int(cut.stops[word])
 
 
 def _head(data: bytes) -> bytes:

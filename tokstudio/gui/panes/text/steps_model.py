@@ -85,8 +85,7 @@ class RoundsModel(TokenTable):
         if column == _PLACES:
             return Cell(f"{self._places(row):,}", marked=shown)
         if here.kind != "merge":
-            words = {PARTS: here.kind.capitalize()}.get(column, "")
-            return Cell(words, marked=shown)
+            return Cell(here.kind.capitalize() if column == PARTS else "", marked=shown)
         if column == _MERGE:
             return Cell(f"{here.merge:,}", marked=shown)
         assert self.tokens is not None

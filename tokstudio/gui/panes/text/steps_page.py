@@ -11,15 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSizePolicy,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QWidget
 
 from tokstudio.core.analysis.encoding_rounds import Rounds
 from tokstudio.core.analysis.encoding_steps import State
@@ -37,7 +29,9 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.scroll_body import TallBody
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
@@ -62,13 +56,7 @@ _Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool]
 
 
 class StepsPage(QWidget):
-    """Steps through the selection of the page Encode, in whole pre-tokens, or through the text.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id.
-    """
+    """Steps through the selection of the page Encode, in whole pre-tokens, or through the text."""
 
     #: As on the other pages.
     state_changed = Signal(str, str)
@@ -95,30 +83,20 @@ class StepsPage(QWidget):
         self.latest = LatestJob(session.jobs, self, quiet=True)
         self.latest.done.connect(self._take)
         self.latest.failed.connect(self._fail)
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(_PAUSE)
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
         self._pause.timeout.connect(self.refresh)
         self._build(theme)
-        for name, told in (("show_white_space", self.view.set_show_white_space), ("show_ids", self._show_again)):
-            if name in actions:
-                actions[name].toggled.connect(told)
-        if "show_white_space" in actions:
-            self.view.set_show_white_space(actions["show_white_space"].isChecked())
-        if "recognise_specials" in actions:
-            actions["recognise_specials"].toggled.connect(self.refresh)
-        if "byte_level_characters" in actions:
-            self.model.set_in_characters(actions["byte_level_characters"].isChecked())
-            actions["byte_level_characters"].toggled.connect(self._rewrite)
+        self.view.set_show_white_space(actions["show_white_space"].isChecked())
+        actions["show_white_space"].toggled.connect(self.view.set_show_white_space)
+        actions["show_ids"].toggled.connect(self._show_again)
+        actions["recognise_specials"].toggled.connect(self.refresh)
+        self.model.set_in_characters(actions["byte_level_characters"].isChecked())
+        actions["byte_level_characters"].toggled.connect(self._rewrite)
         session.view.text_changed.connect(self._close_answer)
         session.view.selection_changed.connect(self._follow_selection)
-        for signal in (
-            session.view.text_changed,
-            session.runs.changed,
-            session.view.playhead_changed,
-            session.training.merges_added,
-        ):
+        for signal in (session.view.text_changed, session.view.playhead_changed, session.training.merges_added):
             signal.connect(self.refresh)
+        session.runs.changed.connect(self.refresh)
 
     # ---- the interface of the pages
 
@@ -156,10 +134,9 @@ class StepsPage(QWidget):
 
     def order(self) -> list[QWidget]:
         """The widgets that take the focus, in the order of reading."""
-        bar, answer = self.bar, self.why_not
-        buttons = bar.buttons
-        row = [buttons["first"], buttons["previous"], bar.slider, buttons["next"], buttons["last"]]
-        return [self._whole, *row, answer.close_button, *answer.links, self.view, self.table]
+        buttons, answer = self.bar.buttons, self.why_not
+        bar = [buttons["first"], buttons["previous"], self.bar.slider, buttons["next"], buttons["last"]]
+        return [self._whole, *bar, answer.close_button, *answer.links, self.view, self.table]
 
     def refresh(self) -> None:
         """Updates the steps; while hidden, it only releases those of a deleted run."""
@@ -174,8 +151,7 @@ class StepsPage(QWidget):
             return
         if run is not self._of_run:
             self._question = None  # it was about another run
-        specials = self._actions.get("recognise_specials")
-        recognised = specials is not None and specials.isChecked()
+        recognised = self._actions["recognise_specials"].isChecked()
         key = (run, len(run), self._view.text, self._selected, recognised)
         if key == self._shown:
             self._follow_playhead()
@@ -277,8 +253,7 @@ class StepsPage(QWidget):
         self.view.set_tokens(*drawn, ids, specials)
         self._own = False
         self.view.set_ids_known(number > 0)
-        shows_ids = "show_ids" in self._actions and self._actions["show_ids"].isChecked()
-        self.view.set_show_ids(shows_ids and number > 0)
+        self.view.set_show_ids(self._actions["show_ids"].isChecked() and number > 0)
         made = np.searchsorted(state.starts, step.starts) if step.kind == "merge" else np.zeros(0, np.int64)
         self.view.mark(made.tolist())
         self.phase.setText(step_words(rounds, number, len(state), in_characters=characters))
@@ -345,9 +320,6 @@ class StepsPage(QWidget):
         self.refresh()
         self.bar.slider.setFocus()
 
-    def _choose_row(self, row: int) -> None:
-        self.bar.slider.setValue(row)
-
     def _look_at_row(self, row: int) -> None:
         token = self.model.token_at(row)
         if token is not None:
@@ -357,14 +329,9 @@ class StepsPage(QWidget):
 
     def _build(self, theme: Theme) -> None:
         self._note = paragraph_label("muted")
-        self._whole = QPushButton("Whole Text")
-        self._whole.setProperty("link", True)
-        self._whole.clicked.connect(self._show_whole)
+        self._whole = link_button("Whole Text", self._show_whole)
         self._top = QWidget()
-        top = QHBoxLayout(self._top)
-        top.setContentsMargins(0, 0, 0, 0)
-        top.addWidget(self._note, 1)
-        top.addWidget(self._whole)
+        row((self._note, 1), self._whole, parent=self._top)
         self.bar = StepBar(theme, _WORDS, first=1)
         self.bar.moved.connect(self._show)
         self.phase = paragraph_label()
@@ -378,37 +345,25 @@ class StepsPage(QWidget):
         self.why_not.hide()
         self.model = RoundsModel(self)
         self.table = FollowTable(self.model, theme, "Steps")
-        for row in range(2):
+        for number in range(2):
             # The text of a row without tokens spans both columns of tokens.
-            self.table.setSpan(row, PARTS, 1, 2)
+            self.table.setSpan(number, PARTS, 1, 2)
         rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
         self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
-        self.table.rowChosen.connect(self._choose_row)
+        self.table.rowChosen.connect(self.bar.slider.setValue)
         self.table.rowActivated.connect(self._look_at_row)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         # Not higher than needed: it gets the remaining height anyway.
         self.splitter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self.splitter.addWidget(self.view)
         self.splitter.addWidget(self.table)
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self._top)
-        column.addWidget(self.bar)
-        column.addWidget(self.phase)
-        column.addWidget(self.why_not)
-        column.addWidget(self.splitter, 1)
+        column(self._top, self.bar, self.phase, self.why_not, (self.splitter, 1), spacing=6, parent=content)
         self.page = TallBody(content)
         self.empty = EmptyState("")
         self.empty.setMinimumWidth(1)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.page)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
+        self.pages = stacked(self.empty, self.page)
+        column(self.pages, parent=self)
 
 
 def _same_but_length(one: _Key, other: _Key | None) -> bool:

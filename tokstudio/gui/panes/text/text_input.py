@@ -23,11 +23,7 @@ _PARAGRAPH = "\u2029"
 
 
 class TextInput(QPlainTextEdit):
-    """A text to type, paste or drop. Dropped files go to the owner.
-
-    Args:
-        parent: The owner.
-    """
+    """A text to type, paste or drop. Dropped files go to the owner."""
 
     #: The user has changed the text.
     edited = Signal()
@@ -182,13 +178,7 @@ def _place(text: str, shown: int) -> int:
 
 
 def _edited(text: str, shown: str, at: int) -> str:
-    """The text after an edit of its visible form; line ends outside the edit are unchanged.
-
-    Args:
-        text: The text before.
-        shown: The visible text now.
-        at: The start of the edit in UTF-16 units.
-    """
+    """The text after an edit from `at` (UTF-16 units) that made it look like `shown`; other line ends stay."""
     before = _as_shown(text)
     if before == text:
         return shown

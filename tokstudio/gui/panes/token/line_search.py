@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 import numpy as np
 
@@ -27,44 +27,23 @@ _PART = "\ufffd"  # part of a character
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One occurrence of a token, in its line.
+    """One occurrence of a token, in its line."""
 
-    Attributes:
-        left: The text before it in its line.
-        token: The token with marks for white space, or its bytes if it is not text.
-        right: The text after it in its line.
-        source: The name of the file or text.
-        number: The line number, from 1; the word number for word counts.
-        count: The count of the word, for word counts; else 1.
-        is_word: Whether the source has word counts.
-        right_to_left: Whether the line is read from right to left at the token.
-    """
-
-    left: str
-    token: str
-    right: str
-    source: str
-    number: int
-    count: int
-    is_word: bool
-    right_to_left: bool
+    left: str  # the text before it in its line
+    token: str  # the token with marks for white space, or its bytes if it is not text
+    right: str  # the text after it in its line
+    source: str  # the name of the file or text
+    number: int  # the line number, from 1; the word number for word counts
+    count: int  # the count of the word, for word counts; else 1
+    is_word: bool  # whether the source has word counts
+    right_to_left: bool  # whether the line is read from right to left at the token
 
 
 class LineSearch:
-    """Finds the lines of one token, on request.
-
-    Args:
-        corpus: The corpus.
-        tokenizer: The tokenizer at the playhead.
-        token: The token's id.
-        held_out: The held-out share of the corpus.
-
-    Attributes:
-        done: Whether all lines have been found.
-    """
+    """Finds the lines of one token, on request."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
-        self.done = False
+        self.done = False  # whether all lines have been found
         self._made = corpus, tokenizer, token, held_out
         self._concordance: Concordance | None = None
         self._source = self._at = 0
@@ -111,7 +90,8 @@ class LineSearch:
     def _line(self, hit: Hit) -> Line:
         corpus, tokenizer, token, _ = self._made
         source = corpus.sources[hit.source]
-        left, right = _beginning_cut(hit.left), _end_cut(hit.right)
+        left = hit.left if len(hit.left) <= _WIDTH else CUT + ending(hit.left, _WIDTH)
+        right = hit.right if len(hit.right) <= _WIDTH else beginning(hit.right, _WIDTH) + CUT
         if _PART in hit.text and token != tokenizer.alphabet.unknown:
             # A part of a character: its own bytes, and the bytes beside it.
             raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
@@ -128,30 +108,22 @@ class LineSearch:
 
 def _right_with_bytes(behind: bytes, right: str) -> str:
     """Replaces the U+FFFD of a character that the token cuts at its end by the remaining bytes."""
-    rest = 0
-    while rest < len(behind) and behind[rest] & 0xC0 == 0x80:
-        rest += 1
-    return f" {hexadecimal(behind[:rest])} {right[1:]}" if rest and right.startswith(_PART) else right
+    rest = bytes(takewhile(_continues, behind))
+    return f" {hexadecimal(rest)} {right[1:]}" if rest and right.startswith(_PART) else right
 
 
 def _left_with_bytes(before: bytes, left: str) -> str:
     """Replaces the U+FFFD of a character that the token cuts at its start by the preceding bytes."""
-    start = len(before)
-    while start and before[start - 1] & 0xC0 == 0x80:
-        start -= 1
-    start = max(0, start - 1)
-    rest = before[start:]
+    inner = len(bytes(takewhile(_continues, reversed(before))))
+    rest = before[max(0, len(before) - inner - 1) :]
     if left.endswith(_PART) and rest and rest[0] >= 0xC0:
         return f"{left.rstrip(_PART)} {hexadecimal(rest)} "
     return left
 
 
-def _beginning_cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else CUT + ending(text, _WIDTH)
-
-
-def _end_cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else beginning(text, _WIDTH) + CUT
+def _continues(byte: int) -> bool:
+    """Whether a byte of UTF-8 is not the first of its character."""
+    return byte & 0xC0 == 0x80
 
 
 def _is_right_to_left(left: str, token: bytes, right: str) -> bool:

@@ -6,22 +6,23 @@ The search starts when the page is visible and the token has not changed for a m
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.line_search import Line, LineSearch
 from tokstudio.gui.panes.token.lines_model import ConcordanceModel
 from tokstudio.gui.panes.token.lines_table import ConcordanceTable
-from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.buttons import link_button
+from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
 _REST = 250  # milliseconds without another token before the search
@@ -40,12 +41,7 @@ _SEARCHING = "Looking for the token…"
 
 
 class LinesPage(QWidget):
-    """The lines with the token.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-    """
+    """The lines with the token."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -57,9 +53,7 @@ class LinesPage(QWidget):
         self.model = ConcordanceModel(self)
         self.table = ConcordanceTable(self.model, theme)
         self._build()
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST)
+        self._rest = QTimer(self, singleShot=True, interval=_REST)
         self._rest.timeout.connect(self._begin)
         self._jobs = LatestJob(session.jobs, self, asked=False)
         self._jobs.done.connect(self._take)
@@ -76,9 +70,8 @@ class LinesPage(QWidget):
 
     def refresh(self) -> None:
         """Starts another search if the token, the playhead or the corpus has changed."""
-        run, token = self._runs.active, self._view.token
-        corpus = _corpus_of(self._corpus, run)
-        wanted = None
+        run, token, wanted = self._runs.active, self._view.token, None
+        corpus = self._corpus_of(run)
         if run is not None and token is not None and corpus is not None:
             wanted = (run, token, self._view.playhead, corpus.sources)
         if wanted is not None and wanted == self._wanted:
@@ -106,29 +99,15 @@ class LinesPage(QWidget):
             self._forget()
 
     def _build(self) -> None:
-        self.note = QLabel()
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.note.setProperty("role", "muted")
+        self.note = plain_label("muted")
         self.note.setMinimumWidth(1)
-        self.stop = QPushButton("Stop")
-        self.stop.setProperty("link", True)
+        self.stop = link_button("Stop", self._stop)
         self.stop.setAccessibleName("Stop looking for the token")
-        self.stop.clicked.connect(self._stop)
         self.stop.hide()
         self.empty = EmptyState(_NO_CORPUS)
         self.empty.setMinimumWidth(1)
-        self.stack = QStackedWidget()
-        self.stack.addWidget(self.empty)
-        self.stack.addWidget(self.table)
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self.note, 1)
-        top.addWidget(self.stop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(top)
-        column.addWidget(self.stack, 1)
+        self.stack = stacked(self.empty, self.table)
+        column(row((self.note, 1), self.stop, spacing=8), (self.stack, 1), spacing=4, parent=self)
         QWidget.setTabOrder(self.stop, self.table)
 
     def _runs_changed(self) -> None:
@@ -141,7 +120,7 @@ class LinesPage(QWidget):
             return
         self._forget()
         run, token = self._runs.active, self._view.token
-        corpus, tokenizer = _corpus_of(self._corpus, run), self._view.tokenizer
+        corpus, tokenizer = self._corpus_of(run), self._view.tokenizer
         if run is None or token is None or corpus is None or tokenizer is None:
             return
         self._begun = self._wanted
@@ -159,11 +138,7 @@ class LinesPage(QWidget):
     def _look(self, most: int) -> None:
         search = self._search
         assert search is not None
-
-        def work() -> Work[list[Line]]:
-            return (yield from search.more_work(most))
-
-        self._jobs.run(work)
+        self._jobs.run(lambda: search.more_work(most))
         self.stop.show()
         if not self.model.rowCount():
             self._say(_SEARCHING)
@@ -204,16 +179,15 @@ class LinesPage(QWidget):
         self.stop.hide()
         # Its later results were not delivered, so it cannot continue.
         self._search = None
-        if self.model.rowCount():
-            self.note.setText(f"{self._count(self.model.rowCount(), False)}. {problem_of(error).text}")
+        if rows := self.model.rowCount():
+            self.note.setText(f"{self._count(rows, False)}. {problem_of(error).text}")
         else:
             self._say(problem_of(error).text)
 
     def _stop(self) -> None:
         self._jobs.cancel()
         self.stop.hide()
-        rows = self.model.rowCount()
-        if rows:
+        if rows := self.model.rowCount():
             self.note.setText(f"{self._count(rows, False)}. Stopped.")
         else:
             self._say("Stopped before the token was found. Select it again to restart the search.")
@@ -236,9 +210,8 @@ class LinesPage(QWidget):
     def _say_copied(self, lines: int) -> None:
         self.note.setText(f"Copied {several(lines, 'line')}.")
 
-
-def _corpus_of(corpus: CorpusState, run: StudioRun | None) -> Corpus | None:
-    """The training text of a run; for an opened tokenizer the open corpus."""
-    if run is not None and run.has_counts:
-        return run.corpus
-    return corpus.current if corpus.sources else None
+    def _corpus_of(self, run: StudioRun | None) -> Corpus | None:
+        """The training text of a run; for an opened tokenizer the open corpus."""
+        if run is not None and run.has_counts:
+            return run.corpus
+        return self._corpus.current if self._corpus.sources else None

@@ -112,8 +112,7 @@ class _Cells(QStyledItemDelegate):
         whole, edge = (_end_marked if is_before else _beginning_marked)(line)
         cut = Qt.TextElideMode.ElideLeft if is_before else Qt.TextElideMode.ElideRight
         text = self.metrics.elidedText(whole, cut, room - _MARGIN)
-        units = utf16_offsets(text)
-        edge = min(edge, len(text))
+        units, edge = utf16_offsets(text), min(edge, len(text))
         first, end = (units[-1 - edge], units[-1]) if is_before else (0, units[edge])
         colours = [(0, units[-1], QColor(palette.text)), (first, end, QColor(palette.muted))]
         return laid_out(text, self.letters, colours, line.right_to_left)
@@ -138,18 +137,13 @@ def _token_direction(line: Line) -> bool:
 
 
 class ConcordanceTable(QTableView):
-    """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones.
+    """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones."""
 
-    Signals:
-        moreWanted: The last lines are visible.
-        copied: The number of lines on the clipboard.
-    """
-
-    moreWanted = Signal()
-    copied = Signal(int)
+    moreWanted = Signal()  # the last lines are visible
+    copied = Signal(int)  # the number of lines on the clipboard
 
     def __init__(self, model: ConcordanceModel, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(showGrid=False, wordWrap=False)
         self._theme = theme
         self._model = model
         self._cells = _Cells(model, theme, self)
@@ -161,8 +155,6 @@ class ConcordanceTable(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(8)
@@ -176,14 +168,13 @@ class ConcordanceTable(QTableView):
 
     def fit(self) -> None:
         """Fits the columns: the token in the middle with its width, and equal room on both sides."""
-        rows = self._model.rowCount()
-        figures = QFontMetricsF(self._cells.figures)
+        rows, room = self._model.rowCount(), self.viewport().width()
         texts = {self._model.line(row).token for row in range(min(rows, _LOOKED_AT))}
-        room = self.viewport().width()
         # Long tokens in their cut form, so that the texts touch them too.
         shown = (self._cells.cut(text, _LARGEST_SHARE * room) for text in texts)
         token = math.ceil(max(map(self._cells.width_of, shown), default=0.0)) + 2
-        number = figures.horizontalAdvance(f"{max((self._model.line(rows - 1).number if rows else 0), 9_999):,}")
+        last = max(self._model.line(rows - 1).number if rows else 0, 9_999)
+        number = QFontMetricsF(self._cells.figures).horizontalAdvance(f"{last:,}")
         padding = 24  # of the cell, and of the frame that Qt reserves
         place = round(number) + padding if room >= _PLACE_FROM else 0
         self.setColumnHidden(PLACE, not place)
@@ -196,11 +187,11 @@ class ConcordanceTable(QTableView):
         """Copies the selected lines: before, token, after, source and line, separated by tabs."""
         ranges = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
         rows = sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})[:_MOST_COPIED]
-        lines = [self._model.line(row) for row in rows]
-        if lines:
-            fields = [(line.left, line.token, line.right, line.source, str(line.number)) for line in lines]
-            QGuiApplication.clipboard().setText("\n".join("\t".join(one) for one in fields))
-            self.copied.emit(len(lines))
+        lines = map(self._model.line, rows)
+        texts = ("\t".join((line.left, line.token, line.right, line.source, str(line.number))) for line in lines)
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join(texts))
+            self.copied.emit(len(rows))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fits the columns to the new width."""

@@ -83,15 +83,15 @@ class MergeTree(QAbstractScrollArea):
 
     def zoom_in(self) -> None:
         """Enlarges the tree."""
-        self._zoom_to(self._scale() * _STEP, QPointF(self.viewport().rect().center()))
+        self._zoom_to(self._scale() * _STEP)
 
     def zoom_out(self) -> None:
         """Shrinks the tree."""
-        self._zoom_to(self._scale() / _STEP, QPointF(self.viewport().rect().center()))
+        self._zoom_to(self._scale() / _STEP)
 
     def fit(self) -> None:
         """Fits the tree to the width."""
-        self._zoom_to(None, QPointF(self.viewport().rect().center()))
+        self._zoom_to(None)
         self._show_root()
 
     def box_at(self, place: QPoint) -> TreeBox | None:
@@ -156,7 +156,9 @@ class MergeTree(QAbstractScrollArea):
             bar.setSingleStep(24)
         self.viewport().update()
 
-    def _zoom_to(self, scale: float | None, around: QPointF) -> None:
+    def _zoom_to(self, scale: float | None, around: QPointF | None = None) -> None:
+        if around is None:
+            around = QPointF(self.viewport().rect().center())
         before = (around - self._origin()) / self._scale()
         self._zoom = None if scale is None else min(max(scale, _SMALLEST), _LARGEST)
         self._fit()
@@ -225,8 +227,7 @@ class MergeTree(QAbstractScrollArea):
         index = self._index_at(place)
         if index != self._hovered:
             self._hovered = index
-            shape = Qt.CursorShape.PointingHandCursor if index >= 0 else Qt.CursorShape.ArrowCursor
-            self.viewport().setCursor(shape)
+            self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if index >= 0 else Qt.CursorShape.ArrowCursor)
             self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

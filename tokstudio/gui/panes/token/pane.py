@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.base.wording import several
@@ -25,6 +25,8 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _EMPTY = "Point at a token anywhere to see where it came from."
@@ -52,13 +54,7 @@ _TABS = {
 
 
 class TokenPane(Pane):
-    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id: `byte_level_characters`, `export_tree_svg` and `count_uses`.
-    """
+    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("token", "Token")
@@ -67,16 +63,13 @@ class TokenPane(Pane):
         self._shown: tuple[StudioRun, int] | None = None  # run and token of the headline and the tree
         self._stale = True
         self._characters = actions["byte_level_characters"]
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_SELDOM)
+        self._later = QTimer(self, singleShot=True, interval=_SELDOM)
         self._later.timeout.connect(self._show_uses)
         self._build(session, actions)
         self._characters.toggled.connect(self._show_anew)
         session.reachability.changed.connect(self._show_anew)
-        session.view.token_changed.connect(self.refresh)
-        session.view.playhead_changed.connect(self.refresh)
-        session.training.merges_added.connect(self.refresh)
+        for signal in (session.view.token_changed, session.view.playhead_changed, session.training.merges_added):
+            signal.connect(self.refresh)
         session.runs.changed.connect(self.refresh)
         self.visibilityChanged.connect(self._catch_up)
         self.refresh()
@@ -101,18 +94,21 @@ class TokenPane(Pane):
             return
         self._stale = False
         run, token = self._runs.active, self._view.token
-        tokenizer = run.tokenizer if run is not None and token is not None else None
-        if run is None or tokenizer is None or token is None or not tokenizer.tokens.in_use(token):
+        if run is None or token is None or not run.tokenizer.tokens.in_use(token):
             self._shown = None
             self.pages.setCurrentWidget(self.empty)
             self.copies.setEnabled(False)
             return
         self.pages.setCurrentWidget(self.page)
         self.copies.setEnabled(True)
-        if self._shown != (run, token):
-            self._shown = (run, token)
-            self._show_token(run, token)
-        self._show_at_playhead(run, tokenizer, token)
+        self._show_token(run, token)
+        if len(run) < _MANY:
+            self._show_uses()
+        else:
+            # Counting the uses of so many merges takes longer than a frame.
+            self._later.start()
+        self.merges.show_built(run.tokenizer, token, min(self._view.playhead, len(run)))
+        self.lines.refresh()
 
     def _show_anew(self) -> None:
         self._shown = None
@@ -121,8 +117,7 @@ class TokenPane(Pane):
     def tree_svg(self) -> bytes:
         """The tree of the current token as an SVG drawing in its natural size."""
         run, token = self._runs.active, self._view.token
-        if run is not None and token is not None and self._shown != (run, token):
-            self._shown = (run, token)
+        if run is not None and token is not None:
             self._show_token(run, token)
         return self.tree.to_svg()
 
@@ -144,40 +139,22 @@ class TokenPane(Pane):
         self.empty.setMinimumWidth(1)
         self.page = QWidget()
         self.headline = TokenLabel(self._theme, 20)
-        self.origin = _muted()
-        self.facts = _muted(wraps=True)
-        self.meaning = _muted(wraps=True)
+        self.origin = plain_label("muted")
+        self.facts, self.meaning = paragraph_label("muted"), paragraph_label("muted")
         self.merges, self.lines = MergesPage(self._theme), LinesPage(session, self._theme)
         self.merges.chosen.connect(self._view.look_at)
         self.tree, self.built, self.chips = self.merges.tree, self.merges.built, self.merges.chips
-        self.views = QStackedWidget()
-        self.views.addWidget(self.merges)
-        self.views.addWidget(self.lines)
-        column = QVBoxLayout(self.page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        top = QHBoxLayout()
-        top.setSpacing(12)
-        top.addWidget(self.headline, 1)
-        top.addWidget(self.origin, 0, Qt.AlignmentFlag.AlignVCenter)
-        column.addLayout(top)
-        column.addWidget(self.facts)
-        column.addWidget(self.meaning)
-        column.addSpacing(4)
-        column.addWidget(self.views, 1)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.page)
+        self.views = stacked(self.merges, self.lines)
+        top = row((self.headline, 1), (self.origin, Qt.AlignmentFlag.AlignVCenter), spacing=12)
+        column(top, self.facts, self.meaning, 4, (self.views, 1), spacing=4, parent=self.page)
+        self.pages = stacked(self.empty, self.page)
         self._theme.changed.connect(self._fit)
         self._fit()
         self.body.addWidget(self.pages)
-        self._build_tabs()
-        self._build_menu(actions)
-
-    def _build_tabs(self) -> None:
         self.tabs = HeaderTabs("Merges or lines", _TABS)
         self.tabs.currentChanged.connect(self.views.setCurrentIndex)
         self.header.insertWidget(1, self.tabs)
+        self._build_menu(actions)
 
     def _build_menu(self, actions: Mapping[str, QAction]) -> None:
         self._menu = QMenu(self)
@@ -192,12 +169,11 @@ class TokenPane(Pane):
         self._tree_menu.addAction("&Fit", self.tree.fit)
         self._tree_menu.addSeparator()
         self._tree_menu.addAction(actions["export_tree_svg"])
-        self.copies = QToolButton()
+        self.copies = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.copies.setIcon(icon("copy", self._theme, "muted"))
         self.copies.setIconSize(QSize(16, 16))
         self.copies.setToolTip("Copy the token's text, bytes or id")
         self.copies.setAccessibleName("Copy the token")
-        self.copies.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.copies.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copies.setMenu(self._menu)
         self.header.addWidget(self.copies)
@@ -205,8 +181,10 @@ class TokenPane(Pane):
         QWidget.setTabOrder(self.copies, self.tree)
 
     def _show_token(self, run: StudioRun, token: int) -> None:
-        """Shows the part that does not depend on the playhead."""
-        tokenizer = run.tokenizer
+        """Shows the part that does not depend on the playhead, unless it is shown already."""
+        if self._shown == (run, token):
+            return
+        self._shown, tokenizer = (run, token), run.tokenizer
         length = tokenizer.tokens.length(token)
         raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 4), _LONGEST_TITLE)
         kind = tokenizer.kind(token)
@@ -221,17 +199,6 @@ class TokenPane(Pane):
         self.merges.show_token(tokenizer, token, as_characters)
         self._fit()
 
-    def _show_at_playhead(self, run: StudioRun, tokenizer: Tokenizer, token: int) -> None:
-        """Shows the part that depends on the playhead."""
-        playhead = min(self._view.playhead, len(run))
-        if len(run) < _MANY:
-            self._show_uses()
-        else:
-            # Counting the uses of so many merges takes longer than a frame.
-            self._later.start()
-        self.merges.show_built(tokenizer, token, playhead)
-        self.lines.refresh()
-
     def _show_uses(self) -> None:
         run, token = self._runs.active, self._view.token
         if run is None or token is None or self._shown != (run, token):
@@ -240,13 +207,9 @@ class TokenPane(Pane):
         only_byte = tokenizer.tokens.length(token) == 1
         facts = [meaning(tokenizer.tokens.prefix(token, 1)) if only_byte else _hexadecimal(tokenizer, token)]
         number = _merge_number(tokenizer, token)
-        if number > playhead:
-            facts.append(f"Not made yet: merge {number:,} makes it.")
-        else:
-            facts.append(_uses(run, token, playhead, number))
-        text = "  ·  ".join(filter(None, facts))
-        if text != self.facts.text():
-            self.facts.setText(text)
+        not_yet = f"Not made yet: merge {number:,} makes it."
+        facts.append(not_yet if number > playhead else _uses(run, token, playhead, number))
+        self.facts.setText("  ·  ".join(filter(None, facts)))
 
     def _fit(self) -> None:
         self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
@@ -273,16 +236,6 @@ class TokenPane(Pane):
     def _put(self, text: str) -> None:
         if self._shown is not None:
             QGuiApplication.clipboard().setText(text)
-
-
-def _muted(wraps: bool = False) -> QLabel:
-    label = QLabel()
-    label.setProperty("role", "muted")
-    label.setWordWrap(wraps)
-    if wraps:
-        label.setMinimumWidth(1)  # it takes the width it gets, and asks for height instead
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label
 
 
 def _merge_number(tokenizer: Tokenizer, token: int) -> int:

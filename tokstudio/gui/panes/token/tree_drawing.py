@@ -22,20 +22,13 @@ _GAP, _WIDE_GAP = 10.0, 26.0
 
 
 class DrawnTree:
-    """The boxes of a tree and the lines between them; sizes and positions in pixels from the corner of the tree.
-
-    Attributes:
-        boxes: In the order of `lay_out`.
-        rows: The boxes of each row, from left to right.
-        width: The width of the tree.
-        height: The height of the tree.
-    """
+    """The boxes of a tree and the lines between them; sizes and positions in pixels from the corner of the tree."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
-        self.boxes: list[TreeBox] = []
-        self.rows: list[list[int]] = []
-        self.width = self.height = 0.0
+        self.boxes: list[TreeBox] = []  # in the order of `lay_out`
+        self.rows: list[list[int]] = []  # the boxes of each row, from left to right
+        self.width = self.height = 0.0  # of the tree
         self._box_height = self._wide_width = self._arranged_for = 0.0
 
     @property

@@ -45,41 +45,31 @@ def lay_out(root: TreeNode, width_of: Callable[[str], float], gap: float = 10.0)
     """Places the boxes: leaves side by side, each parent above the middle of its children, without overlap.
 
     Boxes come row by row from the top and from left to right within a row. x begins at 0. It is not recursive, as
-    a token of thousands of bytes may be a chain of thousands of merges.
-
-    Args:
-        root: the token at the top.
-        width_of: returns the width of the box of a label, in pixels.
-        gap: the least room between two subtrees, in pixels.
+    a token of thousands of bytes may be a chain of thousands of merges. Widths and the least gap between two subtrees
+    are in pixels.
     """
     nodes, kinds, parents, rows, children = _flatten(root)
     labels = ["…" if kind == "more" else node.label for node, kind in zip(nodes, kinds, strict=True)]
     widths = [width_of(label) for label in labels]
     # The extent of each subtree to the left and right of its root. Subtrees are side by side in separate strips, so no
     # two boxes can overlap.
-    reach_left, reach_right = [width / 2 for width in widths], [width / 2 for width in widths]
+    reach_left = [width / 2 for width in widths]
+    reach_right = reach_left.copy()
     apart = [0.0] * len(nodes)
     for index in range(len(nodes) - 1, -1, -1):
-        if len(children[index]) == 2:
-            left, right = children[index]
-            apart[index] = half = (reach_right[left] + gap + reach_left[right]) / 2
-        elif children[index]:
-            left = right = children[index][0]
-            half = 0.0
-        else:
+        if not children[index]:
             continue
-        reach_left[index] = max(reach_left[index], half + reach_left[left])
-        reach_right[index] = max(reach_right[index], half + reach_right[right])
+        left, right = children[index][0], children[index][-1]
+        if left != right:
+            apart[index] = (reach_right[left] + gap + reach_left[right]) / 2
+        reach_left[index] = max(reach_left[index], apart[index] + reach_left[left])
+        reach_right[index] = max(reach_right[index], apart[index] + reach_right[right])
     xs = [reach_left[0]] * len(nodes)
     for index, below in enumerate(children):
         for child, side in zip(below, (-1, 1), strict=False):
             xs[child] = xs[index] + side * apart[index]
-    return [
-        TreeBox(
-            nodes[index].id, labels[index], kinds[index], xs[index], rows[index], widths[index], parents[index], below
-        )
-        for index, below in enumerate(map(tuple, children))
-    ]
+    ids = [node.id for node in nodes]
+    return list(map(TreeBox, ids, labels, kinds, xs, rows, widths, parents, map(tuple, children)))
 
 
 def _flatten(root: TreeNode) -> tuple[list[TreeNode], list[Kind], list[int], list[int], list[list[int]]]:

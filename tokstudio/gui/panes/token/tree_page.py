@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -16,6 +16,8 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip, TokenChips
 from tokstudio.gui.token_text.token_label import in_characters, token_label
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import column
 
 _LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
 _MOST_NODES = 300
@@ -44,23 +46,13 @@ class MergesPage(QWidget):
         self.tree = MergeTree(theme)
         self.tree.setMinimumHeight(40)
         self.tree.nodeClicked.connect(self.chosen)
-        self.built = QLabel()
-        self.built.setTextFormat(Qt.TextFormat.PlainText)
-        self.built.setProperty("role", "muted")
-        self.built.setWordWrap(True)
-        self.built.setMinimumWidth(1)
+        self.built = paragraph_label("muted")
         self.chips = TokenChips(theme)
         self.chips.setAccessibleName("Built from it")
         self.chips.clicked.connect(self.chosen)
         self.chips.moreWanted.connect(self._more)
         self._filler = QWidget()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self.built)
-        column.addWidget(self.chips)
-        column.addWidget(self._filler, 1)
+        column((self.tree, 1), self.built, self.chips, (self._filler, 1), spacing=4, parent=self)
         QWidget.setTabOrder(self.tree, self.chips)
         theme.changed.connect(self._fit)
 
@@ -87,9 +79,7 @@ class MergesPage(QWidget):
         if results != ids:
             self.chips.set_chips([Chip(made, self._label(tokenizer, made)) for made in results])
         count = len(self._rows)
-        text = f"Built from it: {several(count, 'token')}" if count else ""
-        if text != self.built.text():
-            self.built.setText(text)
+        self.built.setText(f"Built from it: {several(count, 'token')}" if count else "")
         self._fit()
 
     def forget(self) -> None:
@@ -109,45 +99,28 @@ class MergesPage(QWidget):
             more = tokenizer.merge_results[self._rows[known : known + _CHIPS_AT_ONCE]].tolist()
             self.chips.add_chips([Chip(made, self._label(tokenizer, made)) for made in more])
 
-    def _in_characters(self, tokenizer: Tokenizer, token: int) -> bool:
-        """Whether a token is shown in the byte-level alphabet."""
-        return self._as_characters and tokenizer.kind(token) != "special"
-
     def _label(self, tokenizer: Tokenizer, token: int) -> str:
         limit = 4 * _LONGEST_LABEL  # a character has four bytes at most
         raw = whole_characters(tokenizer.tokens.prefix(token, limit + 4), limit)
-        if self._in_characters(tokenizer, token):
-            return in_characters(raw, _LONGEST_LABEL)
-        return token_label(raw, _LONGEST_LABEL)
+        as_characters = self._as_characters and tokenizer.kind(token) != "special"
+        return in_characters(raw, _LONGEST_LABEL) if as_characters else token_label(raw, _LONGEST_LABEL)
 
     def _tree(self, tokenizer: Tokenizer, token: int) -> TreeNode:
         """Builds the tree level by level; not recursively, as a long token is a chain of thousands of merges."""
         ids = [token]
-        parts: list[tuple[int, int] | None] = []  # indices; None for a base token, and where it is cut short
-        labels: dict[int, str] = {}
-        for place in range(_MOST_NODES):
-            if place == len(ids):
-                break
-            made = tokenizer.parts(ids[place])
-            if made is None or len(ids) + 2 > _MOST_NODES:
-                parts.append(None)
+        first_parts: list[int] = []  # places; 0 for a base token, and where it is cut short
+        for one in ids:  # which grows
+            made = tokenizer.parts(one) if len(ids) + 2 <= _MOST_NODES else None
+            first_parts.append(len(ids) if made is not None else 0)
+            ids += made or ()
+        labels = {one: self._label(tokenizer, one) for one in set(ids)}
+        nodes: dict[int, TreeNode] = {}
+        for place, (one, part) in reversed(list(enumerate(zip(ids, first_parts, strict=True)))):
+            if part:
+                nodes[place] = TreeNode(one, labels[one], nodes[part], nodes[part + 1])
             else:
-                parts.append((len(ids), len(ids) + 1))
-                ids += made
-        nodes: list[TreeNode | None] = [None] * len(ids)
-        for place in reversed(range(len(ids))):
-            one = ids[place]
-            if one not in labels:
-                labels[one] = self._label(tokenizer, one)
-            label = labels[one]
-            left_right = parts[place]
-            if left_right is None:
-                nodes[place] = TreeNode(one, label, truncated=tokenizer.parts(one) is not None)
-            else:
-                nodes[place] = TreeNode(one, label, nodes[left_right[0]], nodes[left_right[1]])
-        root = nodes[0]
-        assert root is not None
-        return root
+                nodes[place] = TreeNode(one, labels[one], truncated=tokenizer.parts(one) is not None)
+        return nodes[0]
 
     def _fit(self) -> None:
         # Without a tree, there is room at any height.

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -17,13 +18,14 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.widgets.controls import Number
+from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -48,12 +50,7 @@ _TIPS = {
 
 
 class FilterPanel(QFrame):
-    """Boxes to tick in groups, fields for the length, and a switch for regular expressions.
-
-    Args:
-        theme: Fonts and colours.
-        parent: The owner.
-    """
+    """Boxes to tick in groups, fields for the length, and a switch for regular expressions."""
 
     #: The filters have changed.
     changed = Signal()
@@ -80,41 +77,34 @@ class FilterPanel(QFrame):
 
     def set_lengths(self, low: int, high: int) -> None:
         """Filters by length in bytes; 0 for any."""
-        self._quiet = True
-        self.least.setValue(low)
-        self.most.setValue(high)
-        self._quiet = False
-        self._emit_changed()
+        with self._one_change():
+            self.least.setValue(low)
+            self.most.setValue(high)
 
-    def choose(self, names: Iterable[str]) -> None:
+    def choose(self, names: Collection[str]) -> None:
         """Checks exactly these boxes."""
-        wanted = set(names)
-        self._quiet = True
-        for name, box in self.boxes.items():
-            box.setChecked(name in wanted)
-        self._quiet = False
-        self._emit_changed()
+        with self._one_change():
+            for name, box in self.boxes.items():
+                box.setChecked(name in names)
 
     def clear(self) -> None:
         """Removes all filters."""
-        self._quiet = True
-        self.expression.setChecked(False)
-        self.ask_for_all()
+        with self._one_change():
+            self.expression.setChecked(False)
+            self.ask_for_all()
 
     def ask_for_all(self) -> None:
         """Removes the filters by kind, form, script, use and length."""
-        self._quiet = True
-        self.least.setValue(0)
-        self.most.setValue(0)
-        self.choose(())
+        with self._one_change():
+            self.set_lengths(0, 0)
+            self.choose(())
 
     def set_scripts(self, scripts: Sequence[tuple[str, float]]) -> None:
         """Lists the scripts, each with the share of tokens that have a letter of it."""
         ticked = self.chosen()
         for name in [name for name in self.boxes if name.startswith(SCRIPT)]:
-            box = self.boxes.pop(name)
-            self._scripts.removeWidget(box)
-            box.deleteLater()
+            self._scripts.removeWidget(self.boxes[name])
+            self.boxes.pop(name).deleteLater()
         for script, share in scripts:
             percent = f"{share:.0%}" if share >= 0.01 else "under 1%"
             box = self._box(SCRIPT + script, f"{script}  {percent}".replace("%", " %"))
@@ -125,10 +115,6 @@ class FilterPanel(QFrame):
         self._scroll.setMinimumWidth(self._inner.sizeHint().width() + bar if scripts else 0)
         if ticked != self.chosen():
             self._emit_changed()
-
-    def tell_matches(self, text: str) -> None:
-        """Shows the number of matches, as the panel covers the usual place for it."""
-        self.matches.setText(text)
 
     def open_below(self, button: QWidget) -> None:
         """Opens it below a button, inside the screen."""
@@ -150,53 +136,35 @@ class FilterPanel(QFrame):
         grid.setContentsMargins(14, 12, 14, 12)
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(10)
-        left, right = QVBoxLayout(), QVBoxLayout()
-        for title, names, column in (("Kind", MADE, left), ("Uses", USES_STATES, left), ("Content", LOOKS, right)):
-            column.addWidget(_title(title))
-            for name in names:
-                column.addWidget(self._box(name, name))
-            column.addSpacing(6)
-        right.addWidget(_title("Script, with share of tokens"))
-        self._no_scripts = QLabel("Available when all tokens have been made.")
-        self._no_scripts.setTextFormat(Qt.TextFormat.PlainText)
-        self._no_scripts.setProperty("role", "muted")
+        self._no_scripts = plain_label("muted", "Available when all tokens have been made.")
         self._no_scripts.setWordWrap(True)
-        right.addWidget(self._no_scripts)
-        inner = self._inner = QWidget()
-        self._scripts = QVBoxLayout(inner)
-        self._scripts.setContentsMargins(0, 0, 0, 0)
-        self._scripts.setSpacing(2)
+        self._inner = QWidget()
+        self._scripts = column(spacing=2, parent=self._inner)
         self._scripts.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
+        self._scroll = QScrollArea(widgetResizable=True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(inner)
+        self._scroll.setWidget(self._inner)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # So that the background of the panel is visible.
-        for ground in (self._scroll.viewport(), inner):
+        for ground in (self._scroll.viewport(), self._inner):
             ground.setAutoFillBackground(False)
-        right.addWidget(self._scroll, 1)
-        for column in (left, right):
-            column.setSpacing(2)
-        left.addStretch(1)
-        grid.addLayout(left, 0, 0)
-        grid.addLayout(right, 0, 1)
+        kinds = (*self._group("Kind", MADE), *self._group("Uses", USES_STATES), STRETCH)
+        scripts = (plain_label("title", "Script, with share of tokens"), self._no_scripts, (self._scroll, 1))
+        grid.addLayout(column(*kinds, spacing=2), 0, 0)
+        grid.addLayout(column(*self._group("Content", LOOKS), *scripts, spacing=2), 0, 1)
         grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
         self.expression = QCheckBox("&Regular expression")
         self.expression.setToolTip("Read the filter as a regular expression; or write one between slashes")
         self.expression.toggled.connect(self._emit_changed)
         self.clear_button = QPushButton("&Clear")
         self.clear_button.clicked.connect(self.clear)
-        bottom = QHBoxLayout()
-        self.matches = QLabel()
-        self.matches.setTextFormat(Qt.TextFormat.PlainText)
-        self.matches.setProperty("role", "muted")
-        bottom.addWidget(self.expression, 1)
-        bottom.addWidget(self.matches)
-        bottom.addSpacing(8)
-        bottom.addWidget(self.clear_button)
-        grid.addLayout(bottom, 2, 0, 1, 2)
+        # It repeats the number of matches, as the panel covers the usual place for it.
+        self.matches = plain_label("muted")
+        grid.addLayout(row((self.expression, 1), self.matches, 8, self.clear_button), 2, 0, 1, 2)
+
+    def _group(self, title: str, names: Iterable[str]) -> list[QWidget | int]:
+        return [plain_label("title", title), *(self._box(name, name) for name in names), 6]
 
     def _build_lengths(self) -> QHBoxLayout:
         self.least, self.most = Number(_LONGEST), Number(_LONGEST)
@@ -205,18 +173,21 @@ class FilterPanel(QFrame):
             number.setAccessibleName(name)
             number.setMinimumWidth(84)
             number.valueChanged.connect(self._emit_changed)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        for widget in (QLabel("Length from"), self.least, QLabel("to"), self.most, QLabel("bytes")):
-            row.addWidget(widget)
-        row.addStretch(1)
-        return row
+        return row(QLabel("Length from"), self.least, QLabel("to"), self.most, QLabel("bytes"), STRETCH, spacing=8)
 
     def _box(self, name: str, text: str) -> QCheckBox:
         box = self.boxes[name] = QCheckBox(text)
         box.setToolTip(_TIPS.get(name, "Tokens with a letter of this script"))
         box.toggled.connect(self._emit_changed)
         return box
+
+    @contextmanager
+    def _one_change(self) -> Iterator[None]:
+        """Emits `changed` once for all changes within it."""
+        before, self._quiet = self._quiet, True
+        yield
+        self._quiet = before
+        self._emit_changed()
 
     def _emit_changed(self) -> None:
         if not self._quiet:
@@ -229,17 +200,12 @@ class FilterPanel(QFrame):
 
 
 class FilterButton(QToolButton):
-    """Opens a `FilterPanel`, and shows the number of its filters.
-
-    Args:
-        theme: Fonts and colours.
-    """
+    """Opens a `FilterPanel`, and shows the number of its filters."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.panel = FilterPanel(theme, self)
         self.setIcon(icon("filter", theme))
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setToolTip("Filter by kind, script, use and length")
         self.clicked.connect(self._open)
@@ -253,10 +219,3 @@ class FilterButton(QToolButton):
         count = len(self.panel.chosen()) + (self.panel.lengths() is not None)
         self.setText(f"Kinds ({count})" if count else "Kinds")
         self.setAccessibleName(f"Filter by kind, script, use and length: {count or 'nothing'} selected")
-
-
-def _title(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setProperty("role", "title")
-    return label

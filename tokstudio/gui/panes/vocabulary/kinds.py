@@ -26,13 +26,7 @@ USES_STATES = {
 }
 #: The prefix of a script in the choice.
 SCRIPT = "script:"
-_WORDS = {
-    USED: "",
-    UNCOUNTED: "",
-    NO_LONGER: "only in longer tokens",
-    NEVER: "not in the corpus",
-    UNUSED: "0 uses",
-}
+_WORDS = {USED: "", UNCOUNTED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
 _UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
 
 

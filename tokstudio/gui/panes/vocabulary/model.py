@@ -54,16 +54,9 @@ class VocabularyModel(TokenTable):
     Without a filter and in the order of ids or merges, a move of the playhead adds or removes rows at the end, or at
     the top if the newest merges come first, and counts uses again. Other orders or filters are computed at most four
     times a second.
-
-    Signals:
-        failed: An order or a filter failed or was cancelled (Exception).
-
-    Args:
-        indexing: Makes the index of the tokens.
-        parent: The owner.
     """
 
-    failed = Signal(object)
+    failed = Signal(object)  # an order or a filter failed or was cancelled (Exception)
 
     columns = (
         Column("Id", "number", "Number of the token in the tokenizer's output"),
@@ -89,9 +82,7 @@ class VocabularyModel(TokenTable):
         self._job.done.connect(self._take)
         self._job.failed.connect(self._fail)
         indexing.changed.connect(self._say_uses)  # it knows more about long tokens
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(_LATER)
+        self._later = QTimer(self, singleShot=True, interval=_LATER)
         self._later.timeout.connect(self._refresh_when_free)
 
     # ---- content
@@ -263,16 +254,16 @@ class VocabularyModel(TokenTable):
 
     def _resize(self, size: int) -> None:
         """Adds or removes rows at the end of the order of making."""
-        before, least = self._rows.size, min(size, self._rows.size)
-        top = 0 if self._rows.newest_first else least
+        before = self._rows.size
+        top = 0 if self._rows.newest_first else min(size, before)
         resized = Rows(self._first, size, self._rows.newest_first)
         with self.changes():
             if size > before:
-                self.beginInsertRows(QModelIndex(), top, top + size - least - 1)
+                self.beginInsertRows(QModelIndex(), top, top + size - before - 1)
                 self._rows = resized
                 self.endInsertRows()
             elif size < before:
-                self.beginRemoveRows(QModelIndex(), top, top + before - least - 1)
+                self.beginRemoveRows(QModelIndex(), top, top + before - size - 1)
                 self._rows = resized
                 self.endRemoveRows()
 

@@ -30,14 +30,7 @@ _EMPTY = (
 
 
 class VocabularyPane(TablePane):
-    """All tokens at the playhead, in any order, filtered by text, kind, script, use and length.
-
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`, and
-            `why_merge` and `copy` for the rows' menu.
-    """
+    """All tokens at the playhead, in any order, filtered by text, kind, script, use and length."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._tokens = VocabularyModel(session.indexing)
@@ -49,9 +42,8 @@ class VocabularyPane(TablePane):
         self.kinds = FilterButton(theme)
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
-        export = QToolButton()
+        export = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
         export.setDefaultAction(actions["export_vocabulary_csv"])
-        export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         export.setAccessibleName("Export the vocabulary as CSV")
         self.header.addWidget(export)
@@ -80,16 +72,15 @@ class VocabularyPane(TablePane):
 
     def catch_up(self) -> None:
         """Shows the current state of the active run."""
-        session = self._session
-        if session.runs.active is not self._tokens.run:
+        run, playhead = self._session.runs.active, self._session.view.playhead
+        if run is not self._tokens.run:
             self._forget_index()
-            self._tokens.set_run(session.runs.active, session.view.playhead)
+            self._tokens.set_run(run, playhead)
             self.table.verticalScrollBar().setValue(0)
-            self.table.refit()
         else:
-            self._tokens.set_playhead(session.view.playhead)
-            # Counts may have become wider.
-            self.table.refit()
+            self._tokens.set_playhead(playhead)
+        # Counts may have become wider.
+        self.table.refit()
         self._offer_uses()
         self._make_index()
         self._show_token(scroll=False)
@@ -97,7 +88,7 @@ class VocabularyPane(TablePane):
 
     def _count_matches(self) -> None:
         super()._count_matches()
-        self.panel.tell_matches(self.note.text())
+        self.panel.matches.setText(self.note.text())
 
     def total(self) -> int:
         """The number of tokens at the playhead."""
@@ -119,8 +110,7 @@ class VocabularyPane(TablePane):
 
     def busy(self) -> bool:
         """Whether rows are still being computed."""
-        asked = "Unreachable" in self.panel.chosen() and self._session.reachability.busy
-        return super().busy() or asked
+        return super().busy() or ("Unreachable" in self.panel.chosen() and self._session.reachability.busy)
 
     # ---- the session
 

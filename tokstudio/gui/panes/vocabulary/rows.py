@@ -12,19 +12,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Tokens in the order of creation, or with the newest merges first, or in any other order.
+    """Tokens in the order of creation, or with the newest merges first, or in any other order."""
 
-    Attributes:
-        first: Without `slots`: the number of tokens before any merge.
-        size: Without `slots`: the number of tokens.
-        newest_first: Without `slots`: the merges come from the last to the first, then the rest.
-        slots: int32, slots by row; None for the order of creation.
-    """
-
-    first: int = 0
-    size: int = 0
-    newest_first: bool = False
-    slots: NDArray[np.int32] | None = None
+    first: int = 0  # without `slots`: the number of tokens before any merge
+    size: int = 0  # without `slots`: the number of tokens
+    newest_first: bool = False  # without `slots`: the merges come from the last to the first, then the rest
+    slots: NDArray[np.int32] | None = None  # int32, slots by row; None for the order of creation
 
     def __len__(self) -> int:
         return self.size if self.slots is None else len(self.slots)

@@ -26,21 +26,14 @@ _NOTED = WHITE_SPACE | NOT_UTF8
 
 @dataclass(frozen=True)
 class Question:
-    """The filters and the order.
+    """The filters and the order."""
 
-    Attributes:
-        query: The typed filter.
-        chosen: Names of `MADE`, `LOOKS` and `USES_STATES`, and scripts. A token needs one of each group.
-        lengths: The least and the most bytes; None for any.
-        column: The column to sort by; ties are in the order of making.
-        descending: Whether the largest values come first.
-    """
-
-    query: Query
+    query: Query  # the typed filter
+    # Names of `MADE`, `LOOKS` and `USES_STATES`, and scripts. A token needs one of each group.
     chosen: frozenset[str] = frozenset()
-    lengths: tuple[int, int] | None = None
-    column: int = ID
-    descending: bool = False
+    lengths: tuple[int, int] | None = None  # the least and the most bytes; None for any
+    column: int = ID  # the column to sort by; ties are in the order of making
+    descending: bool = False  # whether the largest values come first
 
     @property
     def filters(self) -> bool:
@@ -56,31 +49,18 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The first tokens of a run at the start of a job.
+    """The first tokens of a run at the start of a job."""
 
-    Attributes:
-        size: The number of tokens at the playhead.
-        first: The number of tokens before any merge.
-        ids: int32, the id of each slot. All arrays are by slot, and may be longer than `size`.
-        kinds: int8, indices into `KINDS`.
-        lengths: int64, their bytes.
-        parts: int32 [n, 2], the slots that each merge joins.
-        reach: uint8, whether some text becomes them; None if not known.
-        uses: Their counts in the corpus.
-        index: An index of all of them; None if none is needed.
-        numbered: The slots with the number of the query.
-    """
-
-    size: int
-    first: int
-    ids: NDArray[np.int32]
-    kinds: NDArray[np.int8]
-    lengths: NDArray[np.int64]
-    parts: NDArray[np.int32]
-    reach: NDArray[np.uint8] | None
-    uses: TokenUses
-    index: TokenIndex | None
-    numbered: tuple[int, ...]
+    size: int  # the number of tokens at the playhead
+    first: int  # the number of tokens before any merge
+    ids: NDArray[np.int32]  # int32, the id of each slot. All arrays are by slot, and may be longer than `size`.
+    kinds: NDArray[np.int8]  # int8, indices into `KINDS`
+    lengths: NDArray[np.int64]  # int64, their bytes
+    parts: NDArray[np.int32]  # int32 [n, 2], the slots that each merge joins
+    reach: NDArray[np.uint8] | None  # uint8, whether some text becomes them; None if not known
+    uses: TokenUses  # their counts in the corpus
+    index: TokenIndex | None  # an index of all of them; None if none is needed
+    numbered: tuple[int, ...]  # the slots with the number of the query
 
     @classmethod
     def of(cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query) -> Tokens:
@@ -92,15 +72,10 @@ class Tokens:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The rows of a question.
+    """The rows of a question."""
 
-    Attributes:
-        rows: int32, slots by row; None if the filter failed, which has the error then.
-        matches: The search for the text, which can be continued.
-    """
-
-    rows: NDArray[np.int32] | None
-    matches: Matches
+    rows: NDArray[np.int32] | None  # int32, slots by row; None if the filter failed, which has the error then
+    matches: Matches  # the search for the text, which can be continued
 
 
 def rows_work(tokens: Tokens, question: Question, matches: Matches) -> Work[Answer]:
@@ -170,7 +145,8 @@ def _key(tokens: Tokens, column: int) -> NDArray:
         parts = tokens.parts.astype(np.int64)
         return np.concatenate([np.full(tokens.first, -1), (parts[:, 0] << 32) | parts[:, 1]])
     if column == USES and tokens.uses.known:
-        return _padded(tokens.uses.counts, size)
+        counts = tokens.uses.counts[:size]
+        return np.pad(counts, (0, size - len(counts)))
     if column == KIND:
         return tokens.kinds
     if column == NOTES and tokens.index is not None:
@@ -180,8 +156,3 @@ def _key(tokens: Tokens, column: int) -> NDArray:
         reach = np.zeros(size, np.int64) if tokens.reach is None else tokens.reach[:size].astype(np.int64)
         return reach * 256 + (tokens.index.flags[:size] & _NOTED).astype(np.int64) * 4 + states
     return np.arange(size)
-
-
-def _padded(values: NDArray, length: int) -> NDArray:
-    """The first `length` values, padded with zeros."""
-    return np.pad(values[:length], (0, max(length - len(values), 0)))

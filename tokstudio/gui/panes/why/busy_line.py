@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Progress
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 _TICK = 100  # milliseconds
 
@@ -17,46 +19,24 @@ _TICK = 100  # milliseconds
 class BusyLine(QWidget):
     """A text, a bar and Cancel; it reads the progress by a timer while it is visible.
 
-    Signals:
-        cancelAsked: The user has pressed Cancel.
-
-    Args:
-        words: The text for the work.
-        progress: Returns the progress.
-        named: Texts for the phases of the work; other phases are shown by their name.
+    `named` has texts for the phases of the work; other phases are shown by their name.
     """
 
-    cancelAsked = Signal()
+    cancelAsked = Signal()  # the user has pressed Cancel
 
     def __init__(self, words: str, progress: Callable[[], Progress], named: dict[str, str]) -> None:
         super().__init__()
         self._progress = progress
         self._named = named
-        self.label = QLabel(words)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setWordWrap(True)
-        self.label.setMinimumWidth(1)
-        self.phase = QLabel()
-        self.phase.setTextFormat(Qt.TextFormat.PlainText)
-        self.phase.setProperty("role", "muted")
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.label, self.phase = paragraph_label("", words), plain_label("muted")
+        self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName("Progress")
         self.cancel = QPushButton("Cancel")
         self.cancel.clicked.connect(self.cancelAsked)
-        self._timer = QTimer(self)
-        self._timer.setInterval(_TICK)
+        self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._refresh)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self.label)
-        column.addWidget(self.bar)
-        row = QHBoxLayout()
-        row.addWidget(self.phase, 1)
-        row.addWidget(self.cancel)
-        column.addLayout(row)
-        column.addStretch(1)
+        below = row((self.phase, 1), self.cancel)
+        column(self.label, self.bar, below, STRETCH, spacing=8, margins=(0, 4, 0, 0), parent=self)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Starts the timer."""

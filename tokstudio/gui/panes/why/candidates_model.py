@@ -84,13 +84,14 @@ class RunnersModel(TokenTable):
             tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in (pair.left, pair.right))
             return Cell(" + ".join(map(marked, tokens)), tokens, marked=chosen)
         if column == _PLACE:
-            return Cell(f"{row + 1:,}", marked=chosen)
-        if column == _COUNT:
-            return Cell(f"{pair.count:,}", marked=chosen)
-        if column == _BEHIND:
-            behind = self.behind(row)
-            return Cell(f"{behind:,}" if behind else "–" if chosen else "tied", marked=chosen)
-        return Cell(f"{self._merges[row]:,}" if self._merges[row] else "–", marked=chosen)
+            text = f"{row + 1:,}"
+        elif column == _COUNT:
+            text = f"{pair.count:,}"
+        elif column == _BEHIND:
+            text = f"{self.behind(row):,}" if self.behind(row) else "–" if chosen else "tied"
+        else:
+            text = f"{self._merges[row]:,}" if self._merges[row] else "–"
+        return Cell(text, marked=chosen)
 
     def copied_slot(self, slot: int) -> str:
         """A row for the clipboard: numbers without separators, tokens as in `copied`."""

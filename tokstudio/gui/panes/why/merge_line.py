@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_chips import Chip
-from tokstudio.gui.widgets.labels import isolated, plain
+from tokstudio.gui.widgets.labels import isolated, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _FONT = 13
 _EDGE = 9  # pixels left and right of a token's text, including the frame
@@ -17,42 +18,26 @@ _LEAST = 3  # characters left of a cut token
 
 
 class MergeLine(QWidget):
-    """`left + right → token`; tokens that do not fit are cut, and the tool tip has them in full.
+    """`left + right → token`; tokens that do not fit are cut, and the tool tip has them in full."""
 
-    Signals:
-        clicked: The id of the clicked token.
-
-    Args:
-        theme: Fonts; the widget follows their changes.
-        parent: The owner.
-    """
-
-    clicked = Signal(int)
+    clicked = Signal(int)  # the id of the clicked token
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._chips: tuple[Chip, ...] = ()
         self._buttons: list[QPushButton] = []
-        self._signs: list[QLabel] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        for sign, name in (("", "Left token"), ("+", "Right token"), ("→", "Token")):
-            if sign:
-                label = QLabel(sign)
-                label.setProperty("role", "muted")
-                self._signs.append(label)
-                row.addWidget(label)
+        for name in ("Left token", "Right token", "Token"):
             button = QPushButton()
             button.setProperty("chip", True)
             button.setAccessibleName(name)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             button.clicked.connect(self._tell)
             self._buttons.append(button)
-            row.addWidget(button)
-        row.addStretch(1)
+        self._signs = [plain_label("muted", "+"), plain_label("muted", "→")]
+        (left, right, token), (plus, arrow) = self._buttons, self._signs
+        row(left, plus, right, arrow, token, STRETCH, spacing=6, parent=self)
         theme.changed.connect(self._fit)
 
     def set_merge(self, left: Chip, right: Chip, token: Chip) -> None:

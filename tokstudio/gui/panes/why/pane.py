@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
@@ -28,7 +28,9 @@ from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
-from tokstudio.gui.widgets.labels import isolated, paragraph_label
+from tokstudio.gui.widgets.buttons import link_button
+from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -67,13 +69,7 @@ _PHASES = {
 
 
 class WhyPane(Pane):
-    """One merge and its candidates.
-
-    Args:
-        session: The state of the studio.
-        theme: Colours and fonts.
-        actions: The window's actions, by id: `byte_level_characters`.
-    """
+    """One merge and its candidates."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("why", "Why")
@@ -87,8 +83,9 @@ class WhyPane(Pane):
         self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
-        self._settled, self._patience = self._single_shot(_SETTLED), self._single_shot(_PATIENCE)
+        self._settled = QTimer(self, singleShot=True, interval=_SETTLED)
         self._settled.timeout.connect(self._begin)
+        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._patience.timeout.connect(self._say_busy)
         self._build(theme)
         self._characters.toggled.connect(self._rewrite)
@@ -192,11 +189,10 @@ class WhyPane(Pane):
         self._patience.stop()
         self._answer = answer
         self.reason.setText(answer.reason)
-        others: list[TieBreak] = [rule for rule in TIE_BREAKS if rule != answer.rule]
         tied = answer.tied > 1
-        self.caption.setText("" if tied else "There was no tie: every rule would have chosen the same pair.")
+        others: list[TieBreak] = [rule for rule in TIE_BREAKS if tied and rule != answer.rule]
         self.caption.setVisible(not tied)
-        self.rules.set_choices([self._choice(question.run, answer, rule) for rule in others] if tied else [])
+        self.rules.set_choices([self._choice(question.run, answer, rule) for rule in others])
         self.rules.setVisible(tied)
         self.model.set_answer(question.run, answer)
         self.table.refit()
@@ -212,12 +208,11 @@ class WhyPane(Pane):
     def _show_later(self, row: int) -> None:
         """Says what became of the pair in a row."""
         number = self.model.merge_at(row) if row > 0 else 0
-        text = _HINT
-        if row == 0:
-            text = "This is the pair that was merged."
-        elif row > 0 and number:
+        if row <= 0:
+            text = _HINT if row else "This is the pair that was merged."
+        elif number:
             text = "Merged later."
-        elif row > 0:
+        else:
             text = "Not merged in this run." if self.model.run is None or self.model.run.ended else "Not merged so far."
         self.later.setText(text)
         self.go.setText(f"Go to merge {number:,}")
@@ -292,90 +287,54 @@ class WhyPane(Pane):
         self.line = MergeLine(theme)
         self.line.setAccessibleName("Merge")
         self.line.clicked.connect(self._view.look_at)
-        self.number = paragraph_label("muted")
-        self.number.setWordWrap(False)
+        self.number = plain_label("muted")
+        self.number.setMinimumWidth(1)
         self.tabs = HeaderTabs("Runners-up or other rules", _TABS)
         self.header.insertWidget(1, self.tabs)
         self.header.addWidget(self.number)
         self._blank = QWidget()
         self.busy_line = BusyLine(_BUSY, lambda: self._latest.progress, _PHASES)
         self.busy_line.cancelAsked.connect(self._cancel)
-        self.parts = QStackedWidget()
-        for part in (self._blank, self.busy_line, self._build_answer(theme), self._build_problem()):
-            self.parts.addWidget(part)
+        self.parts = stacked(self._blank, self.busy_line, self._build_answer(theme), self._build_problem())
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self.line)
-        column.addWidget(self.parts, 1)
+        column(self.line, (self.parts, 1), spacing=8, parent=content)
         self.page = TallBody(content)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.page)
+        self.pages = stacked(self.empty, self.page)
         self.body.addWidget(self.pages)
         order = [self.tabs, *self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again]
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
 
     def _build_answer(self, theme: Theme) -> QWidget:
-        self.reason, self.caption, self.later = paragraph_label(), paragraph_label("muted"), paragraph_label("muted")
+        self.reason, self.later = paragraph_label(), paragraph_label("muted")
+        self.caption = paragraph_label("muted", "There was no tie: every rule would have chosen the same pair.")
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.rules = RuleGrid(theme)
+        self.rules = RuleGrid(theme, len(TIE_BREAKS) - 1)
+        self.rules.hide()
         self.model = RunnersModel(self)
         self.model.set_in_characters(self._characters.isChecked())
         self.table = FollowTable(self.model, theme, "Pairs that could have been merged")
         self.table.rowChosen.connect(self._show_later)
         self.table.rowActivated.connect(self._go_to)
-        self.go = QPushButton("Go to merge")
-        self.go.setProperty("link", True)
-        self.go.clicked.connect(self._go_to)
+        self.go = link_button("Go to merge", self._go_to)
         self.go.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.answer_page = QWidget()
-        column = QVBoxLayout(self.answer_page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self.reason)
-        self.views = QStackedWidget()
-        self.views.addWidget(self._build_runners())
-        self.views.addWidget(self._build_rules())
-        self.tabs.currentChanged.connect(self.views.setCurrentIndex)
-        column.addWidget(self.views, 1)
-        return self.answer_page
-
-    def _build_runners(self) -> QWidget:
-        runners = QWidget()
-        column = QVBoxLayout(runners)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        self.answer_page, runners, rules = QWidget(), QWidget(), QWidget()
         # Not higher than needed: it gets the remaining height anyway.
         self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
-        column.addWidget(self.table, 1)
-        row = QHBoxLayout()
-        row.addWidget(self.later, 1)
-        row.addWidget(self.go)
-        column.addLayout(row)
-        return runners
-
-    def _build_rules(self) -> QWidget:
-        rules = QWidget()
-        column = QVBoxLayout(rules)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.caption)
-        column.addWidget(self.rules)
-        column.addStretch(1)
-        return rules
+        column((self.table, 1), row((self.later, 1), self.go), spacing=6, parent=runners)
+        column(self.caption, self.rules, STRETCH, parent=rules)
+        self.views = stacked(runners, rules)
+        self.tabs.currentChanged.connect(self.views.setCurrentIndex)
+        column(self.reason, (self.views, 1), spacing=6, parent=self.answer_page)
+        return self.answer_page
 
     def _build_problem(self) -> QWidget:
         self.problem = paragraph_label()
         self.again = QPushButton("Try Again")
         self.again.clicked.connect(self._ask_again)
         self._problem_page = QWidget()
-        column = QVBoxLayout(self._problem_page)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.addWidget(self.problem)
-        column.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addStretch(1)
+        content = (self.problem, (self.again, Qt.AlignmentFlag.AlignLeft), STRETCH)
+        column(*content, margins=(0, 4, 0, 0), parent=self._problem_page)
         return self._problem_page
 
     def _fit_header(self) -> None:
@@ -385,14 +344,8 @@ class WhyPane(Pane):
         self.number.setVisible(needed + margins.left() + margins.right() <= self.width())
 
     def _apply_style(self) -> None:
-        row = self.table.verticalHeader().defaultSectionSize()
-        self.table.setMinimumHeight(_ROWS * row + self.table.horizontalHeader().height())
+        rows = _ROWS * self.table.verticalHeader().defaultSectionSize()
+        self.table.setMinimumHeight(rows + self.table.horizontalHeader().height())
         # As high with the link as without it, so that the table does not move below the pointer.
         self.later.setMinimumHeight(self.go.sizeHint().height())
         self._fit_header()
-
-    def _single_shot(self, milliseconds: int) -> QTimer:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.setInterval(milliseconds)
-        return timer

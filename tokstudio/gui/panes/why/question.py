@@ -20,19 +20,12 @@ _NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A merge of a run.
-
-    Attributes:
-        run: The run.
-        number: The merge, from 1.
-        made: The run so far; None if its training text is not available.
-        problem: Why its pairs cannot be counted, in a sentence; "" if they can.
-    """
+    """A merge of a run."""
 
     run: StudioRun
-    number: int
-    made: Run | None
-    problem: str = ""
+    number: int  # the merge, from 1
+    made: Run | None  # the run so far; None if its training text is not available
+    problem: str = ""  # why its pairs cannot be counted, in a sentence; "" if they can
 
     def same_as(self, other: Asked) -> bool:
         """Whether another question is about the same merge, with the same availability."""
@@ -65,9 +58,9 @@ def asked(view: ViewState) -> Asked | str:
 
 
 def _no_merge(run: StudioRun, token: int) -> str:
-    special = next((text for text, number in run.special_tokens.items() if number == token), None)
-    if special is not None:
-        return f"{shown(special)} is a special token: no merge made it."
+    for text, number in run.special_tokens.items():
+        if number == token:
+            return f"{shown(text)} is a special token: no merge made it."
     tokens = run.tokenizer.tokens
     if not tokens.in_use(token):
         return _NO_TOKEN

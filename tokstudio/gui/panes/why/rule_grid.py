@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, plain_label
 
 
 class RuleChoice(NamedTuple):
@@ -22,51 +22,36 @@ class RuleChoice(NamedTuple):
 
 
 class RuleGrid(QWidget):
-    """Rules below a caption.
+    """Rules below a caption."""
 
-    Args:
-        theme: Fonts; the widget follows their changes.
-    """
-
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, rows: int) -> None:
         super().__init__()
         self._theme = theme
         self._choices: tuple[RuleChoice, ...] = ()
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(2)
-        self._grid.setColumnStretch(1, 1)
-        self._rows: list[tuple[QLabel, ElidedLabel, QLabel]] = []
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(1, 1)
+        self._rows = [(plain_label("muted"), ElidedLabel(), plain_label()) for _ in range(rows)]
+        for row, labels in enumerate(self._rows):
+            for column, label in enumerate(labels):
+                grid.addWidget(label, row, column)
         theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def set_choices(self, choices: Sequence[RuleChoice]) -> None:
-        """Shows one row for each rule."""
+        """Shows one row for each rule, or none."""
         self._choices = tuple(choices)
-        while len(self._rows) < len(choices):
-            self._add_row()
-        for row, labels in enumerate(self._rows):
-            for label in labels:
-                label.setVisible(row < len(choices))
-        for labels, choice in zip(self._rows, choices, strict=False):
-            name, pair, same = labels
+        for (name, pair, same), choice in zip(self._rows, choices, strict=False):
             name.setText(choice.rule)
             pair.setText(choice.pair)
             same.setText("the same" if choice.same else "another pair")
             set_role(same, "muted" if choice.same else "warning")
-        self._apply_style()
 
     def choices(self) -> tuple[RuleChoice, ...]:
         """Returns the rules."""
         return self._choices
-
-    def _add_row(self) -> None:
-        name, pair, same = QLabel(), ElidedLabel(), QLabel()
-        name.setProperty("role", "muted")
-        row = len(self._rows)
-        for column, label in enumerate((name, pair, same)):
-            self._grid.addWidget(label, row, column)
-        self._rows.append((name, pair, same))
 
     def _apply_style(self) -> None:
         for _, pair, _ in self._rows:
