@@ -9,11 +9,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import font_source_sans_pro
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
-from PySide6.QtGui import QAction, QFontDatabase
+from PySide6.QtGui import QAction, QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +25,18 @@ from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.resources import sample_text
+
+
+_FONT = QFont("Source Sans Pro")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def font_of_a_package(qapp: QApplication) -> None:
+    """Gives all tests the same font: what fits in a window depends on it."""
+    folder = Path(str(font_source_sans_pro.__file__)).parent / "files"
+    for weight in ("Regular", "Semibold", "Bold"):
+        assert QFontDatabase.addApplicationFont(str(folder / f"SourceSansPro-{weight}.ttf")) >= 0
+    qapp.setFont(_FONT)
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +58,8 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not windows, f"windows left behind: {windows}"
     if application.styleSheet():
         application.setStyleSheet("")
-    system = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
-    if application.font().family() != system.family():
-        application.setFont(system)
+    if application.font().family() != _FONT.family():
+        application.setFont(_FONT)
 
 
 @pytest.fixture

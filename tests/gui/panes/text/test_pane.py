@@ -593,7 +593,7 @@ def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session: Session, t
 
     def never_here(tokenizer: Tokenizer) -> object:
         assert threading.current_thread() is not threading.main_thread() or tokenizer.ready
-        return encoder.fget(tokenizer)
+        return encoder.func(tokenizer)
 
     original, encoder = EncodedText.__init__, Tokenizer._encoder
     monkeypatch.setattr(EncodedText, "__init__", noted)
