@@ -26,7 +26,6 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.resources import sample_text
 
-
 _FONT = QFont("Source Sans Pro")
 
 
