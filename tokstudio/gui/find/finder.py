@@ -27,11 +27,6 @@ _BUSY_AFTER = 100  # milliseconds before a running search is shown
 class Finder(QObject):
     """The controller of the Find field.
 
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        parent: The owner.
-
     Attributes:
         box: The field.
         message: A sentence for the status bar.

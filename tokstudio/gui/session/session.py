@@ -24,12 +24,8 @@ from tokstudio.gui.session.view_state import ViewState
 class Session(QObject):
     """Builds the parts in the order of their dependencies, and closes them.
 
-    Args:
-        parent: The owner.
-        recorder: Records trainings for recovery after a crash; None to record nothing.
-
     Attributes:
-        recorder: The same.
+        recorder: Records trainings for recovery after a crash; None to record nothing.
         jobs: Background work, and messages to the user.
         corpus: The sources.
         view: The playhead, token, text and selection on display.

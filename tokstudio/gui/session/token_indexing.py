@@ -18,9 +18,6 @@ class TokenIndexing(QObject):
     Signals:
         changed: The requested tokens have a newer index.
         failed: The job failed, which has been reported, or was cancelled.
-
-    Args:
-        jobs: Runs the jobs; the owner.
     """
 
     changed = Signal()

@@ -32,10 +32,6 @@ class ViewState(QObject):
         occurrences_changed: `occurrences`.
         selection_changed: `selection`.
 
-    Args:
-        jobs: Tells the user why the playhead stays.
-        parent: The owner.
-
     Attributes:
         run: The active run, which all panes show; only `RunList.activate` changes it.
         playhead: The number of applied merges.
