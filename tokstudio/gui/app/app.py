@@ -56,13 +56,9 @@ _DEMO_TEXT = (
 
 
 class Application(QApplication):
-    """The application; on macOS, files opened by a double click arrive as events.
+    """The application; on macOS, files opened by a double click arrive as events."""
 
-    Signals:
-        file_asked(path): The system asks to open this file.
-    """
-
-    file_asked = Signal(object)
+    file_asked = Signal(object)  # the system asks to open this file
 
     def event(self, event: QEvent) -> bool:
         """Handles the system's request to open a file."""

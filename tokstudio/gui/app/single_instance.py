@@ -150,13 +150,9 @@ class Claim:
 
 
 class LaterStarts(QObject):
-    """Listens for later starts until it is closed.
+    """Listens for later starts until it is closed."""
 
-    Signals:
-        asked(request): A later start asks for something.
-    """
-
-    asked = Signal(object)
+    asked = Signal(object)  # a later start asks for something: a Request
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)

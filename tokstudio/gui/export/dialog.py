@@ -40,17 +40,12 @@ _TICK = 100  # milliseconds between two updates of the progress
 
 
 class ExportDialog(QDialog):
-    """Exports one run. It stays open until it is closed and blocks only its parent window.
+    """Exports one run, which need not be active. It stays open until it is closed and blocks only its parent window.
 
-    Signals:
-        written: Something was written: a sentence for the status bar.
-
-    Args:
-        run: The run to export, which may differ from the active one.
-        formats: The names of the formats that are checked at first.
+    The `formats` are checked at first.
     """
 
-    written = Signal(str)
+    written = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self,

@@ -13,11 +13,7 @@ from tokstudio.gui.widgets.fields import Field
 
 
 class FolderField(Field):
-    """A field for a folder.
-
-    Args:
-        choose: Asks for a folder, starting in the given one; returns None if cancelled.
-    """
+    """A field for a folder; `choose` asks for one, starting in the given one, and returns None if cancelled."""
 
     def __init__(self, choose: Callable[[Path], Path | None]) -> None:
         self.edit = QLineEdit()

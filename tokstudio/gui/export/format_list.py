@@ -16,20 +16,10 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 
 
 class FormatList(QFrame):
-    """A card with one row per format.
+    """A card with one row per format; those `wanted` are checked, and the widget `above` the rows scrolls with them."""
 
-    Signals:
-        changed: The choice of formats has changed.
-        copy_asked: The user wants to copy the Python code that loads a format: its name.
-
-    Args:
-        formats: All of them, in order.
-        wanted: The names of the formats that are checked at first.
-        above: A widget above the rows that scrolls with them.
-    """
-
-    changed = Signal()
-    copy_asked = Signal(str)
+    changed = Signal()  # the choice of formats
+    copy_asked = Signal(str)  # the user wants to copy the Python code that loads a format: its name
 
     def __init__(self, formats: Iterable[Format], wanted: Iterable[str], theme: Theme, above: QWidget) -> None:
         super().__init__()

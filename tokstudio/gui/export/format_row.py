@@ -23,15 +23,10 @@ INDENT = 26  # the left edge of the text of the check box
 
 
 class FormatRow(QWidget):
-    """A format with its check box.
+    """A format with its check box."""
 
-    Signals:
-        toggled: The user checked or unchecked it: its name and the new state.
-        copy_asked: The user wants to copy the Python code that loads it: its name.
-    """
-
-    toggled = Signal(str, bool)
-    copy_asked = Signal(str)
+    toggled = Signal(str, bool)  # the user checked or unchecked it: its name and the new state
+    copy_asked = Signal(str)  # the user wants to copy the Python code that loads it: its name
 
     def __init__(self, shown: Format, theme: Theme) -> None:
         super().__init__()
@@ -148,12 +143,7 @@ _SIDE = 14
 
 
 class SignedLine(QWidget):
-    """A sentence that wraps and can be selected, in the colour of its role and with that role's sign.
-
-    Args:
-        role: "warning", "error", "good" or "muted".
-        text: The sentence.
-    """
+    """A sentence that wraps and can be selected, in the colour and with the sign of a role of `_SIGNS`."""
 
     def __init__(self, role: str, text: str, theme: Theme) -> None:
         super().__init__()

@@ -25,27 +25,13 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: 1 - _ROWS, Q
 
 
 class FindBox(QLineEdit):
-    """Finds while typing: Up and Down choose, Enter shows, Escape closes and returns the focus.
+    """Finds while typing: Up and Down choose, Enter shows, Escape closes and returns the focus."""
 
-    Signals:
-        asked: The text to find, also when the list is to be shown again.
-        entered: Enter was pressed without a list, or with a list for an earlier text.
-        chosen: The chosen row of the list.
-        dismissed: Escape was pressed without a list.
-        left: The field lost the focus.
-
-    Args:
-        model: The results.
-
-    Attributes:
-        is_stale: Whether the list is for an earlier text.
-    """
-
-    asked = Signal(str)
-    entered = Signal()
-    chosen = Signal(int)
-    dismissed = Signal()
-    left = Signal()
+    asked = Signal(str)  # the text to find, also when the list is to be shown again
+    entered = Signal()  # Enter was pressed without a list, or with a list for an earlier text
+    chosen = Signal(int)  # the chosen row of the list
+    dismissed = Signal()  # Escape was pressed without a list
+    left = Signal()  # the field lost the focus
 
     def __init__(self, theme: Theme, model: FoundModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +61,7 @@ class FindBox(QLineEdit):
         self.popup.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         column(self.list, self.note, margins=(6, 6, 6, 6), parent=self.popup)
         self.popup.hide()
-        self.is_stale = False
+        self.is_stale = False  # whether the list is for an earlier text
         self.textEdited.connect(self._ask)
         self.textChanged.connect(self._text_changed)
 

@@ -34,15 +34,10 @@ _SOON = 3000  # milliseconds
 
 
 class Recovery(QObject):
-    """Keeps copies while the program runs, and offers those of an earlier start.
+    """Keeps copies while the program runs, and offers those of an earlier start."""
 
-    Signals:
-        offered: `sentence`.
-        failed(reason): Copies cannot be written.
-    """
-
-    offered = Signal()
-    failed = Signal(str)
+    offered = Signal()  # `sentence`
+    failed = Signal(str)  # copies cannot be written: the reason
 
     def __init__(self, session: Session, projects: ProjectDocument, panes: ArrangesPanes, parent: QObject) -> None:
         super().__init__(parent)

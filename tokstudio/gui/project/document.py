@@ -49,21 +49,11 @@ class ArrangesPanes(Protocol):
 
 
 class ProjectDocument(QObject):
-    """Saves and opens. Call every method from the GUI thread.
+    """Saves and opens. Call every method from the GUI thread."""
 
-    Signals:
-        changed: `path` or `modified`.
-        done: Something was saved or opened: a sentence for the status bar.
-        saved: The file has all changes now.
-
-    Attributes:
-        path: The project's file, if any.
-        modified: Whether there are changes that the file does not have; False for a project without a file.
-    """
-
-    changed = Signal()
-    done = Signal(str)
-    saved = Signal()
+    changed = Signal()  # `path` or `modified`
+    done = Signal(str)  # something was saved or opened: a sentence for the status bar
+    saved = Signal()  # the file has all changes now
 
     def __init__(
         self, session: Session, preferences: Preferences, choosers: Choosers, panes: ArrangesPanes, parent: QObject
@@ -74,7 +64,7 @@ class ProjectDocument(QObject):
         self._choosers = choosers
         self._panes = panes
         self.path: Path | None = None
-        self.modified = False
+        self.modified = False  # whether there are changes that the file does not have; False without a file
         self._in_file: object = None  # the state in the file
         self._stamp: Stamp | None = None  # of the file, when it was saved or opened
         self._saving = self._again = self._all_saved = False

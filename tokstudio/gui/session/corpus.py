@@ -24,34 +24,21 @@ _LONG_TEXT = 1 << 20  # characters; longer texts become sources in a job
 
 
 class CorpusState(QObject):
-    """The sources. Call every method from the GUI thread.
+    """The sources. Call every method from the GUI thread."""
 
-    Signals:
-        sources_changed: The list of sources, or the text of one.
-        statistics_changed: `statistics`: counted again, or None while counting.
-        problem: A source could not be read, or not all of a folder (Problem).
-        outdated_changed: `outdated`.
-        source_found: A missing source is available again, unchanged: its placeholder, and the source.
-        division_cancelled: A division was cancelled: the text is still divided by this.
-
-    Attributes:
-        kept: The records of the sources in projects.
-        outdated: Sources whose files have changed, each with `CHANGED` or `GONE`.
-    """
-
-    sources_changed = Signal()
-    statistics_changed = Signal()
-    problem = Signal(object)
+    sources_changed = Signal()  # the list of sources, or the text of one
+    statistics_changed = Signal()  # counted again, or None while counting
+    problem = Signal(object)  # a source could not be read, or not all of a folder: a Problem
     outdated_changed = Signal()
-    source_found = Signal(object, object)
-    division_cancelled = Signal(str)
+    source_found = Signal(object, object)  # a missing source is available again, unchanged: its placeholder, the source
+    division_cancelled = Signal(str)  # the text is still divided by this
 
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = jobs
         self.sources: tuple[Source, ...] = ()
-        self.kept = KeptSources()
-        self.outdated: dict[Source, str] = {}
+        self.kept = KeptSources()  # the records of the sources in projects
+        self.outdated: dict[Source, str] = {}  # sources whose files have changed, each with `CHANGED` or `GONE`
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
         self._divided: Documents = "file"  # the last division of the text

@@ -154,30 +154,18 @@ class Job(QObject):
 
 
 class Jobs(QObject):
-    """The jobs of the session, and the messages to the user. Call every method from the GUI thread.
+    """The jobs of the session, and the messages to the user. Call every method from the GUI thread."""
 
-    Signals:
-        busy_changed: A job began or ended.
-        begun: Something that the user asked for has begun.
-        failed: An error for the user (Problem).
-        refused: A request cannot be carried out now, or not as meant: a sentence for the status bar.
-        told: Something that the user asked for was done: a sentence for the status bar.
-        noticed: Something was done without a request, and can be undone (Notice).
-
-    Attributes:
-        running: The jobs that have not ended.
-    """
-
-    busy_changed = Signal()
-    begun = Signal()
-    failed = Signal(object)
-    refused = Signal(str)
-    told = Signal(str)
-    noticed = Signal(object)
+    busy_changed = Signal()  # a job began or ended
+    begun = Signal()  # something that the user asked for has begun
+    failed = Signal(object)  # an error for the user: a Problem
+    refused = Signal(str)  # a request cannot be carried out now, or not as meant: a sentence for the status bar
+    told = Signal(str)  # something that the user asked for was done: a sentence for the status bar
+    noticed = Signal(object)  # something was done without a request, and can be undone: a Notice
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.running: list[Job] = []
+        self.running: list[Job] = []  # those that have not ended
         self._closed = False
 
     def start(

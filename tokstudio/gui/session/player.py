@@ -47,13 +47,9 @@ SPEEDS = (
 
 
 class Player(QObject):
-    """Moves the playhead of the active run; stops at its end, and when the playhead is moved otherwise.
+    """Moves the playhead of the active run; stops at its end, and when the playhead is moved otherwise."""
 
-    Signals:
-        changed: `playing` or the speed.
-    """
-
-    changed = Signal()
+    changed = Signal()  # `playing` or the speed
 
     def __init__(self, runs: RunList, view: ViewState, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -110,17 +110,10 @@ def reset_settings() -> None:
 class Preferences(QObject):
     """Typed values by name; a value of another type, or one that its `Entry` does not allow, counts as missing.
 
-    Signals:
-        changed(key): The value of one of `ENTRIES` changed.
-
-    Args:
-        path: The file; None for `settings_file`.
-
-    Attributes:
-        file: The file.
+    They are in the file `path`, or `settings_file`.
     """
 
-    changed = Signal(str)
+    changed = Signal(str)  # the value of one of `ENTRIES`: its key
 
     def __init__(self, path: Path | None = None) -> None:
         super().__init__()

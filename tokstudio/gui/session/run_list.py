@@ -20,16 +20,9 @@ from tokstudio.gui.state.run import CountedUses, Origin, StudioRun
 
 
 class RunList(QObject):
-    """The runs. Call every method from the GUI thread.
+    """The runs. Call every method from the GUI thread."""
 
-    Signals:
-        changed: The list of runs, the name or the data of a run, or which is active.
-
-    Attributes:
-        all: The runs, in their order.
-    """
-
-    changed = Signal()
+    changed = Signal()  # the list of runs, the name or the data of a run, or which is active
 
     def __init__(self, jobs: Jobs, corpus: CorpusState, view: ViewState, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -39,11 +39,8 @@ class Training(QObject):
         earlier: The run to continue, if any.
         single: Whether to pause after one merge.
         recorder: Records the run for recovery after a crash; None to record nothing.
-        kept: The records of the sources in projects, for the recorder.
+        kept: The records of the sources, for the recorder.
         threads: How many threads count pre-tokens; None for one per core.
-
-    Attributes:
-        prepared: Whether the base of the run is known.
     """
 
     def __init__(
@@ -61,7 +58,7 @@ class Training(QObject):
         self._threads = threads
         self._earlier = earlier
         self._recorder, self._kept = recorder, kept
-        self.prepared = earlier is not None
+        self.prepared = earlier is not None  # whether the base of the run is known
         self._seconds = 0.0
         self._single = threading.Event()
         if single:

@@ -35,13 +35,9 @@ class TrainingControl(QObject):
         settings_changed: `settings`.
         forecast_changed: `forecast`.
 
-    Args:
-        recorder: Saves unsaved work for recovery after a crash; None to save nothing.
-
     Attributes:
         current: The training in progress.
         settings: The entered settings; they may be invalid.
-        defaults: The default settings of a new training.
         threads: How many threads count pre-tokens; None for one per core.
         forecast: The expected time and memory of the training; None while unknown.
         field_problem: A problem that a field found in the settings for this corpus; "" for none.
@@ -172,12 +168,7 @@ class TrainingControl(QObject):
     # ---- start, pause and stop
 
     def start(self, *, single: bool = False, anyway: bool = False) -> None:
-        """Starts a run on the corpus with the settings.
-
-        Args:
-            single: Whether to pause after one merge.
-            anyway: Whether to start even if memory is likely too small.
-        """
+        """Starts a run on the corpus; with `single`, it pauses after one merge; `anyway` ignores a lack of memory."""
         if self.obstacle is None or (anyway and self.lacks_memory_alone):
             self._start_on(self._corpus.current, single=single)
 

@@ -90,13 +90,9 @@ class _SettingsChange(_Change):
 
 
 class History(QObject):
-    """The entries of Undo and Redo. Call every method from the GUI thread.
+    """The entries of Undo and Redo. Call every method from the GUI thread."""
 
-    Signals:
-        changed: `undo_text` or `redo_text` changed.
-    """
-
-    changed = Signal()
+    changed = Signal()  # `undo_text` or `redo_text`
 
     def __init__(
         self,

@@ -10,14 +10,10 @@ from tokstudio.core.model.run import MergeBatch, merged
 
 
 class MergeLog:
-    """The merges made so far, with their counts.
-
-    Attributes:
-        tokens_before: Tokens of the corpus before the first merge; 0 until they are counted.
-    """
+    """The merges made so far, with their counts."""
 
     def __init__(self) -> None:
-        self.tokens_before = 0
+        self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)

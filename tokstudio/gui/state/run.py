@@ -92,10 +92,8 @@ class StudioRun:
     """One run with its merges.
 
     Attributes:
-        log: Its merges with their counts.
         key: A unique number.
         number: Its number among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file.
-        name: Its name.
         config: Its configuration; None for a tokenizer opened from a file.
         origin: Its file or folder; None for a run that was trained here.
         corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
@@ -108,7 +106,6 @@ class StudioRun:
         unknown: The number of characters that became the unknown token.
         written: The occurrences of the text of the unknown token in the corpus.
         replaced: The number of invalid UTF-8 sequences that became U+FFFD.
-        held_out: The held-out text and its measurements.
         exported: Whether it was written to a file since it ended.
         is_demo: Whether it is the demo's run, which closing does not ask about.
         saved: The number of its merges in a project file.

@@ -50,16 +50,12 @@ class _Run(Protocol):
 
 
 class RunTokens:
-    """The tokens of a run, for tables. Everything is computed when it is first needed.
-
-    Attributes:
-        index: An index of the tokens at the time of its making; None until one was requested.
-        reach: uint8, by slot, whether some text becomes a token, as constants of `core`; None until known.
-    """
+    """The tokens of a run, for tables. Everything is computed when it is first needed."""
 
     def __init__(self, run: _Run) -> None:
         self.run = run
-        self.index: TokenIndex | None = None
+        self.index: TokenIndex | None = None  # of the tokens at the time of its making; None until one was requested
+        # By slot, whether some text becomes the token, as constants of `core.analysis.reachability`; None until known.
         self.reach: NDArray[np.uint8] | None = None
         self._base: list[bytes] = []
         self._base_kinds: list[TokenKind] = []

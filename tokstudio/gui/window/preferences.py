@@ -26,13 +26,7 @@ _WIDTH = 560
 
 
 class PreferencesDialog(QDialog):
-    """A dialog with all preferences; Escape closes it.
-
-    Attributes:
-        controls: The controls by the key of the preference.
-        reset_button: Resets all preferences.
-        close_button: Closes the dialog.
-    """
+    """A dialog with all preferences; Escape closes it."""
 
     def __init__(
         self, preferences: Preferences, theme: Theme, choosers: Choosers, parent: QWidget | None = None
@@ -41,7 +35,7 @@ class PreferencesDialog(QDialog):
         self.setWindowTitle("Preferences")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._preferences, self._theme, self._choosers = preferences, theme, choosers
-        self.controls: dict[str, Control] = {}
+        self.controls: dict[str, Control] = {}  # by the key of the preference
         page = QWidget()
         grid = QGridLayout(page)
         grid.setContentsMargins(24, 16, 24, 8)
