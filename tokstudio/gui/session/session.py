@@ -42,7 +42,7 @@ class Session(QObject):
         self.indexing = TokenIndexing(self.jobs)
 
     def close(self, *, leave: bool = False) -> None:
-        """Ends every job and waits for its thread; removes the recording, or leaves it for recovery at the next start."""
+        """Ends every job and waits for its thread; removes the recording, or leaves it for the next start."""
         self.history.clear()
         self.held_out.close()
         self.player.pause()
