@@ -294,7 +294,7 @@ def test_files_that_were_remembered_before_tokenizers_were_are_texts(tmp_path):
     preferences = Preferences(tmp_path / "settings.ini")
     preferences.set("recent", "/home/me/a.txt\n/home/me/b.txt")
     preferences.add_recent([tmp_path / "b.json"], "tokenizer")
-    assert [(entry.path.name, entry.kind) for entry in preferences.recent] == [
+    assert [(path.name, kind) for path, kind in preferences.recent] == [
         ("b.json", "tokenizer"),
         ("a.txt", "text"),
         ("b.txt", "text"),

@@ -280,7 +280,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, m
     assert dialog.folder.is_invalid
     assert dialog.focusWidget() is dialog.folder.edit
     assert dialog.folder.note.text() == f"{out.name} is a file, not a folder: choose another."
-    assert not any(row.result_text() for row in dialog.list.rows.values())
+    assert not any(row._result.count() for row in dialog.list.rows.values())
     out.unlink()
     dialog.folder.edit.setText(str(tmp_path / "other"))
     settle(qtbot, session)
@@ -307,7 +307,7 @@ def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
     assert dialog.folder.note.text() == (
         f"classic: the folder cannot be created: {out} cannot be written to: choose another."
     )
-    assert not any(row.result_text() for row in dialog.list.rows.values())
+    assert not any(row._result.count() for row in dialog.list.rows.values())
     assert not out.exists()
     monkeypatch.undo()
     assert dialog.export_button.isEnabled(), "it can be tried again"

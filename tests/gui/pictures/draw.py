@@ -104,7 +104,7 @@ def draw(picture: Picture, file: Path) -> None:
         window.status.label.setText("")
         window.grab().save(str(file), "PNG")
         for run in session.runs.all:
-            run.mark_exported()
+            run.note(exported=True)
         window.close()
         studio.close()
 

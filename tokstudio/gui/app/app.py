@@ -14,6 +14,7 @@ import sys
 import weakref
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
@@ -34,8 +35,7 @@ from tokstudio.gui.app.log import Log
 from tokstudio.gui.app.single_instance import Claim, Request, bring_to_front
 from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
 from tokstudio.gui.app.system_signals import EndSignals
-from tokstudio.gui.commands.commands import Commands
-from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.preferences import TEXT_SIZE, THEME, Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
@@ -57,13 +57,9 @@ _DEMO_TEXT = (
 
 
 class Application(QApplication):
-    """The application; on macOS, files opened by a double click arrive as events.
+    """The application; on macOS, files opened by a double click arrive as events."""
 
-    Signals:
-        file_asked(path): The system asks to open this file.
-    """
-
-    file_asked = Signal(object)
+    file_asked = Signal(object)  # the system asks to open this file
 
     def event(self, event: QEvent) -> bool:
         """Handles the system's request to open a file."""
@@ -77,9 +73,6 @@ class Studio(QObject):
     """All objects of one window, in the order of their creation; they are removed in reverse.
 
     Args:
-        application: The application that gets the theme.
-        preferences: The stored preferences.
-        choosers: Shows the dialogs; None for real dialogs.
         recovery: The folder of recovery files; None to keep none.
         reports: The folder of crash reports; None to write none.
     """
@@ -94,11 +87,11 @@ class Studio(QObject):
     ) -> None:
         super().__init__()
         self.preferences = preferences or Preferences()
-        mode = self.preferences.get("theme", "system")
-        self.theme = Theme(_mode(mode), self)
+        mode = cast("Mode", self.preferences.of(THEME))
+        self.theme = Theme(mode, self)
         self.theme.apply(application)
-        self.theme.set_mode(_mode(mode))
-        self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
+        self.theme.set_mode(mode)
+        self.theme.set_text_size(self.preferences.of(TEXT_SIZE))
         self._recovery = recovery
         self._logged: weakref.ref[StudioRun] | None = None
         self._garbage = GarbageCollector(self)
@@ -128,11 +121,7 @@ class Studio(QObject):
         bring_to_front(self.window, request.token)
 
     def end(self, number: int) -> None:
-        """Ends at the system's request, without questions; unsaved work is offered at the next start.
-
-        Args:
-            number: The number of the signal.
-        """
+        """Ends by a signal of the system, without questions; unsaved work is offered at the next start."""
         _log.info("The system ends the program by signal %d.", number)
         self.window.remember()
         self.window.recovery.keep(partial(QCoreApplication.exit, 128 + number))
@@ -201,11 +190,10 @@ class Demo(QObject):
         self.code = 0
         self._patience = QTimer(self, singleShot=True, interval=_DEMO_PATIENCE)
         self._patience.timeout.connect(self._give_up)
-        commands: Commands = studio.window.commands
         studio.session.view.set_text(_DEMO_TEXT)
-        commands.train_sample(sample)
+        studio.window.commands.train_sample(sample)
         if (run := studio.session.runs.active) is not None:
-            run.mark_demo()
+            run.note(is_demo=True)
         if screenshot is not None:
             # So that the picture is the same on every machine, whatever the preferences are.
             studio.window.resize(1440, 900)
@@ -347,7 +335,3 @@ def make_application() -> QApplication:
     application.setDesktopFileName("tokstudio")
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return application
-
-
-def _mode(name: str) -> Mode:
-    return "light" if name == "light" else "dark" if name == "dark" else "system"

@@ -20,14 +20,7 @@ _KEPT = "A report was kept on this computer. It is not sent anywhere."
 
 
 class ReportOffer(QObject):
-    """Looks for reports after the search for unsaved work, and shows them one after another.
-
-    Args:
-        window: The window that shows them; the owner.
-        session: Its jobs look for reports.
-        theme: Fonts and colours.
-        folder: The folder of reports.
-    """
+    """Looks for reports after the search for unsaved work, and shows them one after another."""
 
     def __init__(self, window: MainWindow, session: Session, theme: Theme, folder: Path) -> None:
         super().__init__(window)
@@ -73,6 +66,5 @@ def _look_work(folder: Path) -> Work[list[Report]]:
 
 
 def _sentence(report: Report) -> str:
-    if report.ended:
-        return f"TokStudio crashed the last time. {_KEPT}"
-    return f"Something went wrong inside TokStudio the last time. {_KEPT}"
+    what = "TokStudio crashed" if report.ended else "Something went wrong inside TokStudio"
+    return f"{what} the last time. {_KEPT}"

@@ -37,17 +37,11 @@ _LAST = "last-report.txt"  # the last report that was dismissed, so that it can 
 
 @dataclass(frozen=True)
 class Report:
-    """The report of an earlier run.
-
-    Attributes:
-        file: Its file.
-        text: Its text.
-        ended: Whether the error ended the process.
-    """
+    """The report of an earlier run."""
 
     file: Path
     text: str
-    ended: bool
+    ended: bool  # whether the error ended the process
 
     def dismiss(self) -> None:
         """Stops offering it; its file is kept until the next report is dismissed."""
@@ -105,8 +99,7 @@ def _lock_error(file: Path) -> QLockFile.LockError:
 class CrashHook(QObject):
     """Handles uncaught errors of any thread: logs and writes them at once, and shows them in the GUI thread.
 
-    Args:
-        folder: The folder of the report; None to write none.
+    Without a folder, no report is written.
     """
 
     caught = Signal(object)
@@ -161,9 +154,8 @@ class CrashHook(QObject):
     def _write(self, error: BaseException) -> None:
         with self._writing, suppress(OSError, ValueError):
             if self._file is not None and self._written < _MOST_WRITTEN:
-                words = (
-                    f"{time.strftime('%H:%M:%S')} Nobody caught this:\n{''.join(traceback.format_exception(error))}\n"
-                )
+                trace = "".join(traceback.format_exception(error))
+                words = f"{time.strftime('%H:%M:%S')} Nobody caught this:\n{trace}\n"
                 self._written += self._file.write(words.encode("utf-8", "backslashreplace"))
 
     def _hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

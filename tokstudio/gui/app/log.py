@@ -24,10 +24,7 @@ _NO_HINTS = "This plugin does not support propagateSizeHints()"
 
 
 class Log:
-    """The log of one run of the program; a context manager.
-
-    Args:
-        path: The file to add to; None for standard error alone.
+    """The log of one run of the program, also in the file `path`; a context manager.
 
     Raises:
         TokStudioError: The file cannot be written.

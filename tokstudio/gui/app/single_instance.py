@@ -48,15 +48,10 @@ _TOKENS = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 @dataclass(frozen=True)
 class Request:
-    """What a later start asks of the first window.
+    """What a later start asks of the first window."""
 
-    Attributes:
-        files: The files to open, with absolute paths; none to only show the window.
-        token: The desktop's token for the start; empty where there is none.
-    """
-
-    files: tuple[Path, ...]
-    token: str = ""
+    files: tuple[Path, ...]  # to open, with absolute paths; none to only show the window
+    token: str = ""  # the desktop's token for the start; empty where there is none
 
     def encoded(self) -> bytes:
         """The request as one line."""
@@ -96,11 +91,7 @@ def address(settings: Path) -> str:
 
 
 class Claim:
-    """The right to become the first window; no other start continues until `listen` or `release`.
-
-    Args:
-        name: As `address` gives it.
-    """
+    """The right to become the first window at an `address`; no other start continues until `listen` or `release`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -111,11 +102,8 @@ class Claim:
 
     def hand_over(self, files: Sequence[Path]) -> bool:
         """Sends files to the first window; False where there is none, or it does not answer."""
-        if not _is_of_this_person(self.name):
-            return False
-        socket = QLocalSocket()
-        socket.connectToServer(self.name)
-        if not socket.waitForConnected(_ANSWER):
+        socket = self._ask()
+        if socket is None or not socket.waitForConnected(_ANSWER):
             return False
         tokens = (os.environ.get(name, "") for name in _TOKENS)
         token = next((token for token in tokens if token and _may_be_token(token)), "")
@@ -127,11 +115,8 @@ class Claim:
 
     def is_taken(self) -> bool:
         """Whether there is a first window, busy or not."""
-        if not _is_of_this_person(self.name):
-            return False
-        socket = QLocalSocket()
-        socket.connectToServer(self.name)
-        return socket.waitForConnected(_ANSWER)
+        socket = self._ask()
+        return socket is not None and socket.waitForConnected(_ANSWER)
 
     def listen(self, parent: QObject) -> LaterStarts | None:
         """Becomes the first window; None where another window is the first, or nothing can be listened on."""
@@ -141,10 +126,9 @@ class Claim:
 
     def _is_held(self) -> bool:
         """Whether a living window has the socket; one that a crash has left behind is removed."""
-        if not _is_of_this_person(self.name):
+        socket = self._ask()
+        if socket is None:
             return False
-        socket = QLocalSocket()
-        socket.connectToServer(self.name)
         # Connecting takes no time; where it does not succeed at once, too many connections wait for the first window.
         if socket.waitForConnected(0) or socket.error() not in _NOBODY:
             return True
@@ -152,19 +136,23 @@ class Claim:
             QLocalServer.removeServer(self.name)
         return False
 
+    def _ask(self) -> QLocalSocket | None:
+        """Begins to connect to the first window; None where no socket of this user is."""
+        if not _is_of_this_person(self.name):
+            return None
+        socket = QLocalSocket()
+        socket.connectToServer(self.name)
+        return socket
+
     def release(self) -> None:
         """Lets other starts continue."""
         self._lock.unlock()
 
 
 class LaterStarts(QObject):
-    """Listens for later starts until it is closed.
+    """Listens for later starts until it is closed."""
 
-    Signals:
-        asked(request): A later start asks for something.
-    """
-
-    asked = Signal(object)
+    asked = Signal(object)  # a later start asks for something: a Request
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)

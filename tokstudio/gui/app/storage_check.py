@@ -22,11 +22,7 @@ class Limits:
         self._faults: dict[str, str] = {}
 
     def add(self, faults: Mapping[str, str]) -> str:
-        """One sentence about everything that cannot be stored; "" if nothing of it is new.
-
-        Args:
-            faults: What cannot be stored, with the reason.
-        """
+        """One sentence about everything that cannot be stored, with the reasons; "" if nothing of it is new."""
         if not faults.keys() - self._faults.keys():
             return ""
         self._faults = {**faults, **self._faults}
@@ -36,11 +32,7 @@ class Limits:
 
 
 def faults(kept: Mapping[str, Path]) -> dict[str, str]:
-    """Returns what cannot be stored, with the reason.
-
-    Args:
-        kept: The name of what each folder stores.
-    """
+    """Returns what cannot be stored, with the reason; `kept` has the folder of each thing."""
     return {what: fault for what, folder in kept.items() if (fault := _fault(folder))}
 
 

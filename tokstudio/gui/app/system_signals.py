@@ -13,13 +13,9 @@ _NAMES = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
 class EndSignals(QObject):
-    """Reports the first such signal in the event loop; a second one ends the process as usual.
+    """Reports the first such signal in the event loop; a second one ends the process as usual."""
 
-    Signals:
-        asked(number): The system asks the program to end.
-    """
-
-    asked = Signal(int)
+    asked = Signal(int)  # the system asks the program to end: the number of the signal
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)

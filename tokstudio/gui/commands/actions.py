@@ -18,29 +18,17 @@ from tokstudio.gui.style.theme import Theme
 
 @dataclass(frozen=True)
 class Action:
-    """One action.
-
-    Attributes:
-        id: Unique name.
-        text: The label on menus and buttons; `&` marks the mnemonic.
-        tip: One sentence for the status bar.
-        run: Performs the action; if `checkable`, it may take the new state.
-        keys: Shortcuts; menus show the first.
-        icon: Name of a file in `resources/icons`, or "".
-        obstacle: Returns the reason why the action is disabled, or None.
-        checkable: Whether the action can be on or off.
-        role: The menu role on macOS.
-    """
+    """One action."""
 
     id: str
-    text: str
-    tip: str
-    run: Callable[[], object] | Callable[[bool], object]
-    keys: tuple[str | QKeySequence.StandardKey, ...] = ()
-    icon: str = ""
-    obstacle: Obstacle = availability.always
-    checkable: bool = False
-    role: QAction.MenuRole = QAction.MenuRole.NoRole
+    text: str  # on menus and buttons; `&` marks the mnemonic
+    tip: str  # one sentence for the status bar
+    run: Callable[[], object] | Callable[[bool], object]  # if `checkable`, it may take the new state
+    keys: tuple[str | QKeySequence.StandardKey, ...] = ()  # shortcuts; menus show the first
+    icon: str = ""  # the name of a file in `resources/icons`, or ""
+    obstacle: Obstacle = availability.always  # returns the reason why the action is disabled, or None
+    checkable: bool = False  # whether it can be on or off
+    role: QAction.MenuRole = QAction.MenuRole.NoRole  # in the menus of macOS
 
 
 def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> dict[str, QAction]:

@@ -14,7 +14,6 @@ from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_ba
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
@@ -26,16 +25,7 @@ _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
 
 
 class Commands(QObject):
-    """Handlers that need more than one call.
-
-    Args:
-        session: The session that they change.
-        theme: The theme of the window.
-        preferences: Stores the theme and the text size.
-        choosers: Ask the user for files and names.
-        window: The window.
-        parent: The owner.
-    """
+    """Handlers that need more than one call."""
 
     def __init__(
         self,
@@ -47,11 +37,8 @@ class Commands(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._session = session
-        self._theme = theme
-        self._preferences = preferences
-        self._choosers = choosers
-        self._window = window
+        self._session, self._theme, self._window = session, theme, window
+        self._preferences, self._choosers = preferences, choosers
 
     # ---- corpus
 
@@ -81,15 +68,13 @@ class Commands(QObject):
             session.corpus.set_sources(())
             session.training.set_settings(own_settings)
             self.add_sample(key)
-        if not self._session.view.text:
-            self._session.view.set_text(DEMO_SENTENCES[0][1])
-        self._session.training.start()
+        if not session.view.text:
+            session.view.set_text(DEMO_SENTENCES[0][1])
+        session.training.start()
         if before != own_settings:
             text = "The sample trains with the default settings."
             back = partial(session.training.set_settings, before)
-            session.jobs.notify(
-                Notice(text, "Restore Settings", back, lambda: session.training.settings == own_settings)
-            )
+            session.jobs.notify(text, "Restore Settings", back, lambda: session.training.settings == own_settings)
 
     # ---- training
 
@@ -104,22 +89,23 @@ class Commands(QObject):
         """Uses the characters of the corpus as base tokens."""
         self._session.jobs.start(partial(corpus_characters_work, self._session.corpus.current), self._take_base_tokens)
 
+    def _take_base_tokens(self, entries: list[str]) -> None:
+        settings = replace(self._session.training.settings, base="characters", base_vocabulary=tuple(entries))
+        self._session.training.set_settings(settings)
+
     def rename_run(self) -> None:
         """Asks for a new name of the active run."""
         run = self._session.runs.active
-        if run is None:
-            return
-        name = self._choosers.text("Rename Run", "Name", run.name)
-        if name is not None:
+        name = self._choosers.text("Rename Run", "Name", run.name) if run is not None else None
+        if run is not None and name is not None:
             self._session.history.rename_run(run, name)
 
     def delete(self, run: StudioRun | None) -> None:
         """Deletes a run; this can be undone."""
-        if run is None:
-            return
-        self._session.history.delete_run(run)
-        if run not in self._session.runs.all:
-            self._session.jobs.tell(f"Deleted {run.name}.")
+        if run is not None:
+            self._session.history.delete_run(run)
+            if run not in self._session.runs.all:
+                self._session.jobs.tell(f"Deleted {run.name}.")
 
     # ---- view
 
@@ -148,9 +134,3 @@ class Commands(QObject):
         """Sets and stores the text size."""
         self._theme.set_text_size(pixels)
         self._preferences.set("text_size", self._theme.text_size)
-
-    # ---- private
-
-    def _take_base_tokens(self, entries: list[str]) -> None:
-        settings = replace(self._session.training.settings, base="characters", base_vocabulary=tuple(entries))
-        self._session.training.set_settings(settings)

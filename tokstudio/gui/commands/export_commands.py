@@ -6,6 +6,7 @@ The export dialog exports tokenizers; `tokstudio.core.formats` defines the conte
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -41,10 +42,8 @@ class ExportCommands(QObject):
         self, session: Session, preferences: Preferences, choosers: Choosers, window: Window, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._session = session
-        self._preferences = preferences
-        self._choosers = choosers
-        self._window = window
+        self._session, self._window = session, window
+        self._preferences, self._choosers = preferences, choosers
 
     def export_tokenizer(self) -> None:
         """Asks for formats and folder; the last choice is the default."""
@@ -78,17 +77,16 @@ class ExportCommands(QObject):
 
     def export_plot_svg(self) -> None:
         """Saves the plot as SVG."""
-        path = self._ask_target("Plot as SVG", "compression.svg", "Drawing (*.svg)")
-        if path is not None:
-            drawing = self._window.compression.to_svg(*_PLOT_SIZE)
-            self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
+        self._save_drawing("Plot as SVG", "compression.svg", partial(self._window.compression.to_svg, *_PLOT_SIZE))
 
     def export_tree_svg(self) -> None:
         """Saves the merge tree of the shown token as SVG."""
-        path = self._ask_target("Merge Tree as SVG", f"token-{self._session.view.token}.svg", "Drawing (*.svg)")
+        self._save_drawing("Merge Tree as SVG", f"token-{self._session.view.token}.svg", self._window.token.tree_svg)
+
+    def _save_drawing(self, what: str, name: str, draw: Callable[[], bytes]) -> None:
+        path = self._ask_target(what, name, "Drawing (*.svg)")
         if path is not None:
-            drawing = self._window.token.tree_svg()
-            self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
+            self._session.jobs.start(partial(_write_one, path, draw()), self._written, writes=True)
 
     def _ask_target(self, what: str, name: str, filters: str) -> Path | None:
         path = self._choosers.save_file(f"Save {what}", self._preferences.folder / name, filters)

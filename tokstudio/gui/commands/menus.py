@@ -33,15 +33,7 @@ _MENUS: dict[str, str] = {
 
 
 def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, QMenu]:
-    """Fills the menu bar.
-
-    Args:
-        bar: The menu bar of the window.
-        actions: All actions by id.
-
-    Returns:
-        The submenus by title, including those that are filled elsewhere.
-    """
+    """Fills the menu bar; returns the submenus by title, including those that are filled elsewhere."""
     submenus: dict[str, QMenu] = {}
     for title, names in _MENUS.items():
         stack = [bar.addMenu(title)]

@@ -36,43 +36,20 @@ _FIRST_PATTERN = "gpt2"  # the default of the question: most files without a pat
 _WITHOUT_PATTERN = "classic"  # the only format that never has a pattern: it does not split
 
 
-@dataclass(frozen=True)
-class Sorted:
-    """Paths by kind."""
-
-    tokenizers: tuple[Path, ...]
-    texts: tuple[Path, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The result of opening a tokenizer.
+    """The result of opening a tokenizer."""
 
-    Attributes:
-        path: The file or the folder.
-        pattern: The split pattern that the user chose.
-        loaded: The tokenizer; None if the user must choose the pattern first.
-        kept: Its files as a project stores them.
-        name: The file without a pattern.
-    """
-
-    path: Path
-    pattern: str | None
-    loaded: Loaded | None
-    kept: ProjectTokenizer | None = None
-    name: str = ""
+    path: Path  # the file or the folder
+    pattern: str | None  # the split pattern that the user chose
+    loaded: Loaded | None  # None if the user must choose the pattern first
+    kept: ProjectTokenizer | None = None  # its files as a project stores them
+    name: str = ""  # the file without a pattern
 
 
-@dataclass(frozen=True, eq=False)
-class Reread:
-    """A tokenizer read again with another pattern, to replace that of a run."""
-
-    run: StudioRun
-    tokenizer: Tokenizer
-    origin: Origin
-
-
-def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[Sorted]:
+def sort_work(
+    paths: Iterable[Path], *, all_tokenizers: bool = False
+) -> Work[tuple[tuple[Path, ...], tuple[Path, ...]]]:
     """Sorts paths into tokenizers and texts. A tokenizer is listed once, also if several of its files are named."""
     found: dict[tuple[Path, ...], Path] = {}
     others: list[Path] = []
@@ -85,7 +62,7 @@ def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[So
     known = {file for files in found for file in files}
     rest = tuple(path for path in others if path not in known)
     tokenizers = tuple(found.values())
-    return Sorted((*tokenizers, *rest), ()) if all_tokenizers else Sorted(tokenizers, rest)
+    return ((*tokenizers, *rest), ()) if all_tokenizers else (tokenizers, rest)
 
 
 def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
@@ -97,12 +74,12 @@ def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
     return Opened(path, pattern, loaded, (yield from keep_tokenizer_work(_name(loaded), loaded.files, pattern)))
 
 
-def reread_work(run: StudioRun, pattern: str) -> Work[Reread]:
-    """Reads the stored files of a run again."""
+def reread_work(run: StudioRun, pattern: str) -> Work[tuple[StudioRun, Tokenizer, Origin]]:
+    """Reads the stored files of a run again, with another pattern."""
     assert run.origin is not None
     assert run.origin.kept is not None
     kept = replace(run.origin.kept, pattern=pattern)
-    return Reread(run, (yield from reopen_tokenizer_work(kept)), replace(run.origin, kept=kept))
+    return run, (yield from reopen_tokenizer_work(kept)), replace(run.origin, kept=kept)
 
 
 class OpenCommands(QObject):
@@ -118,11 +95,8 @@ class OpenCommands(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._session = session
-        self._preferences = preferences
-        self._choosers = choosers
-        self._window = window
-        self._projects = projects
+        self._session, self._preferences, self._choosers = session, preferences, choosers
+        self._window, self._projects = window, projects
         self._unanswered: list[tuple[PatternQuestion, Path, StudioRun | None]] = []
 
     # ---- anything
@@ -210,9 +184,10 @@ class OpenCommands(QObject):
 
     # ---- private
 
-    def _sorted(self, found: Sorted) -> None:
-        self.open_paths(found.texts)
-        for path in found.tokenizers:
+    def _sorted(self, found: tuple[tuple[Path, ...], tuple[Path, ...]]) -> None:
+        tokenizers, texts = found
+        self.open_paths(texts)
+        for path in tokenizers:
             self.load_tokenizer(path)
 
     def _opened(self, opened: Opened) -> None:
@@ -222,14 +197,17 @@ class OpenCommands(QObject):
         else:
             self._add(opened, opened.loaded)
 
-    def _reread(self, made: Reread) -> None:
-        if made.run in self._session.runs.all:
-            self._session.runs.replace_tokenizer(made.run, made.tokenizer, made.origin)
-            self._session.jobs.tell(f"{made.run.name} now {_how(made.tokenizer.pattern)}.")
+    def _reread(self, made: tuple[StudioRun, Tokenizer, Origin]) -> None:
+        run, tokenizer, _ = made
+        if run in self._session.runs.all:
+            self._session.runs.replace_tokenizer(*made)
+            self._session.jobs.tell(f"{run.name} now {_how(tokenizer.pattern)}.")
 
     def _add(self, opened: Opened, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "tokenizer")
-        self._session.runs.add_tokenizer(loaded.tokenizer, _name(loaded), _origin(opened, loaded))
+        says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
+        origin = Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
+        self._session.runs.add_tokenizer(loaded.tokenizer, _name(loaded), origin)
         files = " and ".join(map(file_name, loaded.files))
         words = [f"Opened {files}: {len(loaded.tokenizer):,} tokens."]
         if self._session.training.current is not None:
@@ -259,11 +237,6 @@ def _name(loaded: Loaded) -> str:
     """The initial name of a tokenizer: its file, with the folder if the file name is a usual one."""
     file = loaded.files[0]
     return f"{file_name(file.parent)}/{file_name(file)}" if file.stem in _USUAL else file_name(file)
-
-
-def _origin(opened: Opened, loaded: Loaded) -> Origin:
-    says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
-    return Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
 
 
 def _how(pattern: str) -> str:

@@ -12,28 +12,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable, several
 from tokstudio.core.formats import FORMATS, ExportReport, Fit
+from tokstudio.gui.export import plan
 from tokstudio.gui.export.folder_field import FolderField
 from tokstudio.gui.export.format_list import FormatList, rule
 from tokstudio.gui.export.format_row import INDENT
-from tokstudio.gui.export.plan import (  # fmt: skip
-    TABLES,
-    TOKENIZERS,
-    Outcome,
-    Part,
-    Places,
-    TargetCheck,
-    check_target_work,
-    export_work,
-    fit_part_work,
-    part_work,
-    report_work,
-    wrote,
-)
+from tokstudio.gui.export.plan import TABLES, TOKENIZERS, Outcome, Part, Places, TargetCheck
 from tokstudio.gui.export.queue import Exporting, InTurn, Order
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.preferences import Preferences
@@ -44,6 +32,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import line, set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.layouts import column, row
 
 _SIZE = QSize(660, 640)
 _FRAME = 64  # the part of the screen that the title bar and borders need
@@ -51,22 +40,12 @@ _TICK = 100  # milliseconds between two updates of the progress
 
 
 class ExportDialog(QDialog):
-    """Exports one run. It stays open until it is closed and blocks only its parent window.
+    """Exports one run, which need not be active. It stays open until it is closed and blocks only its parent window.
 
-    Signals:
-        written: Something was written: a sentence for the status bar.
-
-    Args:
-        session: Runs the jobs and marks the run as exported.
-        run: The run to export, which may differ from the active one.
-        formats: The names of the formats that are checked at first.
-        theme: Fonts and colours.
-        preferences: Store the folder and the formats.
-        choosers: Shows file dialogs.
-        parent: The window.
+    The `formats` are checked at first.
     """
 
-    written = Signal(str)
+    written = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self,
@@ -86,10 +65,8 @@ class ExportDialog(QDialog):
         self._target_check: TargetCheck | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._refusals: dict[Path, str] = {}
-        self._parts, self._target_checks = (
-            LatestJob(session.jobs, self, quiet=True),
-            LatestJob(session.jobs, self, quiet=True),
-        )
+        self._parts = LatestJob(session.jobs, self, quiet=True)
+        self._target_checks = LatestJob(session.jobs, self, quiet=True)
         self._fits, self._exporting = InTurn(session.jobs, self), Exporting(session.jobs, self)
         self._timer = QTimer(self, interval=_TICK)
         self.setWindowTitle(f"Export {run.name}")
@@ -115,10 +92,7 @@ class ExportDialog(QDialog):
         self.moves.setIndent(INDENT)
         self.moves.hide()
         self._above = QWidget()
-        above = QVBoxLayout(self._above)
-        above.setContentsMargins(0, 0, 0, 0)
-        for widget in (self.part, self.gaps, self.moves, rule()):
-            above.addWidget(widget)
+        column(self.part, self.gaps, self.moves, rule(), parent=self._above)
         self._above.setVisible(not self.part.isHidden())
         return self._above
 
@@ -130,32 +104,19 @@ class ExportDialog(QDialog):
         self.accept_loss.hide()
         self.note = line("muted")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(10)
-        layout.addWidget(self.list, 1)
-        for widget in (self.folder, self.accept_loss):
-            layout.addWidget(widget)
-        layout.addLayout(self._buttons())
+        parts = ((self.list, 1), self.folder, self.accept_loss, self._buttons())
+        column(*parts, spacing=10, margins=(16, 16, 16, 16), parent=self)
 
     def _buttons(self) -> QHBoxLayout:
-        self.show_button = QPushButton("&Show in Folder")
-        self.report_button = QPushButton("Save &Report…")
-        self.close_button = QPushButton("Close")
-        self.export_button = QPushButton("&Export")
+        self.show_button = QPushButton("&Show in Folder", autoDefault=False)
+        self.report_button = QPushButton("Save &Report…", autoDefault=False)
+        self.close_button = QPushButton("Close", autoDefault=False)
+        self.export_button = QPushButton("&Export", default=True)
         self.export_button.setProperty("primary", "true")
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        for button in (self.show_button, self.report_button):
-            button.hide()
-            buttons.addWidget(button)
-        buttons.addWidget(self.note, 1)
-        for button in (self.close_button, self.export_button):
-            buttons.addWidget(button)
-        for button in (self.show_button, self.report_button, self.close_button):
-            button.setAutoDefault(False)
-        self.export_button.setDefault(True)
-        return buttons
+        self.show_button.hide()
+        self.report_button.hide()
+        asked = (self.close_button, self.export_button)
+        return row(self.show_button, self.report_button, (self.note, 1), *asked, spacing=8)
 
     def _connect(self) -> None:
         self.part.toggled.connect(self._choose_part)
@@ -193,7 +154,8 @@ class ExportDialog(QDialog):
         self._part = None
         self._outcomes.clear()
         self.list.forget_fits()
-        self._parts.run(partial(part_work, self._run, self._playhead if self.part.isChecked() else len(self._run)))
+        merges = self._playhead if self.part.isChecked() else len(self._run)
+        self._parts.run(partial(plan.part_work, self._run, merges))
         self._refresh()
 
     def _take_part(self, part: Part) -> None:
@@ -211,7 +173,7 @@ class ExportDialog(QDialog):
         self.moves.setVisible(close_gaps)
         self._outcomes.clear()
         self.list.forget_fits()
-        self._fits.ask((name, partial(fit_part_work, part, name, close_gaps)) for name in self.list.rows)
+        self._fits.ask((name, partial(plan.fit_part_work, part, name, close_gaps)) for name in self.list.rows)
         self._refresh()
 
     def _take_fit(self, name: str, answer: Fit | Exception) -> None:
@@ -224,7 +186,7 @@ class ExportDialog(QDialog):
         folders = places.folders
         self._outcomes = {name: made for name, made in self._outcomes.items() if folders.get(name) == made.folder}
         self._target_check = None
-        self._target_checks.run(partial(check_target_work, places))
+        self._target_checks.run(partial(plan.check_target_work, places))
         self._refresh()
 
     def _take_target_check(self, target_check: TargetCheck) -> None:
@@ -266,18 +228,17 @@ class ExportDialog(QDialog):
 
     def _refresh(self) -> None:
         running = self._exporting.running
-        for name, row in self.list.rows.items():
+        for name, shown in self.list.rows.items():
             if not running:
-                row.set_outcome(self._outcomes.get(name))
+                shown.set_outcome(self._outcomes.get(name))
         self.accept_loss.setVisible(self.list.loses)
         if not self.list.loses:
             # A confirmation is valid only for the losses that the user can read.
             with QSignalBlocker(self.accept_loss):
                 self.accept_loss.setChecked(False)
         obstacle = self._obstacle
-        replaced = (
-            sum(len(self._target_check.replaced.get(name, ())) for name in self._waiting) if self._target_check else 0
-        )
+        there = self._target_check.replaced if self._target_check else {}
+        replaced = sum(len(there.get(name, ())) for name in self._waiting)
         self.export_button.setText("Rep&lace" if replaced and obstacle is None else "&Export")
         self.export_button.setEnabled(obstacle is None and not running)
         self.export_button.setToolTip(plain(obstacle or ""))
@@ -311,7 +272,7 @@ class ExportDialog(QDialog):
         orders: list[Order] = []
         self._begun = self._waiting
         for name in self._begun:
-            work = partial(export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
+            work = partial(plan.export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
             orders.append(Order(name, folders[name], work))
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)
@@ -335,7 +296,7 @@ class ExportDialog(QDialog):
         report, run = outcome.report, self._run
         if report is None:
             return
-        self.written.emit(wrote([self._reports[one] for one in self._begun if one in self._reports]))
+        self.written.emit(plan.wrote([self._reports[one] for one in self._begun if one in self._reports]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
         if whole and run in self._runs.all:
@@ -373,9 +334,8 @@ class ExportDialog(QDialog):
     def _save_report(self) -> None:
         path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
         if path is not None:
-            self._jobs.start(
-                partial(report_work, [*self._reports.values()], path), self._report_saved, self._fail, writes=True
-            )
+            work = partial(plan.report_work, [*self._reports.values()], path)
+            self._jobs.start(work, self._report_saved, self._fail, writes=True)
 
     def _report_saved(self, path: Path) -> None:
         self._say(f"Wrote {file_name(path)}.")

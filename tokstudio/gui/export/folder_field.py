@@ -13,22 +13,16 @@ from tokstudio.gui.widgets.fields import Field
 
 
 class FolderField(Field):
-    """A field for a folder.
-
-    Args:
-        choose: Asks for a folder, starting in the given one; returns None if cancelled.
-    """
+    """A field for a folder; `choose` asks for one, starting in the given one, and returns None if cancelled."""
 
     def __init__(self, choose: Callable[[Path], Path | None]) -> None:
         self.edit = QLineEdit()
         super().__init__("", self.edit)
         self._choose = choose
-        label = QLabel("&Folder")
-        label.setTextFormat(Qt.TextFormat.PlainText)
+        label = QLabel("&Folder", textFormat=Qt.TextFormat.PlainText)
         label.setBuddy(self.edit)
         self.edit.setAccessibleName("Folder")
-        self.browse = QPushButton("&Browse…")
-        self.browse.setAutoDefault(False)
+        self.browse = QPushButton("&Browse…", autoDefault=False)
         self.browse.clicked.connect(self._browse)
         self.row.addWidget(label)
         self.row.addWidget(self.edit, 1)

@@ -6,30 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from tokstudio.core.formats import Fit, Format
 from tokstudio.gui.export.format_row import FormatRow
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.layouts import column
 from tokstudio.gui.widgets.scroll_body import TallBody
 
 
 class FormatList(QFrame):
-    """A card with one row per format.
+    """A card with one row per format; those `wanted` are checked, and the widget `above` the rows scrolls with them."""
 
-    Signals:
-        changed: The choice of formats has changed.
-        copy_asked: The user wants to copy the Python code that loads a format: its name.
-
-    Args:
-        formats: All of them, in order.
-        wanted: The names of the formats that are checked at first.
-        theme: Fonts and colours.
-        above: A widget above the rows that scrolls with them.
-    """
-
-    changed = Signal()
-    copy_asked = Signal(str)
+    changed = Signal()  # the choice of formats
+    copy_asked = Signal(str)  # the user wants to copy the Python code that loads a format: its name
 
     def __init__(self, formats: Iterable[Format], wanted: Iterable[str], theme: Theme, above: QWidget) -> None:
         super().__init__()
@@ -38,10 +28,7 @@ class FormatList(QFrame):
         self._fits: dict[str, Fit] = {}
         self.rows: dict[str, FormatRow] = {}
         content = QFrame()
-        layout = QVBoxLayout(content)
-        layout.setContentsMargins(12, 10, 12, 10)
-        layout.setSpacing(10)
-        layout.addWidget(above)
+        layout = column(above, spacing=10, margins=(12, 10, 12, 10), parent=content)
         for shown in formats:
             if self.rows:
                 layout.addWidget(rule())
@@ -53,18 +40,14 @@ class FormatList(QFrame):
         layout.addStretch(1)
         self._body = TallBody(content)
         self._body.setAccessibleName("Formats")
-        around = QVBoxLayout(self)
-        around.setContentsMargins(1, 1, 1, 1)
-        around.addWidget(self._body)
+        column(self._body, margins=(1, 1, 1, 1), parent=self)
         self.forget_fits()
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """The checked formats that can hold the tokenizer, as far as that is known."""
-        fits = self._fits
-        return tuple(
-            name for name in self.rows if name in self._wanted and (name not in fits or fits[name].problem is None)
-        )
+        impossible = {name for name, fit in self._fits.items() if fit.problem is not None}
+        return tuple(name for name in self.rows if name in self._wanted - impossible)
 
     @property
     def known(self) -> bool:

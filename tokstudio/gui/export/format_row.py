@@ -6,16 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Fit, Format
@@ -23,6 +14,7 @@ from tokstudio.gui.export.plan import Outcome
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import line
+from tokstudio.gui.widgets.layouts import column, row
 
 _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
 _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"
@@ -31,19 +23,10 @@ INDENT = 26  # the left edge of the text of the check box
 
 
 class FormatRow(QWidget):
-    """A format with its check box.
+    """A format with its check box."""
 
-    Signals:
-        toggled: The user checked or unchecked it: its name and the new state.
-        copy_asked: The user wants to copy the Python code that loads it: its name.
-
-    Args:
-        shown: The format.
-        theme: Fonts and colours.
-    """
-
-    toggled = Signal(str, bool)
-    copy_asked = Signal(str)
+    toggled = Signal(str, bool)  # the user checked or unchecked it: its name and the new state
+    copy_asked = Signal(str)  # the user wants to copy the Python code that loads it: its name
 
     def __init__(self, shown: Format, theme: Theme) -> None:
         super().__init__()
@@ -56,36 +39,20 @@ class FormatRow(QWidget):
         self.check.toggled.connect(self._toggled)
         self.state = line("muted")
         self.state.setWordWrap(False)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = QProgressBar(textVisible=False)
         self.bar.setFixedWidth(_BAR)
         self.bar.setAccessibleName(f"Progress of {shown.title}")
-        self.copy_button = QPushButton("Copy Python")
+        self.copy_button = QPushButton("Copy Python", autoDefault=False)
         self.copy_button.setProperty("link", "true")
-        self.copy_button.setAutoDefault(False)
         self.copy_button.setToolTip("Copy the Python code that loads the written files")
         self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
         self.copy_button.clicked.connect(self._copy)
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self.check, 1)
-        for widget in (self.state, self.bar, self.copy_button):
-            top.addWidget(widget)
+        top = row((self.check, 1), self.state, self.bar, self.copy_button, spacing=8)
         about = line("muted")
         about.setText(self._description)
-        self._sentences, self._result = QVBoxLayout(), QVBoxLayout()
-        below = QVBoxLayout()
-        below.setContentsMargins(INDENT, 0, 0, 0)
-        below.setSpacing(3)
-        below.addWidget(about)
-        for part in (self._sentences, self._result):
-            part.setSpacing(3)
-            below.addLayout(part)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addLayout(top)
-        layout.addLayout(below)
+        self._sentences, self._result = column(spacing=3), column(spacing=3)
+        below = column(about, self._sentences, self._result, spacing=3, margins=(INDENT, 0, 0, 0))
+        column(top, below, spacing=2, parent=self)
         self.copy_button.hide()
         self.show_state("")
         self.set_fit(None, wanted=False)
@@ -100,9 +67,8 @@ class FormatRow(QWidget):
         sentences = [] if fit is None else _fit_sentences(fit)
         for role, sentence in sentences:
             self._sentences.addWidget(SignedLine(role, sentence, self._theme))
-        self.check.setAccessibleDescription(
-            " ".join([self._description, *(sentence for _, sentence in sentences)]).strip()
-        )
+        told = [self._description, *(sentence for _, sentence in sentences)]
+        self.check.setAccessibleDescription(" ".join(told).strip())
 
     def set_changeable(self, changeable: bool) -> None:
         """Enables or disables the check box; it is disabled while files are written."""
@@ -132,12 +98,6 @@ class FormatRow(QWidget):
                 self._result.addWidget(SignedLine("muted", report.renumbered, self._theme))
         elif outcome is not None:
             self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
-
-    def result_text(self) -> str:
-        """The text of the result; "" while there is none."""
-        item = self._result.itemAt(0)
-        shown = item.widget() if item is not None else None
-        return shown.label.text() if isinstance(shown, SignedLine) else ""
 
     def _toggled(self, wanted: bool) -> None:
         self.toggled.emit(self._name, wanted)
@@ -183,29 +143,18 @@ _SIDE = 14
 
 
 class SignedLine(QWidget):
-    """A sentence that wraps and can be selected, in the colour of its role and with that role's sign.
-
-    Args:
-        role: "warning", "error", "good" or "muted".
-        text: The sentence.
-        theme: Fonts and colours.
-    """
+    """A sentence that wraps and can be selected, in the colour and with the sign of a role of `_SIGNS`."""
 
     def __init__(self, role: str, text: str, theme: Theme) -> None:
         super().__init__()
         self._role = role
         self._theme = theme
-        self._sign = QLabel()
-        self._sign.setTextFormat(Qt.TextFormat.PlainText)
+        self._sign = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.label = line(role)
         self.label.setText(text)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        layout.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
-        layout.addWidget(self.label, 1)
+        row((self._sign, Qt.AlignmentFlag.AlignTop), (self.label, 1), spacing=6, parent=self)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
 

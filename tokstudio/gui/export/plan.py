@@ -29,17 +29,11 @@ _TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The part of a run to write, as tokenizers.
+    """The part of a run to write, as tokenizers."""
 
-    Attributes:
-        plain: The tokenizer with its ids as they are.
-        compact: The same without gaps between the ids.
-        moves: A sentence for each token with another id; empty without gaps.
-    """
-
-    plain: Tokenizer
-    compact: Tokenizer
-    moves: tuple[str, ...]
+    plain: Tokenizer  # with its ids as they are
+    compact: Tokenizer  # the same without gaps between the ids
+    moves: tuple[str, ...]  # a sentence for each token with another id; empty without gaps
 
     def tokenizer(self, name: str, close_gaps: bool) -> Tokenizer:
         """The tokenizer for a format: a table belongs to the run, and keeps its ids."""
@@ -48,40 +42,27 @@ class Part:
 
 @dataclass(frozen=True)
 class Places:
-    """The targets of the formats.
-
-    Attributes:
-        formats: Their names.
-        folder: The folder that the user entered.
-    """
+    """The targets of the formats."""
 
     formats: tuple[str, ...]
-    folder: Path
+    folder: Path  # the one that the user entered
 
     @property
     def folders(self) -> Mapping[str, Path]:
         """The folder of each format: a single tokenizer goes into the folder itself, several into their own folders."""
-        alone = sum(FORMATS[name].readable for name in self.formats) < 2
-        return {
-            name: self.folder if alone or not FORMATS[name].readable else self.folder / name for name in self.formats
-        }
+        tokenizers = [name for name in self.formats if FORMATS[name].readable]
+        apart = tokenizers if len(tokenizers) > 1 else []
+        return {name: self.folder / name if name in apart else self.folder for name in self.formats}
 
 
 @dataclass(frozen=True)
 class TargetCheck:
-    """The result of checking the targets of an export.
-
-    Attributes:
-        places: The targets.
-        problem: Why nothing can be written there, in a sentence; None if it can.
-        is_new: Whether the folder does not exist yet.
-        replaced: The existing files of each format.
-    """
+    """The result of checking the targets of an export."""
 
     places: Places
-    problem: str | None
-    is_new: bool
-    replaced: Mapping[str, tuple[Path, ...]]
+    problem: str | None  # why nothing can be written there, in a sentence; None if it can
+    is_new: bool  # whether the folder does not exist yet
+    replaced: Mapping[str, tuple[Path, ...]]  # the existing files of each format
 
     @property
     def help_text(self) -> str:
@@ -99,17 +80,11 @@ class TargetCheck:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result for one format.
-
-    Attributes:
-        folder: The target folder.
-        report: The report on the written files; None if there are none.
-        problem: Why nothing was written, in a sentence.
-    """
+    """The result for one format."""
 
     folder: Path
-    report: ExportReport | None = None
-    problem: str = ""
+    report: ExportReport | None = None  # on the written files; None if there are none
+    problem: str = ""  # why nothing was written, in a sentence
 
 
 def part_work(run: StudioRun, merges: int) -> Work[Part]:

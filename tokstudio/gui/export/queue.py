@@ -31,13 +31,9 @@ class Order:
 
 
 class InTurn(QObject):
-    """Runs quiet checks by name, one job at a time; new ones replace those that are pending.
+    """Runs quiet checks by name, one job at a time; new ones replace those that are pending."""
 
-    Signals:
-        answered: The name of a check, and its result or an exception.
-    """
-
-    answered = Signal(str, object)
+    answered = Signal(str, object)  # the name of a check, and its result or an exception
 
     def __init__(self, jobs: Jobs, parent: QObject) -> None:
         super().__init__(parent)
@@ -68,17 +64,11 @@ class InTurn(QObject):
 
 
 class Exporting(QObject):
-    """Writes formats one job at a time, after a check that all of their folders can be made.
+    """Writes formats one job at a time, after a check that all of their folders can be made."""
 
-    Signals:
-        settled: The name of a format, with its `Outcome`.
-        refused: Why a folder cannot be made, in a sentence. The remaining formats are not written.
-        ended: All work is done.
-    """
-
-    settled = Signal(str, object)
-    refused = Signal(str)
-    ended = Signal()
+    settled = Signal(str, object)  # the name of a format, with its `Outcome`
+    refused = Signal(str)  # why a folder cannot be made, in a sentence; the remaining formats are not written
+    ended = Signal()  # all work is done
 
     def __init__(self, jobs: Jobs, parent: QObject) -> None:
         super().__init__(parent)

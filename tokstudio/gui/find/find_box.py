@@ -3,19 +3,16 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QSizePolicy, QWidget
 
 from tokstudio.gui.find.results_model import FoundModel
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.widgets.labels import ElidedLabel
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.layouts import column
 
 _HINT = (
     "Text, an id (567, #567) or bytes (C3, 61 62, 0x61); ␠, \\n and \\t are a space, a newline and a tab. "
@@ -24,32 +21,17 @@ _HINT = (
 _ROWS = 12
 _WIDTH = 380
 _LEAST, _USUAL = 110, 260
-_KEYS_OF_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: 1 - _ROWS, Qt.Key.Key_PageDown: _ROWS - 1}
 
 
 class FindBox(QLineEdit):
-    """Finds while typing: Up and Down choose, Enter shows, Escape closes and returns the focus.
+    """Finds while typing: Up and Down choose, Enter shows, Escape closes and returns the focus."""
 
-    Signals:
-        asked: The text to find, also when the list is to be shown again.
-        entered: Enter was pressed without a list, or with a list for an earlier text.
-        chosen: The chosen row of the list.
-        dismissed: Escape was pressed without a list.
-        left: The field lost the focus.
-
-    Args:
-        theme: Fonts and colours.
-        model: The results.
-
-    Attributes:
-        is_stale: Whether the list is for an earlier text.
-    """
-
-    asked = Signal(str)
-    entered = Signal()
-    chosen = Signal(int)
-    dismissed = Signal()
-    left = Signal()
+    asked = Signal(str)  # the text to find, also when the list is to be shown again
+    entered = Signal()  # Enter was pressed without a list, or with a list for an earlier text
+    chosen = Signal(int)  # the chosen row of the list
+    dismissed = Signal()  # Escape was pressed without a list
+    left = Signal()  # the field lost the focus
 
     def __init__(self, theme: Theme, model: FoundModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,8 +46,8 @@ class FindBox(QLineEdit):
         self.setToolTip(f"{_HINT} (Ctrl+F)")
         self.setMaxLength(256)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.occurrence = QLabel(self)  # which occurrence in the text is shown, within the field
-        self.occurrence.setTextFormat(Qt.TextFormat.PlainText)
+        # Within the field: which occurrence in the text is shown.
+        self.occurrence = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self.occurrence.setProperty("role", "muted")
         self.occurrence.hide()
         self.list = FollowTable(model, theme, "Found tokens")
@@ -77,12 +59,9 @@ class FindBox(QLineEdit):
         self.popup = QFrame(self)
         self.popup.setProperty("card", True)
         self.popup.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        column = QVBoxLayout(self.popup)
-        column.setContentsMargins(6, 6, 6, 6)
-        column.addWidget(self.list)
-        column.addWidget(self.note)
+        column(self.list, self.note, margins=(6, 6, 6, 6), parent=self.popup)
         self.popup.hide()
-        self.is_stale = False
+        self.is_stale = False  # whether the list is for an earlier text
         self.textEdited.connect(self._ask)
         self.textChanged.connect(self._text_changed)
 
@@ -91,9 +70,7 @@ class FindBox(QLineEdit):
     def show_found(self, note: str, *, final: bool = True) -> None:
         """Shows the list of the model with its first row selected, and a note below it.
 
-        Args:
-            note: The text below the list.
-            final: Whether the results for the typed text are complete.
+        `final`: the results for the typed text are complete.
         """
         rows = self._model.rowCount()
         self.is_stale = not final
@@ -139,7 +116,7 @@ class FindBox(QLineEdit):
         key = event.key()
         if key == Qt.Key.Key_Escape:
             self._leave()
-        elif key in _KEYS_OF_LIST:
+        elif key in _STEPS:
             if self.popup.isVisible():
                 self._step(Qt.Key(key))
             else:
@@ -199,15 +176,14 @@ class FindBox(QLineEdit):
 
     def _step(self, key: Qt.Key) -> None:
         rows = self._model.rowCount()
-        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: 1 - _ROWS, Qt.Key.Key_PageDown: _ROWS - 1}
         if rows:
-            self.list.show_row(min(max(self.list.current_row + steps[key], 0), rows - 1))
+            self.list.show_row(min(max(self.list.current_row + _STEPS[key], 0), rows - 1))
             self._tell()
 
     def _tell(self) -> None:
         """Announces the selected row to a screen reader."""
         row = self.list.current_row
-        cells = [self._model.cell(row, column).text for column in range(3)] if row >= 0 else [self.note.text()]
+        cells = [self._model.cell(row, place).text for place in range(3)] if row >= 0 else [self.note.text()]
         self.setAccessibleDescription(", ".join(filter(None, (*cells, _HINT))))
 
     def _click(self, index: QModelIndex) -> None:
@@ -237,8 +213,6 @@ class FindBox(QLineEdit):
     def _put_occurrence(self) -> None:
         self.occurrence.adjustSize()
         room = 30 if self.text() else 8
-        self.occurrence.move(
-            self.width() - self.occurrence.width() - room, (self.height() - self.occurrence.height()) // 2
-        )
-        margin = self.occurrence.width() + 4 if self.occurrence.text() else 0
-        self.setTextMargins(0, 0, margin, 0)
+        size = self.occurrence.size()
+        self.occurrence.move(self.width() - size.width() - room, (self.height() - size.height()) // 2)
+        self.setTextMargins(0, 0, size.width() + 4 if self.occurrence.text() else 0, 0)

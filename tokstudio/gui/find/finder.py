@@ -25,19 +25,9 @@ _BUSY_AFTER = 100  # milliseconds before a running search is shown
 
 
 class Finder(QObject):
-    """The controller of the Find field.
+    """The controller of the Find field."""
 
-    Args:
-        session: The state of the studio.
-        theme: Fonts and colours.
-        parent: The owner.
-
-    Attributes:
-        box: The field.
-        message: A sentence for the status bar.
-    """
-
-    message = Signal(str)
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -28,15 +28,7 @@ def search_work(
     case; the byte of two hexadecimal digits; beginning with the text, after a space or not; containing it. Ties are
     ordered by id. Bytes respect case.
 
-    Args:
-        index: The tokens.
-        text: The typed text.
-        ids: int32, the id of each slot.
-        slot_of_id: The slot of the token with the typed id; -1 for none.
-        most: The most results.
-
-    Returns:
-        The slots of the results.
+    `ids` has the id of each slot; `slot_of_id` is the slot of the token with the typed id, -1 for none. Returns slots.
     """
     query, lengths = Query(text), index.made.lengths
     spelled, raw = {one for one in query.spellings if one}, query.raw

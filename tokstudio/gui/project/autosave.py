@@ -30,26 +30,14 @@ from tokstudio.gui.project.snapshot import (
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import KeptSources
 
-_EVERY = 60  # seconds between two checks for changes
 _SOON = 3000  # milliseconds
 
 
 class Recovery(QObject):
-    """Keeps copies while the program runs, and offers those of an earlier start.
+    """Keeps copies while the program runs, and offers those of an earlier start."""
 
-    Signals:
-        offered: `sentence`.
-        failed(reason): Copies cannot be written.
-
-    Args:
-        session: Its state is copied.
-        projects: Knows what is not saved.
-        panes: Knows the layout of the panes.
-        parent: The owner.
-    """
-
-    offered = Signal()
-    failed = Signal(str)
+    offered = Signal()  # `sentence`
+    failed = Signal(str)  # copies cannot be written: the reason
 
     def __init__(self, session: Session, projects: ProjectDocument, panes: ArrangesPanes, parent: QObject) -> None:
         super().__init__(parent)
@@ -62,11 +50,9 @@ class Recovery(QObject):
         self._copying = self._training = False
         self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
-        self._timer.setInterval(1000 * _EVERY)
-        self._enabled = True
         self._timer.timeout.connect(self.copy)
+        self._enabled = False  # until `set_autosave`
         if session.recorder is not None:
-            self._timer.start()
             session.training.state_changed.connect(self._training_changed)
             session.corpus.sources_changed.connect(self._sources_changed)
             projects.saved.connect(self._saved)
@@ -96,17 +82,16 @@ class Recovery(QObject):
         left = self._left[0]
         if left.project is None:
             # This only adds a run, so that nothing can be lost.
-            sources = self._session.corpus.sources
-            self._session.jobs.start(
-                partial(_reopen_work, left, sources, self._session.corpus.kept), self._take_reopened
-            )
+            corpus = self._session.corpus
+            work = partial(_reopen_work, left, corpus.sources, corpus.kept)
+            self._session.jobs.start(work, self._take_reopened)
         elif self._projects.may_leave("Restore", begin := partial(self._restore, left)):
             begin()
 
     def discard(self) -> None:
         """Removes the copies that are offered."""
         if self._left:
-            self._session.jobs.start(partial(_discard_work, self._left.pop(0)), quiet=True)
+            self._discard(self._left.pop(0))
             self.offered.emit()
 
     def put_off(self) -> None:
@@ -188,9 +173,8 @@ class Recovery(QObject):
         corpus = session.training.current.run.corpus if session.training.current is not None else None
         # The recording of a training has the texts of its start.
         added = corpus is not None and corpus.sources != session.corpus.sources
-        return (
-            added or self._projects.modified or any(run.unsaved and run.ended is not None for run in session.runs.all)
-        )
+        unsaved = any(run.unsaved and run.ended is not None for run in session.runs.all)
+        return added or self._projects.modified or unsaved
 
     def _forget(self, recorder: Recorder) -> None:
         """Removes the copies; a run in training is still recorded."""
@@ -201,8 +185,11 @@ class Recovery(QObject):
 
     def _forget_restored(self) -> None:
         if self._restored is not None:
-            self._session.jobs.start(partial(_discard_work, self._restored), quiet=True)
+            self._discard(self._restored)
             self._restored = None
+
+    def _discard(self, left: LeftBehind) -> None:
+        self._session.jobs.start(partial(_discard_work, left), quiet=True)
 
     # ---- restoring
 

@@ -7,7 +7,6 @@ See also `snapshot` for the content of the file and `autosave` for recovery afte
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +21,6 @@ from tokstudio.gui.project.snapshot import (
     OpenedProject,
     Snapshot,
     adopt,
-    layout_of,
     project_work,
     reopen_work,
     snapshot,
@@ -50,39 +48,12 @@ class ArrangesPanes(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class _Saved:
-    """The result of saving."""
-
-    path: Path
-    stamp: Stamp | None
-    taken: Snapshot
-    state: object
-
-
 class ProjectDocument(QObject):
-    """Saves and opens. Call every method from the GUI thread.
+    """Saves and opens. Call every method from the GUI thread."""
 
-    Signals:
-        changed: `path` or `modified`.
-        done: Something was saved or opened: a sentence for the status bar.
-        saved: The file has all changes now.
-
-    Args:
-        session: Its state is saved.
-        preferences: Store the recent files.
-        choosers: Shows the dialogs.
-        panes: Knows the layout of the panes.
-        parent: The owner.
-
-    Attributes:
-        path: The project's file; None if it has none.
-        modified: Whether there are changes that the file does not have; False for a project without a file.
-    """
-
-    changed = Signal()
-    done = Signal(str)
-    saved = Signal()
+    changed = Signal()  # `path` or `modified`
+    done = Signal(str)  # something was saved or opened: a sentence for the status bar
+    saved = Signal()  # the file has all changes now
 
     def __init__(
         self, session: Session, preferences: Preferences, choosers: Choosers, panes: ArrangesPanes, parent: QObject
@@ -93,7 +64,7 @@ class ProjectDocument(QObject):
         self._choosers = choosers
         self._panes = panes
         self.path: Path | None = None
-        self.modified = False
+        self.modified = False  # whether there are changes that the file does not have; False without a file
         self._in_file: object = None  # the state in the file
         self._stamp: Stamp | None = None  # of the file, when it was saved or opened
         self._saving = self._again = self._all_saved = False
@@ -101,13 +72,8 @@ class ProjectDocument(QObject):
         self._then: Callable[[], object] | None = None
         self._opened: list[Any] = []  # what was opened and waits for the end of a training
         self._take: Callable[..., None] = self._adopt
-        for signal in (
-            session.corpus.sources_changed,
-            session.training.settings_changed,
-            session.runs.changed,
-            session.training.merges_added,
-            session.view.text_changed,
-        ):
+        of_training = (session.training.settings_changed, session.training.merges_added)
+        for signal in (*of_training, session.corpus.sources_changed, session.runs.changed, session.view.text_changed):
             signal.connect(self._look)
         session.training.state_changed.connect(self._go_on)
 
@@ -120,20 +86,15 @@ class ProjectDocument(QObject):
     def state(self) -> object:
         """The state that can be changed, for comparison."""
         session = self._session
-        sources = tuple(
-            (id(source), source.name, len(source.data), source.documents) for source in session.corpus.sources
-        )
+        sources = tuple((id(one), one.name, len(one.data), one.documents) for one in session.corpus.sources)
         runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all)
         return sources, runs, session.training.settings, session.view.text
 
     @property
     def unsaved(self) -> bool:
         """Whether closing would lose something."""
-        return (
-            self.modified
-            or self._session.training.current is not None
-            or any(run.unsaved for run in self._session.runs.all)
-        )
+        session = self._session
+        return self.modified or session.training.current is not None or any(run.unsaved for run in session.runs.all)
 
     # ---- saving
 
@@ -173,15 +134,13 @@ class ProjectDocument(QObject):
             job = self._session.jobs.start(work, self._take_saved, writes=True)
             job.ended.connect(self._saving_ended)
 
-    def _take_saved(self, saved: _Saved) -> None:
-        self.path, self._stamp, self._in_file = saved.path, saved.stamp, saved.state
-        for run, merges in saved.taken.lengths:
-            run.mark_saved(merges)
-        self._preferences.add_recent([saved.path], "project")
+    def _take_saved(self, saved: tuple[Path, Stamp | None, Snapshot, object]) -> None:
+        path, self._stamp, taken, self._in_file = saved
+        self.path = path
+        for run, merges in taken.lengths:
+            run.note(saved=merges)
         self._look()
-        self.changed.emit()
-        self.done.emit(f"Saved {file_name(saved.path)}.")
-        self.saved.emit()
+        self._tell("Saved", path)
         self._all_saved = True
 
     def _saving_ended(self) -> None:
@@ -246,11 +205,15 @@ class ProjectDocument(QObject):
         self.take_over(reopened, path)
         self._stamp, self._in_file = stamp, self.state
         for run in self._session.runs.all:
-            run.mark_saved(len(run))
-        self._preferences.add_recent([path], "project")
+            run.note(saved=len(run))
         self._session.runs.tell()
+        self._tell("Opened", path)
+
+    def _tell(self, verb: str, path: Path) -> None:
+        """After saving or opening: the file has everything."""
+        self._preferences.add_recent([path], "project")
         self.changed.emit()
-        self.done.emit(f"Opened {file_name(path)}.")
+        self.done.emit(f"{verb} {file_name(path)}.")
         self.saved.emit()
 
     def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
@@ -259,11 +222,10 @@ class ProjectDocument(QObject):
         self.path, self._stamp, self._in_file = path, None, None
         if path is None or not path.exists():
             for run in reopened.runs:
-                run.mark_saved(0)
+                run.note(saved=0)
         adopt(self._session, reopened)
-        layout = layout_of(reopened)
-        if layout:
-            self._panes.arrange(layout)
+        if reopened.layout:
+            self._panes.arrange(reopened.layout)
         self._session.training.tell()
         self._look()
         self.changed.emit()
@@ -319,7 +281,10 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} have" if len(names) > 1 else f"{names[0]} has"
 
 
-def _save_work(taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | None, state: object) -> Work[_Saved]:
+def _save_work(
+    taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | None, state: object
+) -> Work[tuple[Path, Stamp | None, Snapshot, object]]:
+    """Writes a project, unless the file has another stamp than the one that is `known`; `state` is returned."""
     project = yield from project_work(taken, kept)
     now = _stamp(path)
     if known is not None and now not in (None, known):
@@ -327,7 +292,7 @@ def _save_work(taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | No
             f"{file_name(path)}: another program has changed it since it was opened. Save it as another file."
         )
     yield from save_work(project, path)
-    return _Saved(path, _stamp(path), taken, state)
+    return path, _stamp(path), taken, state
 
 
 def _open_work(path: Path) -> Work[tuple[Path, Stamp | None, OpenedProject]]:

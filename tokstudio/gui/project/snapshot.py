@@ -26,7 +26,7 @@ from tokstudio.core.project import (
 from tokstudio.core.project.json_values import Json
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
-from tokstudio.gui.state.run import Origin, StudioRun
+from tokstudio.gui.state.run import HeldOutState, Origin, StudioRun
 from tokstudio.gui.state.source_records import KeptSources, changed_since, is_missing, missing_source
 from tokstudio.gui.state.training_settings import Documents, Settings
 
@@ -36,66 +36,48 @@ _LARGEST_NUMBER = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The session at one moment.
+    """The session at one moment."""
 
-    Attributes:
-        sources: The corpus, followed by other sources that runs were trained on.
-        in_corpus: How many of them are in the corpus.
-        runs: The list of runs.
-        active: Index of the active one.
-        state: The other state.
-        lengths: The runs of the session with their numbers of merges.
-    """
-
-    sources: tuple[Source, ...]
-    in_corpus: int
+    sources: tuple[Source, ...]  # the corpus, followed by other sources that runs were trained on
+    in_corpus: int  # how many of the sources are in the corpus
     runs: tuple[ProjectRun | ProjectTokenizer, ...]
-    active: int | None
+    active: int | None  # index of the active run
     state: Mapping[str, Json]
-    lengths: tuple[tuple[StudioRun, int], ...]
+    lengths: tuple[tuple[StudioRun, int], ...]  # the runs of the session with their numbers of merges
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedProject:
-    """The content of a project in the form that the session needs.
+    """The content of a project in the form that the session needs."""
 
-    Attributes:
-        sources: The corpus.
-        kept: The records of the sources, for the next save.
-        runs: The list of runs.
-        active: The active one.
-        state: The other state.
-        problems: Messages about sources that have changed.
-    """
-
-    sources: tuple[Source, ...]
-    kept: tuple[tuple[Source, ProjectSource], ...]
+    sources: tuple[Source, ...]  # the corpus
+    kept: tuple[tuple[Source, ProjectSource], ...]  # the records of the sources, for the next save
     runs: tuple[StudioRun, ...]
     active: StudioRun | None
     state: Mapping[str, Json]
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...]  # about sources that have changed
 
     def text(self, name: str) -> str:
         """A text of the state; "" if it has none."""
         value = self.state.get(name)
         return value if isinstance(value, str) else ""
 
+    @property
+    def layout(self) -> str:
+        """The layout of the panes; "" if there is none, or it is too long to be one."""
+        layout = self.text("layout")
+        return layout if len(layout) <= _LONGEST_LAYOUT else ""
+
 
 def snapshot(session: Session, layout: str, file: Path | None = None, *, in_training: bool = True) -> Snapshot:
     """Takes a snapshot of the session; quick, for the GUI thread.
 
-    Args:
-        session: The session.
-        layout: The layout of the panes.
-        file: The project's file; only for a copy for recovery.
-        in_training: Whether to include the run in training, with its merges so far.
+    A copy for recovery has the project's `file`, and not the run that is `in_training`, with its merges so far.
     """
     numbers = {source: number for number, source in enumerate(session.corpus.sources)}
     left_out = None if in_training or session.training.current is None else session.training.current.run
-    kept = [
-        (run, entry) for run in session.runs.all if run is not left_out and (entry := _entry(run, numbers)) is not None
-    ]
-    runs = [run for run, _ in kept]
+    entries = {run: entry for run in session.runs.all if run is not left_out and (entry := _entry(run, numbers))}
+    runs = list(entries)
     state: dict[str, Json] = {
         "settings": json.loads(session.training.settings.to_text()),
         "text": session.view.text,
@@ -110,7 +92,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     return Snapshot(
         tuple(numbers),
         len(session.corpus.sources),
-        tuple(entry for _, entry in kept),
+        tuple(entries.values()),
         runs.index(session.runs.active) if session.runs.active in runs else None,
         state,
         tuple((run, len(run)) for run in runs),
@@ -171,12 +153,9 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
 
 
 def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept: KeptSources) -> Work[OpenedProject]:
-    """Replaces the sources of runs by available ones with the same text, so that the runs can continue.
+    """Replaces the sources of runs, which must not be in use yet, by available ones with the same text.
 
-    Args:
-        reopened: The project, whose runs must not be in use yet.
-        sources: The available sources.
-        kept: Their records.
+    The runs can continue then. `kept` has the records of the available sources.
     """
     left, same = list(sources), dict[Source, Source]()
     for source, entry in reopened.kept:
@@ -193,23 +172,19 @@ def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept:
 def adopt(session: Session, reopened: OpenedProject) -> None:
     """Replaces the content of the session by a project; nothing may be in training."""
     with session.history.suspended():
-        _adopt(session, reopened)
-
-
-def _adopt(session: Session, reopened: OpenedProject) -> None:
-    session.corpus.set_sources(())
-    session.runs.replace_all(list(reopened.runs))
-    for source, kept in reopened.kept:
-        session.corpus.kept.put(source, kept)
-    session.training.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
-    session.corpus.set_sources(reopened.sources)
-    if reopened.state.get("splitting") is True:
-        session.corpus.split()
-    session.view.set_text(reopened.text("text"))
-    session.runs.activate(reopened.active)
-    session.view.set_playhead(_number(reopened.state, "playhead"))
-    for problem in reopened.problems:
-        session.corpus.report(problem)
+        session.corpus.set_sources(())
+        session.runs.replace_all(list(reopened.runs))
+        for source, kept in reopened.kept:
+            session.corpus.kept.put(source, kept)
+        session.training.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
+        session.corpus.set_sources(reopened.sources)
+        if reopened.state.get("splitting") is True:
+            session.corpus.split()
+        session.view.set_text(reopened.text("text"))
+        session.runs.activate(reopened.active)
+        session.view.set_playhead(_number(reopened.state, "playhead"))
+        for problem in reopened.problems:
+            session.corpus.report(problem)
 
 
 def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
@@ -219,13 +194,10 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
     """
     if not reopened.runs or reopened.runs[0].run is None:
         return None
-    (run, *_), made = reopened.runs, reopened.runs[0].run
+    run, made = reopened.runs[0], reopened.runs[0].run
+    wanted = run.name, made.config, made.corpus
     for known in session.runs.all:
-        same = known.run is not None and (known.name, known.run.config, known.run.corpus) == (
-            run.name,
-            made.config,
-            made.corpus,
-        )
+        same = known.run is not None and (known.name, known.run.config, known.run.corpus) == wanted
         if same and len(known) >= len(made):
             return known
     for source, kept in reopened.kept:
@@ -238,12 +210,6 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
     for problem in reopened.problems:
         session.corpus.report(problem)
     return run
-
-
-def layout_of(reopened: OpenedProject) -> str:
-    """The layout of the panes; empty if there is none."""
-    layout = reopened.text("layout")
-    return layout if len(layout) <= _LONGEST_LAYOUT else ""
 
 
 class _Texts:
@@ -274,8 +240,9 @@ class _Texts:
                 before = now = found
             else:
                 fault = changed_since(kept)
-                # The whole file, even if it is longer than before.
-                now = (yield from _read_anew(kept)) if kept.in_corpus else None
+                if kept.in_corpus and kept.path is not None:
+                    # The whole file, even if it is longer than before.
+                    now = yield from read_source(kept.path, kept.documents or "file", kept.encoding)
         except TokStudioError as error:
             fault = str(error)
         if fault:
@@ -304,32 +271,20 @@ class _Texts:
         return source
 
 
-def _read_anew(kept: ProjectSource) -> Work[Source]:
-    assert kept.path is not None
-    return (yield from read_source(kept.path, kept.documents or "file", kept.encoding))
-
-
 def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTokenizer | None:
     """The record of a run; None before its first merge. Numbers new sources."""
     origin = run.origin
     if origin is not None and origin.kept is not None:
-        return replace(origin.kept, name=run.name, state=run_state(run) | _origin_state(origin))
+        files: list[Json] = [str(file) for file in origin.files]
+        about: dict[str, Json] = {"path": str(origin.path), "files": files, "format": origin.format}
+        state = run_state(run) | about | {"says_pattern": origin.says_pattern}
+        return replace(origin.kept, name=run.name, state=state)
     made = run.so_far()
     if made is None:
         return None
     sources = run.corpus.sources if run.corpus is not None else ()
     places = tuple(numbers.setdefault(source, len(numbers)) for source in sources)
     return ProjectRun(run.name, made, places, run_state(run))
-
-
-def _origin_state(origin: Origin) -> dict[str, Json]:
-    files: list[Json] = [str(file) for file in origin.files]
-    return {
-        "path": str(origin.path),
-        "files": files,
-        "format": origin.format,
-        "says_pattern": origin.says_pattern,
-    }
 
 
 def _origin(entry: ProjectTokenizer) -> Origin:
@@ -350,12 +305,12 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     run = StudioRun.reopened(key, entry.name, entry.run, corpus)
     ratio = entry.state.get("held_out_ratio")
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
-    run.restore(
+    run.note(
         number=_number(entry.state, "number"),
         unknown=_number(entry.state, "unknown"),
         written=_number(entry.state, "written"),
         replaced=_number(entry.state, "replaced"),
-        held_out_ratio=ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None,
+        held_out=HeldOutState(ratio=ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None),
         saved=min(_number(entry.state, "saved"), len(run)),
         exported=entry.state.get("exported") is True,
         curve_hidden=entry.state.get("curve_hidden") is True,

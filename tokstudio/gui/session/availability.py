@@ -47,9 +47,8 @@ def cannot_step(session: Session) -> str | None:
 
 
 def no_sample(session: Session) -> str | None:
-    if session.training.current is not None:
-        return "Training is in progress."
-    return None if session.training.sample_size is not None else "The whole corpus should fit into memory."
+    fits = None if session.training.sample_size is not None else "The whole corpus should fit into memory."
+    return cannot_train_a_sample(session) or fits
 
 
 def no_need_to_force(session: Session) -> str | None:
@@ -99,16 +98,14 @@ def run_in_the_making(session: Session) -> str | None:
     return no_run(session)
 
 
-def no_counts(session: Session) -> str | None:
-    if session.runs.active is not None and not session.runs.active.has_counts:
-        return "This tokenizer was opened from a file: it has no counts."
-    return run_in_the_making(session)
-
-
 def no_trained_run(session: Session) -> str | None:
     if session.runs.active is not None and not session.runs.active.has_counts:
         return "This tokenizer was opened from a file: it has no counts."
     return no_run(session)
+
+
+def no_counts(session: Session) -> str | None:
+    return no_trained_run(session) or run_in_the_making(session)
 
 
 def pattern_is_known(session: Session) -> str | None:
@@ -119,7 +116,6 @@ def pattern_is_known(session: Session) -> str | None:
 
 
 def cannot_measure_held_out(session: Session) -> str | None:
-    """Why the held-out text of the active run cannot be measured."""
     run = session.runs.active
     if run is None or run.config is None or not run.config.held_out:
         return no_run(session) or "This run has no held-out text."
@@ -157,10 +153,8 @@ def no_target(session: Session) -> str | None:
 
 def are_specials_off(session: Session) -> bool:
     """Whether the target is a special token while special tokens in the text are not recognised."""
-    run = session.runs.active
-    return (
-        run is not None and not session.view.specials_recognised and session.view.target in run.special_tokens.values()
-    )
+    run, view = session.runs.active, session.view
+    return run is not None and not view.specials_recognised and view.target in run.special_tokens.values()
 
 
 def not_in_text(session: Session) -> str:
@@ -185,8 +179,6 @@ def at_end(session: Session) -> str | None:
 
 
 _UNKNOWN = "The tokenizer's file does not say how often each token is used."
-_NO_CORPUS = f"{_UNKNOWN} Open a text to count them."
-_ELSEWHERE = "The uses were counted after merge {:,}, not here."
 _COUNTING = "The uses are being counted."
 
 
@@ -198,5 +190,5 @@ def why_no_counts(session: Session) -> str:
     if session.runs.counting_uses:
         return _COUNTING
     if run.counted is not None:
-        return _ELSEWHERE.format(run.counted.merges)
-    return _UNKNOWN if session.corpus.sources else _NO_CORPUS
+        return f"The uses were counted after merge {run.counted.merges:,}, not here."
+    return _UNKNOWN if session.corpus.sources else f"{_UNKNOWN} Open a text to count them."

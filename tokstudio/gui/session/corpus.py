@@ -1,11 +1,9 @@
-"""The corpus of the studio: its sources, their statistics, and their division into documents.
-
-See also `training_control`.
-"""
+"""The corpus of the studio: its sources, their statistics, and their division into documents."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -14,19 +12,9 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
+from tokstudio.gui.session import source_jobs
 from tokstudio.gui.session.jobs import Job, Jobs
-from tokstudio.gui.session.source_jobs import (
-    Changed,
-    Read,
-    Unread,
-    find_again,
-    read_all,
-    read_counts,
-    read_text,
-    reread,
-    split_all,
-)
-from tokstudio.gui.state.notice import Notice
+from tokstudio.gui.session.source_jobs import Changed, Read, Unread
 from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.source_records import KeptSources, is_missing
 from tokstudio.gui.state.training_settings import Documents
@@ -36,38 +24,21 @@ _LONG_TEXT = 1 << 20  # characters; longer texts become sources in a job
 
 
 class CorpusState(QObject):
-    """The sources. Call every method from the GUI thread.
+    """The sources. Call every method from the GUI thread."""
 
-    Signals:
-        sources_changed: The list of sources, or the text of one.
-        statistics_changed: `statistics`: counted again, or None while counting.
-        problem: A source could not be read, or not all of a folder (Problem).
-        outdated_changed: `outdated`.
-        source_found: A missing source is available again, unchanged: its placeholder, and the source.
-        division_cancelled: A division was cancelled: the text is still divided by this.
-
-    Args:
-        jobs: Read and count sources.
-        parent: The owner.
-
-    Attributes:
-        kept: The records of the sources in projects.
-        outdated: Sources whose files have changed, each with `CHANGED` or `GONE`.
-    """
-
-    sources_changed = Signal()
-    statistics_changed = Signal()
-    problem = Signal(object)
+    sources_changed = Signal()  # the list of sources, or the text of one
+    statistics_changed = Signal()  # counted again, or None while counting
+    problem = Signal(object)  # a source could not be read, or not all of a folder: a Problem
     outdated_changed = Signal()
-    source_found = Signal(object, object)
-    division_cancelled = Signal(str)
+    source_found = Signal(object, object)  # a missing source is available again, unchanged: its placeholder, the source
+    division_cancelled = Signal(str)  # the text is still divided by this
 
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = jobs
         self.sources: tuple[Source, ...] = ()
-        self.kept = KeptSources()
-        self.outdated: dict[Source, str] = {}
+        self.kept = KeptSources()  # the records of the sources in projects
+        self.outdated: dict[Source, str] = {}  # sources whose files have changed, each with `CHANGED` or `GONE`
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
         self._divided: Documents = "file"  # the last division of the text
@@ -88,7 +59,7 @@ class CorpusState(QObject):
     def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
         """Reads files and folders in the background and adds the readable ones to the corpus."""
         documents = self._documents
-        self._jobs.start(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
+        self._jobs.start(lambda: source_jobs.read_all(paths, encoding, documents), self._add_read, self._reading_failed)
 
     def read_as_bytes(self, path: Path) -> None:
         """Reads a file without decoding it: again if it is in the corpus, else as a new source."""
@@ -101,13 +72,13 @@ class CorpusState(QObject):
     def open_counts(self, paths: list[Path]) -> None:
         """Reads files of word counts in the background and adds them to the corpus."""
         documents = self._documents
-        self._jobs.start(lambda: read_counts(paths, documents), self._add_read, self._reading_failed)
+        self._jobs.start(lambda: source_jobs.read_counts(paths, documents), self._add_read, self._reading_failed)
 
     def add_text(self, text: str, name: str = "Pasted text") -> None:
         """Adds a text to the corpus."""
         documents = self._documents
         if len(text) > _LONG_TEXT:
-            self._jobs.start(lambda: read_text(text, name, documents), self._add_read)
+            self._jobs.start(lambda: source_jobs.read_text(text, name, documents), self._add_read)
         else:
             made = finish(Source.from_texts([text], name).split_work(documents))
             self.set_sources((*self.sources, made))
@@ -146,9 +117,10 @@ class CorpusState(QObject):
         old, documents = self.sources[index], self._documents
         kept = self.kept.of(old)
         if is_missing(old) and kept is not None:
-            self._jobs.start(lambda: find_again(old, kept), self._take_reread, self._reading_failed)
+            self._jobs.start(lambda: source_jobs.find_again(old, kept), self._take_reread, self._reading_failed)
         elif old.path is not None:
-            self._jobs.start(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
+            work = partial(source_jobs.reread, old, encoding, documents)
+            self._jobs.start(work, self._take_reread, self._reading_failed)
 
     def set_documents(self, documents: Documents) -> None:
         """Sets whether a document is a whole file or a line, and divides the text."""
@@ -165,7 +137,7 @@ class CorpusState(QObject):
         if self._splitting is not None:
             self._splitting.cancel()
         sources, documents, before = self.sources, self._documents, dict(self._before)
-        self._splitting = self._jobs.start(lambda: split_all(sources, documents, before), self._take_split)
+        self._splitting = self._jobs.start(lambda: source_jobs.split_all(sources, documents, before), self._take_split)
         self._splitting.cancelled.connect(self._splitting_cancelled)
         self._splitting.ended.connect(self._splitting_ended)
 
@@ -209,12 +181,11 @@ class CorpusState(QObject):
             self.set_sources(tuple(source for source in self.sources if not _is_sample(source)))
 
         def holds() -> bool:
-            kinds = {_is_sample(source) for source in self.sources}
-            return kinds == {True, False}
+            return {_is_sample(source) for source in self.sources} == {True, False}
 
         what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
         whom = f"the sample {samples[0].name}" if len(samples) == 1 else f"{len(samples):,} samples"
-        self._jobs.notify(Notice(f"{what} added to {whom}.", "Replace", replace_samples, holds))
+        self._jobs.notify(f"{what} added to {whom}.", "Replace", replace_samples, holds)
 
     def _take_reread(self, changed: Changed | Unread) -> None:
         if isinstance(changed, Unread):

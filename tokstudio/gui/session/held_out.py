@@ -1,12 +1,10 @@
-"""Measures how well runs compress their held-out text, in the background after each run.
-
-The core counts its tokens after every merge.
-"""
+"""Measures how well runs compress their held-out text, in the background after each run."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -27,23 +25,8 @@ _CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts a
 _QUIET = 1000  # milliseconds before the job is shown
 
 
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """The result of one run: its measurements, or why there are none."""
-
-    run: StudioRun
-    found: HeldOut | None
-    problem: str = ""
-
-
 class HeldOutMeasurer(QObject):
-    """Measures the runs with a held-out share one after another, the active one first. `RunList.changed` tells of it.
-
-    Args:
-        jobs: Runs the measurements.
-        runs: The runs.
-        parent: The owner.
-    """
+    """Measures the runs with held-out text one after another, the active one first. `RunList.changed` tells of it."""
 
     def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,16 +35,14 @@ class HeldOutMeasurer(QObject):
         self._job: Job | None = None
         self._measuring: StudioRun | None = None
         self._closed = False
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
-        self._patience.setInterval(_QUIET)
+        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
         self._patience.timeout.connect(self._show)
         runs.changed.connect(self._look)
 
     def measure(self) -> None:
         """Measures the held-out text of the active run again, after a cancelled or failed attempt."""
         if self._runs.active is not None:
-            self._runs.active.forget_held_out_problem()
+            self._runs.active.note(held_out=replace(self._runs.active.held_out, problem=""))
             self._runs.tell()
 
     def close(self) -> None:
@@ -83,9 +64,8 @@ class HeldOutMeasurer(QObject):
         made, corpus, held_out = run.run, run.corpus, run.held_out.sources
         assert made is not None
         assert corpus is not None
-        self._job = self._jobs.start(
-            lambda: _measure_work(run, made, corpus, held_out), self._take, self._failed, quiet=True, asked=False
-        )
+        work = partial(_measure_work, made, corpus, held_out)
+        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
         self._job.ended.connect(self._ended)
         self._patience.start()
 
@@ -93,19 +73,19 @@ class HeldOutMeasurer(QObject):
         if self._job is not None:
             self._jobs.reveal(self._job)
 
-    def _take(self, measured: _Measured) -> None:
-        measured.run.take_held_out(measured.found, measured.problem)
+    def _take(self, found: HeldOut | str) -> None:
+        if self._measuring is not None:
+            self._measuring.take_held_out(found)
 
     def _failed(self, error: Exception) -> None:
-        if self._measuring is not None:
-            self._measuring.take_held_out(None, "an error occurred.")
+        self._take("an error occurred.")
         self._jobs.report(error)
 
     def _ended(self) -> None:
         run, self._job, self._measuring = self._measuring, None, None
         self._patience.stop()
         if run is not None and run.held_out.tokens is None and not run.held_out.problem:
-            run.take_held_out(None, _CANCELLED)
+            run.take_held_out(_CANCELLED)
         self._runs.tell()
 
 
@@ -115,14 +95,14 @@ def _is_to_be_measured(run: StudioRun) -> bool:
     return run.corpus is not None and not run.corpus_problem and not any(map(is_missing, run.corpus.sources))
 
 
-def _measure_work(run: StudioRun, made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[_Measured]:
+def _measure_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut | str]:
+    """The measurements, or why there are none."""
     yield from prepare_work()
     try:
         if not held_out:
             # The run was reopened; the held-out text follows from the corpus.
             _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out)
-        found = yield from held_out_work(made, held_out)
+        return (yield from held_out_work(made, held_out))
     except TokStudioError as error:
         # The text has a character that is not in the rest of the corpus, and there is no unknown token.
-        return _Measured(run, None, str(error))
-    return _Measured(run, found)
+        return str(error)

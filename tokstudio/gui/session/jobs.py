@@ -10,32 +10,31 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QObject, QThread, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.problem import Problem, problem_of
 
 _log = logging.getLogger(__name__)
 _REPLACED = "TokStudio was replaced or removed while it was open. Save your work, and start it again."
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """The result of the work."""
+class Notice(NamedTuple):
+    """A message about an unrequested action, with a button."""
 
-    kind: str
-    value: Any = None
+    text: str
+    verb: str  # of the button
+    act: Callable[[], None]  # what the button does: it undoes the action
+    holds: Callable[[], bool]  # whether that is still possible
 
 
 class _Thread(QThread):
-    """Drives one generator."""
+    """Drives one generator. Emits "finished", "failed" or "cancelled", and the value or the error."""
 
-    outcome = Signal(object)
+    outcome = Signal(str, object)
 
     def __init__(self, work: Callable[[], Work[Any]]) -> None:
         super().__init__()
@@ -49,23 +48,23 @@ class _Thread(QThread):
         try:
             outcome = self._drive()
         except Exception as error:  # every error is a value; `failed` shows it to the user
-            outcome = _Outcome("failed", error)
+            outcome = "failed", error
         except SystemExit:
             # Programs in a bundle exit when their files have changed; in a job, this would end only the thread.
-            outcome = _Outcome("failed", TokStudioError(_REPLACED))
-        self.outcome.emit(outcome)
+            outcome = "failed", TokStudioError(_REPLACED)
+        self.outcome.emit(*outcome)
 
-    def _drive(self) -> _Outcome:
+    def _drive(self) -> tuple[str, Any]:
         steps = self._work()
         try:
             while not self.cancelled.is_set():
                 self.progress = next(steps)
                 self.go.wait()
         except StopIteration as end:
-            return _Outcome("finished", end.value)
+            return "finished", end.value
         finally:
             steps.close()
-        return _Outcome("cancelled")
+        return "cancelled", None
 
 
 class Job(QObject):
@@ -75,7 +74,6 @@ class Job(QObject):
 
     Args:
         work: Creates the generator, in the worker's thread.
-        parent: The owner.
         quiet: Whether the status bar does not show it.
         writes: Whether it writes a file that the user asked for.
     """
@@ -92,8 +90,7 @@ class Job(QObject):
         self._thread = _Thread(work)
         self._thread.outcome.connect(self._settle)
         self._over = False
-        self.quiet = quiet
-        self.writes = writes
+        self.quiet, self.writes = quiet, writes
 
     @property
     def progress(self) -> Progress:
@@ -142,46 +139,33 @@ class Job(QObject):
         """Shows a job that began as `quiet`."""
         self.quiet = False
 
-    def _settle(self, outcome: _Outcome) -> None:
+    def _settle(self, outcome: str, value: Any) -> None:  # noqa: ANN401  a work may return anything
         self._thread.wait()
         self._over = True
-        if outcome.kind == "finished":
-            self.finished.emit(outcome.value)
-        elif outcome.kind == "failed":
+        if outcome == "finished":
+            self.finished.emit(value)
+        elif outcome == "failed":
             # An error that the user can act on needs no traceback.
-            expected = isinstance(outcome.value, TokStudioError)
-            _log.info("A job failed: %s", outcome.value, exc_info=None if expected else outcome.value)
-            self.failed.emit(outcome.value)
+            _log.info("A job failed: %s", value, exc_info=None if isinstance(value, TokStudioError) else value)
+            self.failed.emit(value)
         else:
             self.cancelled.emit()
         self.ended.emit()
 
 
 class Jobs(QObject):
-    """The jobs of the session, and the messages to the user. Call every method from the GUI thread.
+    """The jobs of the session, and the messages to the user. Call every method from the GUI thread."""
 
-    Signals:
-        busy_changed: A job began or ended.
-        begun: Something that the user asked for has begun.
-        failed: An error for the user (Problem).
-        refused: A request cannot be carried out now, or not as meant: a sentence for the status bar.
-        told: Something that the user asked for was done: a sentence for the status bar.
-        noticed: Something was done without a request, and can be undone (Notice).
-
-    Attributes:
-        running: The jobs that have not ended.
-    """
-
-    busy_changed = Signal()
-    begun = Signal()
-    failed = Signal(object)
-    refused = Signal(str)
-    told = Signal(str)
-    noticed = Signal(object)
+    busy_changed = Signal()  # a job began or ended
+    begun = Signal()  # something that the user asked for has begun
+    failed = Signal(object)  # an error for the user: a Problem
+    refused = Signal(str)  # a request cannot be carried out now, or not as meant: a sentence for the status bar
+    told = Signal(str)  # something that the user asked for was done: a sentence for the status bar
+    noticed = Signal(object)  # something was done without a request, and can be undone: a Notice
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.running: list[Job] = []
+        self.running: list[Job] = []  # those that have not ended
         self._closed = False
 
     def start(
@@ -244,9 +228,9 @@ class Jobs(QObject):
         """Tells the user what was done."""
         self.told.emit(sentence)
 
-    def notify(self, notice: Notice) -> None:
-        """Tells the user of something done without a request, which can be undone."""
-        self.noticed.emit(notice)
+    def notify(self, text: str, verb: str, act: Callable[[], None], holds: Callable[[], bool]) -> None:
+        """Tells the user of something done without a request, which can be undone; see `Notice`."""
+        self.noticed.emit(Notice(text, verb, act, holds))
 
     def _job_ended(self) -> None:
         # Only the sender: the thread of another job may have ended while its result still waits to be delivered.

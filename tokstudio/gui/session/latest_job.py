@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -14,21 +13,10 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.session.jobs import Job, Jobs
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """The result of one request: a value or an error."""
-
-    ticket: int
-    value: Any = None
-    error: Exception | None = None
-
-
 class LatestJob(QObject):
     """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
     Args:
-        jobs: Runs the jobs.
-        parent: The owner.
         quiet: Whether the status bar does not show them.
         asked: Whether they begin at the user's request, not in the course of something else.
     """
@@ -40,7 +28,6 @@ class LatestJob(QObject):
         super().__init__(parent)
         self._quiet, self._asked = quiet, asked
         self._jobs = jobs
-        self._ticket = 0
         self._job: Job | None = None
 
     @property
@@ -56,37 +43,31 @@ class LatestJob(QObject):
     def run(self, work: Callable[[], Work[Any]]) -> None:
         """Starts work; the current work is cancelled, and its answer is dropped."""
         self.cancel()
-        ticket = self._ticket
-        self._job = self._jobs.start(lambda: _answer(ticket, work), self._take, quiet=self._quiet, asked=self._asked)
+        self._job = self._jobs.start(work, self._take, self._fail, quiet=self._quiet, asked=self._asked)
         self._job.cancelled.connect(self._cancelled)
 
     def cancel(self) -> None:
         """Cancels the current work and drops its answer."""
-        self._ticket += 1
         if self._job is not None:
             self._job.cancel()
             self._job = None
 
+    def _take(self, value: object) -> None:
+        if self._is_over():
+            self.done.emit(value)
+
+    def _fail(self, error: Exception) -> None:
+        if self._is_over():
+            self.failed.emit(error)
+
     def _cancelled(self) -> None:
         """The user has cancelled the job in the status bar."""
-        if self._job is not None and self._job is self.sender():
-            self._job = None
+        if self._is_over():
             self.failed.emit(TokStudioError("Cancelled."))
 
-    def _take(self, answer: object) -> None:
-        assert isinstance(answer, _Answer)
-        if answer.ticket != self._ticket:
-            return
+    def _is_over(self) -> bool:
+        """Whether the signal comes from the newest job, which has ended then; earlier jobs are ignored."""
+        if self._job is None or self.sender() is not self._job:
+            return False
         self._job = None
-        if answer.error is not None:
-            self.failed.emit(answer.error)
-        else:
-            self.done.emit(answer.value)
-
-
-def _answer(ticket: int, work: Callable[[], Work[Any]]) -> Work[_Answer]:
-    # As a value, an error of an outdated request can be told from one of the newest.
-    try:
-        return _Answer(ticket, (yield from work()))
-    except Exception as error:
-        return _Answer(ticket, error=error)
+        return True

@@ -22,21 +22,13 @@ _FRAME = 0.025  # seconds between two states at higher speeds
 
 @dataclass(frozen=True)
 class Speed:
-    """A speed of playing.
+    """A speed of playing."""
 
-    Attributes:
-        key: Its name in the settings.
-        text: Its name in the menu.
-        short: Its short name.
-        merges: Merges per second; 0 if the length of the run decides.
-        seconds: The duration of the whole run, in that case.
-    """
-
-    key: str
-    text: str
+    key: str  # its name in the settings
+    text: str  # its name in the menu
     short: str
-    merges: float = 0.0
-    seconds: float = 0.0
+    merges: float = 0.0  # per second; 0 if the length of the run decides
+    seconds: float = 0.0  # the duration of the whole run, in that case
 
     def rate(self, length: int) -> float:
         """Merges per second in a run with a number of merges."""
@@ -52,35 +44,23 @@ SPEEDS = (
     Speed("run in 30", "The Whole Run in 30 Seconds", "all in 30 s", seconds=30),
     Speed("run in 10", "The Whole Run in 10 Seconds", "all in 10 s", seconds=10),
 )
-_USUAL = SPEEDS[-1]
 
 
 class Player(QObject):
-    """Moves the playhead of the active run; stops at its end, and when the playhead is moved otherwise.
+    """Moves the playhead of the active run; stops at its end, and when the playhead is moved otherwise."""
 
-    Signals:
-        changed: `playing` or the speed.
-
-    Args:
-        runs: Their active run is played.
-        view: Has the playhead.
-        parent: The owner.
-    """
-
-    changed = Signal()
+    changed = Signal()  # `playing` or the speed
 
     def __init__(self, runs: RunList, view: ViewState, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._runs = runs
         self._view = view
-        self.speed = _USUAL
+        self.speed = SPEEDS[-1]
         self._run: StudioRun | None = None
         self._moving = False
         self._begun = self._due = 0.0
         self._from = 0
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._go_on)
         view.playhead_changed.connect(self._moved)
         runs.changed.connect(self._runs_changed)

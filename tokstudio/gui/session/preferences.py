@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import platformdirs
 from PySide6.QtCore import QByteArray, QObject, QSettings, Signal
@@ -25,33 +25,19 @@ _TEXTS = ("text", "bytes")
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """A preference; the preferences dialog is built from these.
+    """A preference; the preferences dialog is built from these."""
 
-    Attributes:
-        key: Its name in the file.
-        group: The title of its group in the dialog.
-        label: Its label in the dialog.
-        help: One line of explanation.
-        default: The value if the file has no valid one; its type is the type of all values.
-        choices: The allowed values with their names; empty if all values of the type are allowed.
-        least: The least value of a number.
-        most: The greatest value of a number.
-        suffix: The unit of a number.
-        least_name: The text in place of the least value, if that has a special meaning.
-        font: The font families to choose from: "any" or "fixed"; "" if it is no font. The value "" is the system font.
-    """
-
-    key: str
-    group: str
+    key: str  # its name in the file
+    group: str  # the title of its group in the dialog
     label: str
-    help: str
-    default: T
-    choices: tuple[tuple[str, str], ...] = ()
+    help: str  # one line
+    default: T  # the value if the file has no valid one; its type is the type of all values
+    choices: tuple[tuple[str, str], ...] = ()  # the allowed values with their names; () if all of the type are allowed
     least: int = 0
     most: int = 0
-    suffix: str = ""
-    least_name: str = ""
-    font: str = ""
+    suffix: str = ""  # the unit of a number
+    least_name: str = ""  # the text in place of the least value, if that has a special meaning
+    font: str = ""  # the families to choose from, "any" or "fixed"; "" if it is no font. The value "": the system font
 
     def allows(self, value: object) -> bool:
         """Whether a value is allowed."""
@@ -66,96 +52,39 @@ _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Fac
 _NEW = "New training"
 _LOOKS = "Appearance"
 _WORK = "Work"
+_PATTERNS = tuple((name, name) for name in NAMES)
+_TIE_RULES = tuple((rule, _TIES[rule]) for rule in TIE_BREAKS)
+_THEMES = (("system", "Follow system"), ("light", "Light"), ("dark", "Dark"))
 DEFAULT_PATTERN = Entry(
-    "default_pattern",
-    _NEW,
-    "Pattern",
-    "How text is split before merging.",
-    "none",
-    choices=tuple((name, name) for name in NAMES),
+    "default_pattern", _NEW, "Pattern", "How text is split before merging.", "none", choices=_PATTERNS
 )
-DEFAULT_SIZE = Entry(
-    "default_vocabulary_size",
-    _NEW,
-    "Vocabulary size",
-    "Used at the first start and by Reset in Configure.",
-    1000,
-    least=1,
-    most=2_000_000_000,
-)
-DEFAULT_TIES = Entry(
-    "default_tie_break",
-    _NEW,
-    "Tie rule",
-    "Which pair is merged first when several have the same count.",
-    "first",
-    choices=tuple((rule, _TIES[rule]) for rule in TIE_BREAKS),
-)
-THEME = Entry(
-    "theme",
-    _LOOKS,
-    "Theme",
-    "Light, dark, or as the system is.",
-    "system",
-    choices=(("system", "Follow system"), ("light", "Light"), ("dark", "Dark")),
-)
-TEXT_SIZE = Entry(
-    "text_size",
-    _LOOKS,
-    "Text size",
-    "The size of normal text; other texts scale with it.",
-    13,
-    least=9,
-    most=40,
-    suffix=" px",
-)
+_AT_START = "Used at the first start and by Reset in Configure."
+DEFAULT_SIZE = Entry("default_vocabulary_size", _NEW, "Vocabulary size", _AT_START, 1000, least=1, most=2_000_000_000)
+_SAME_COUNT = "Which pair is merged first when several have the same count."
+DEFAULT_TIES = Entry("default_tie_break", _NEW, "Tie rule", _SAME_COUNT, "first", choices=_TIE_RULES)
+THEME = Entry("theme", _LOOKS, "Theme", "Light, dark, or as the system is.", "system", choices=_THEMES)
+_NORMAL = "The size of normal text; other texts scale with it."
+TEXT_SIZE = Entry("text_size", _LOOKS, "Text size", _NORMAL, 13, least=9, most=40, suffix=" px")
 INTERFACE_FONT = Entry(
     "interface_font", _LOOKS, "Interface font", "For everything except tokens and bytes.", "", font="any"
 )
 MONOSPACE_FONT = Entry("monospace_font", _LOOKS, "Token font", "For tokens and bytes.", "", font="fixed")
-THREADS = Entry(
-    "threads",
-    _WORK,
-    "Threads for counting",
-    "How many count pre-tokens before a training. The result is the same.",
-    0,
-    most=64,
-    least_name="Automatic",
-)
+_COUNTERS = "How many count pre-tokens before a training. The result is the same."
+THREADS = Entry("threads", _WORK, "Threads for counting", _COUNTERS, 0, most=64, least_name="Automatic")
 AUTOSAVE = Entry(
     "autosave", _WORK, "Keep copies of unsaved work", "Offered after a crash. A training is recorded in any case.", True
 )
 AUTOSAVE_SECONDS = Entry(
     "autosave_seconds", _WORK, "Time between copies", "If something has changed.", 60, least=10, most=3600, suffix=" s"
 )
-ASK_BEFORE_CLOSING = Entry(
-    "ask_before_closing",
-    _WORK,
-    "Ask before closing with unsaved runs",
-    "Without the question, runs that are not saved or exported are lost.",
-    True,
-)
+_LOST = "Without the question, runs that are not saved or exported are lost."
+ASK_BEFORE_CLOSING = Entry("ask_before_closing", _WORK, "Ask before closing with unsaved runs", _LOST, True)
 ENTRIES: tuple[Entry[Any], ...] = (
-    DEFAULT_PATTERN,
-    DEFAULT_SIZE,
-    DEFAULT_TIES,
-    THEME,
-    TEXT_SIZE,
-    INTERFACE_FONT,
-    MONOSPACE_FONT,
-    THREADS,
-    AUTOSAVE,
-    AUTOSAVE_SECONDS,
-    ASK_BEFORE_CLOSING,
+    *(DEFAULT_PATTERN, DEFAULT_SIZE, DEFAULT_TIES),
+    *(THEME, TEXT_SIZE, INTERFACE_FONT, MONOSPACE_FONT),
+    *(THREADS, AUTOSAVE, AUTOSAVE_SECONDS, ASK_BEFORE_CLOSING),
 )
 _BY_KEY: dict[str, Entry[Any]] = {entry.key: entry for entry in ENTRIES}
-
-
-class Recent(NamedTuple):
-    """A recently opened file or folder, and its kind."""
-
-    path: Path
-    kind: str
 
 
 def settings_file() -> Path:
@@ -181,17 +110,10 @@ def reset_settings() -> None:
 class Preferences(QObject):
     """Typed values by name; a value of another type, or one that its `Entry` does not allow, counts as missing.
 
-    Signals:
-        changed(key): The value of one of `ENTRIES` changed.
-
-    Args:
-        path: The file; None for `settings_file`.
-
-    Attributes:
-        file: The file.
+    They are in the file `path`, or `settings_file`.
     """
 
-    changed = Signal(str)
+    changed = Signal(str)  # the value of one of `ENTRIES`: its key
 
     def __init__(self, path: Path | None = None) -> None:
         super().__init__()
@@ -241,20 +163,19 @@ class Preferences(QObject):
         self.set("folder", str(folder.absolute()))
 
     @property
-    def recent(self) -> list[Recent]:
-        """Recently opened files and folders, the latest first."""
+    def recent(self) -> list[tuple[Path, str]]:
+        """Recently opened files and folders with their kinds, the latest first."""
         lines = (line.rpartition("\t") for line in self.get("recent", "").split("\n") if line)
-        return [Recent(Path(path), kind or "text") for kind, _, path in lines]
+        return [(Path(path), kind or "text") for kind, _, path in lines]
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
         """Puts paths first in the list; `kind` is "text", "bytes", "tokenizer" or "project"."""
         # The list is stored as lines, so a name with a line break is not possible.
-        known = [Recent(path.absolute(), kind) for path in paths if "\n" not in str(path)]
+        known = [(path.absolute(), kind) for path in paths if "\n" not in str(path)]
         # A file opened first as text and then as bytes is listed once, with the last kind.
-        places = {entry.path for entry in known} if kind in _TEXTS else set[Path]()
-        others = (entry for entry in self.recent if entry.kind not in _TEXTS or entry.path not in places)
-        entries = dict.fromkeys([*known, *others])
-        lines = [f"{entry.kind}\t{entry.path}" for entry in entries]
+        places = {path for path, _ in known} if kind in _TEXTS else set[Path]()
+        others = ((path, kind) for path, kind in self.recent if kind not in _TEXTS or path not in places)
+        lines = [f"{kind}\t{path}" for path, kind in dict.fromkeys([*known, *others])]
         self.set("recent", "\n".join(lines[:_MOST_RECENT]))
 
     def forget_recent(self) -> None:

@@ -20,13 +20,7 @@ _PAINTED = 200  # milliseconds; the request's cause is painted by then
 
 
 class Reachability(QObject):
-    """Computes `RunTokens.reach` of the run that was requested last.
-
-    Args:
-        jobs: Runs the computation.
-        runs: The runs; deleted ones are skipped.
-        parent: The owner.
-    """
+    """Computes `RunTokens.reach` of the run that was requested last."""
 
     #: The reach of a run is known now.
     changed = Signal()

@@ -20,22 +20,9 @@ from tokstudio.gui.state.run import CountedUses, Origin, StudioRun
 
 
 class RunList(QObject):
-    """The runs. Call every method from the GUI thread.
+    """The runs. Call every method from the GUI thread."""
 
-    Signals:
-        changed: The list of runs, the name or the data of a run, or which is active.
-
-    Args:
-        jobs: Count the uses of opened tokenizers.
-        corpus: The text they are counted in.
-        view: The view of the active run.
-        parent: The owner.
-
-    Attributes:
-        all: The runs, in their order.
-    """
-
-    changed = Signal()
+    changed = Signal()  # the list of runs, the name or the data of a run, or which is active
 
     def __init__(self, jobs: Jobs, corpus: CorpusState, view: ViewState, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -79,18 +66,18 @@ class RunList(QObject):
     def rename(self, run: StudioRun, name: str) -> None:
         """Renames a run; an empty name changes nothing."""
         if name.strip():
-            run.rename(name.strip())
+            run.note(name=name.strip())
             self.changed.emit()
 
     def show_curve(self, run: StudioRun, shown: bool) -> None:
         """Shows or hides the curves of a run; those of the active run are always shown."""
         if run.curve_hidden == shown:
-            run.show_curve(shown)
+            run.note(curve_hidden=not shown)
             self.changed.emit()
 
     def mark_exported(self, run: StudioRun) -> None:
         """Notes that a run was exported, so that closing need not ask about it."""
-        run.mark_exported()
+        run.note(exported=True)
         self.changed.emit()
 
     def delete(self, run: StudioRun) -> None:
@@ -106,7 +93,7 @@ class RunList(QObject):
     def bring_back(self, run: StudioRun, at: int) -> None:
         """Lists a run that was deleted at its place again."""
         if run.counted is not None and run.counted.text.sources != self._corpus.sources:
-            run.take_counted(None)
+            run.note(counted=None)
         self.all.insert(min(at, len(self.all)), run)
         self.changed.emit()
 
@@ -147,7 +134,7 @@ class RunList(QObject):
     def add(self, run: StudioRun) -> None:
         """Adds a run from elsewhere, and activates it unless a training is in progress."""
         self._made = max(self._made + 1, run.key)
-        run.identify(self._made, run.number)
+        run.note(key=self._made)
         self._number(run)
         self.all.append(run)
         if self._in_training is None:
@@ -195,7 +182,7 @@ class RunList(QObject):
             names = [source.name for source in self._corpus.sources]
             more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
             name = f"{names[0]}{more}" if names else ""
-            run.take_counted(CountedUses(merges, uses, self._corpus.current, name))
+            run.note(counted=CountedUses(merges, uses, self._corpus.current, name))
 
     def _uses_counted(self) -> None:
         if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
@@ -209,7 +196,7 @@ class RunList(QObject):
             job.cancel()
         known = [run for run in self.all if run.counted is not None]
         for run in known:
-            run.take_counted(None)
+            run.note(counted=None)
         if known:
             self.changed.emit()
 
@@ -220,10 +207,10 @@ class RunList(QObject):
         if run.has_counts:
             taken = {other.number for other in self.all if other is not run}
             if not run.number or run.number in taken:
-                run.identify(run.key, self._trained + 1)
+                run.note(number=self._trained + 1)
             self._trained = max(self._trained, run.number)
 
     def _give_back(self, missing: Source, found: Source) -> None:
         for run in self.all:
-            run.give_back(missing, found)
+            run.use_sources({missing: found})
         self.changed.emit()

@@ -24,22 +24,7 @@ from tokstudio.gui.session.view_state import ViewState
 class Session(QObject):
     """Builds the parts in the order of their dependencies, and closes them.
 
-    Args:
-        parent: The owner.
-        recorder: Records trainings for recovery after a crash; None to record nothing.
-
-    Attributes:
-        recorder: The same.
-        jobs: Background work, and messages to the user.
-        corpus: The sources.
-        view: The playhead, token, text and selection on display.
-        runs: The runs, and which is active.
-        training: The settings, and the training in progress.
-        history: Undo and Redo.
-        held_out: Measures the held-out text of runs.
-        player: Moves the playhead by itself.
-        reachability: Finds out which tokens no text can become.
-        indexing: Makes the index of a run's tokens.
+    The `recorder` records trainings for recovery after a crash; None records nothing.
     """
 
     def __init__(self, parent: QObject | None = None, recorder: Recorder | None = None) -> None:
@@ -57,11 +42,7 @@ class Session(QObject):
         self.indexing = TokenIndexing(self.jobs)
 
     def close(self, *, leave: bool = False) -> None:
-        """Ends every job, waits for its thread, and removes the recording for recovery.
-
-        Args:
-            leave: Whether to keep the recording for the next start.
-        """
+        """Ends every job and waits for its thread; removes the recording, or leaves it for the next start."""
         self.history.clear()
         self.held_out.close()
         self.player.pause()

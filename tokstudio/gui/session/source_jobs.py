@@ -24,44 +24,26 @@ _PIECE = 1 << 18  # characters
 
 @dataclass(frozen=True)
 class Read:
-    """The result of reading.
-
-    Attributes:
-        sources: The readable sources.
-        problems: The errors of the others, by file or folder.
-        documents: What one document is, "file" or "line".
-        remarks: Remarks by file or folder: skipped files, structured text read as plain text.
-    """
+    """The readable sources, and what is to be told of the files and folders."""
 
     sources: tuple[Source, ...]
-    problems: tuple[tuple[Path, Exception], ...]
-    documents: str
-    remarks: tuple[tuple[Path, str], ...] = ()
+    problems: tuple[tuple[Path, Exception], ...]  # why others cannot be read
+    documents: str  # what one document is: "file" or "line"
+    remarks: tuple[tuple[Path, str], ...] = ()  # skipped files, structured text read as plain text
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Sources, each with the one that replaces it.
-
-    Attributes:
-        pairs: The earlier and the new source.
-        documents: What one document of the new ones is.
-        problem: A message about a source that was missing and has changed.
-    """
+    """Sources, each with the one that replaces it."""
 
     pairs: tuple[tuple[Source, Source], ...]
-    documents: str
-    problem: str = ""
+    documents: str  # what one document of the new ones is
+    problem: str = ""  # a message about a source that was missing and has changed
 
 
 @dataclass(frozen=True)
 class Unread:
-    """A source whose file could not be read again, and why.
-
-    Attributes:
-        source: The earlier source.
-        error: The reason.
-    """
+    """A source whose file could not be read again, and why."""
 
     source: Source
     error: Exception
@@ -141,11 +123,8 @@ def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
 def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[Changed]:
     """Returns every source with the same text in other documents; placeholders are unchanged.
 
-    Args:
-        sources: The sources.
-        documents: What one document is.
-        before: For some of them, the same text in its earlier division: that source is used again, as runs may
-            have been trained on it.
+    `before` has, for some of them, the same text in its earlier division. That source is used again if it fits, as runs
+    may have been trained on it.
     """
     pairs: list[tuple[Source, Source]] = []
     for source in sources:

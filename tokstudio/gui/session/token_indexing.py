@@ -13,18 +13,10 @@ from tokstudio.gui.state.token_index import TokenIndex, index_work
 
 
 class TokenIndexing(QObject):
-    """Makes one index at a time, for the run that was requested last.
+    """Makes one index at a time, for the run that was requested last."""
 
-    Signals:
-        changed: The requested tokens have a newer index.
-        failed: The job failed, which has been reported, or was cancelled.
-
-    Args:
-        jobs: Runs the jobs; the owner.
-    """
-
-    changed = Signal()
-    failed = Signal()
+    changed = Signal()  # the requested tokens have a newer index
+    failed = Signal()  # the job failed, which has been reported, or was cancelled
 
     def __init__(self, jobs: Jobs) -> None:
         super().__init__(jobs)

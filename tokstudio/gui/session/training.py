@@ -10,14 +10,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject
 
-from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.base.progress import Work
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project import ProjectRun, ProjectSource, Recorder
 from tokstudio.core.training.prepare_corpus import Prepared
@@ -40,12 +38,9 @@ class Training(QObject):
         run: The run that gets the merges; it has the configuration and the corpus.
         earlier: The run to continue, if any.
         single: Whether to pause after one merge.
-        recording: Records the run for recovery after a crash; None to record nothing.
-        parent: The owner.
+        recorder: Records the run for recovery after a crash; None to record nothing.
+        kept: The records of the sources, for the recorder.
         threads: How many threads count pre-tokens; None for one per core.
-
-    Attributes:
-        prepared: Whether the base of the run is known.
     """
 
     def __init__(
@@ -53,16 +48,17 @@ class Training(QObject):
         run: StudioRun,
         earlier: Run | None,
         single: bool,
-        recording: Recording | None = None,
-        parent: QObject | None = None,
-        threads: int | None = None,
+        recorder: Recorder | None,
+        kept: KeptSources,
+        threads: int | None,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self.run = run
         self._threads = threads
         self._earlier = earlier
-        self._recording = recording
-        self.prepared = earlier is not None
+        self._recorder, self._kept = recorder, kept
+        self.prepared = earlier is not None  # whether the base of the run is known
         self._seconds = 0.0
         self._single = threading.Event()
         if single:
@@ -70,11 +66,6 @@ class Training(QObject):
         self._stop = threading.Event()
         self._unread: deque[tuple[Prepared, Run] | MergeBatch] = deque()
         self.job = Job(self._work, self)
-
-    @property
-    def progress(self) -> Progress:
-        """The current progress: "compiling", "loading", or a phase of `Trainer.progress`."""
-        return self.job.progress
 
     def step(self) -> None:
         """Makes one merge and pauses."""
@@ -94,7 +85,7 @@ class Training(QObject):
     def drain(self) -> bool:
         """Moves new merges into the run; returns whether there were any."""
         news = False
-        self.run.set_seconds(self._seconds)
+        self.run.note(seconds=self._seconds)
         while self._unread:
             made = self._unread.popleft()
             if isinstance(made, MergeBatch):
@@ -107,8 +98,7 @@ class Training(QObject):
 
     def _work(self) -> Work[Run]:
         """Runs in the worker's thread."""
-        config: TrainingConfig | None = self.run.config
-        corpus = self.run.corpus
+        config, corpus = self.run.config, self.run.corpus
         assert config is not None
         assert corpus is not None
         for beginning in (prepare_work(), corpus.sha256_work()):
@@ -130,7 +120,10 @@ class Training(QObject):
                 told = True
                 self._unread.append((trainer.prepared, (yield from self._begin_work(trainer))))
             if len(batch):
-                self._keep(batch, trainer.seconds)
+                self._seconds = trainer.seconds
+                if self._recorder is not None:
+                    # Before the merges are shown.
+                    self._recorder.append(batch, trainer.seconds)
                 self._unread.append(batch)
                 if single and trainer.ended is None:
                     self._hold()
@@ -143,23 +136,21 @@ class Training(QObject):
         if earlier is not None and len(made) < len(earlier):
             # Stopped while the earlier run's merges were repeated: the run has them all.
             made = replace(earlier, config=config, ended=STOPPED)
-        if self._recording is not None:
-            self._recording.recorder.finish(made)
+        if self._recorder is not None:
+            self._recorder.finish(made)
         return made
 
     def _begin_work(self, trainer: Trainer) -> Work[Run]:
         """Starts to record the run; returns it as it is before its first merge."""
         begun = trainer.run
-        if self._recording is not None:
+        if self._recorder is not None:
             earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
-            yield from self._recording.begin_work(self.run.key, self.run.name, earlier, trainer.corpus)
+            sources: list[ProjectSource] = []
+            for source in trainer.corpus.sources:
+                sources.append((yield from self._kept.keep_work(source)))
+            entry = ProjectRun(self.run.name, earlier, tuple(range(len(sources))), {"key": self.run.key})
+            yield from self._recorder.begin_work(entry, tuple(sources))
         return begun
-
-    def _keep(self, batch: MergeBatch, seconds: float) -> None:
-        """Records the merges before they are shown."""
-        self._seconds = seconds
-        if self._recording is not None:
-            self._recording.recorder.append(batch, seconds)
 
     def _until_stopped(self, work: Work[Any]) -> Work[None]:
         """Runs work that a stop may leave unfinished."""
@@ -176,24 +167,3 @@ class Training(QObject):
         self.job.pause()
         if self._stop.is_set() or not self._single.is_set():
             self.job.resume()
-
-
-@dataclass(frozen=True)
-class Recording:
-    """The recorder, and the records of the sources.
-
-    Attributes:
-        recorder: Writes to the disk.
-        kept: The records of the sources in projects.
-    """
-
-    recorder: Recorder
-    kept: KeptSources
-
-    def begin_work(self, key: int, name: str, begun: Run, corpus: Corpus) -> Work[None]:
-        """Starts with the run as it is before its next merge."""
-        sources: list[ProjectSource] = []
-        for source in corpus.sources:
-            sources.append((yield from self.kept.keep_work(source)))
-        entry = ProjectRun(name, begun, tuple(range(len(sources))), {"key": key})
-        yield from self.recorder.begin_work(entry, tuple(sources))

@@ -16,9 +16,8 @@ from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.session.training import Recording, Training
+from tokstudio.gui.session.training import Training
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
@@ -36,18 +35,9 @@ class TrainingControl(QObject):
         settings_changed: `settings`.
         forecast_changed: `forecast`.
 
-    Args:
-        jobs: Runs the sampling and shows messages.
-        corpus: The text to train on.
-        runs: The list of runs.
-        view: Has the playhead, which follows the growing run.
-        recorder: Saves unsaved work for recovery after a crash; None to save nothing.
-        parent: The owner.
-
     Attributes:
         current: The training in progress.
         settings: The entered settings; they may be invalid.
-        defaults: The default settings of a new training.
         threads: How many threads count pre-tokens; None for one per core.
         forecast: The expected time and memory of the training; None while unknown.
         field_problem: A problem that a field found in the settings for this corpus; "" for none.
@@ -83,8 +73,7 @@ class TrainingControl(QObject):
         self._sampling: Job | None = None
         self._undone: tuple[StudioRun, StudioRun] | None = None
         self._paused_before = False
-        self._timer = QTimer(self)
-        self._timer.setInterval(_TICK)
+        self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._tick)
         corpus.sources_changed.connect(self._forget_forecast)
         corpus.sources_changed.connect(self.state_changed)
@@ -179,12 +168,7 @@ class TrainingControl(QObject):
     # ---- start, pause and stop
 
     def start(self, *, single: bool = False, anyway: bool = False) -> None:
-        """Starts a run on the corpus with the settings.
-
-        Args:
-            single: Whether to pause after one merge.
-            anyway: Whether to start even if memory is likely too small.
-        """
+        """Starts a run on the corpus; with `single`, it pauses after one merge; `anyway` ignores a lack of memory."""
         if self.obstacle is None or (anyway and self.lacks_memory_alone):
             self._start_on(self._corpus.current, single=single)
 
@@ -275,11 +259,10 @@ class TrainingControl(QObject):
             return self.current is not None and self.current.run is run and before in self._runs.all
 
         text = f"{what} started {run.name}. {before.name} is still in Runs, unchanged."
-        self._jobs.notify(Notice(text, "Undo", undo, holds))
+        self._jobs.notify(text, "Undo", undo, holds)
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:
-        recording = None if self._recorder is None else Recording(self._recorder, self._corpus.kept)
-        self.current = training = Training(run, earlier, single, recording, self, self.threads)
+        self.current = training = Training(run, earlier, single, self._recorder, self._corpus.kept, self.threads, self)
         self._paused_before = False
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)
@@ -323,7 +306,7 @@ class TrainingControl(QObject):
         training = self.current
         assert training is not None
         self._tick()
-        training.run.fail()
+        training.run.note(ended="failed")
         self._jobs.report(replace(problem_of(error), of_training=True))
 
     def _ended(self) -> None:

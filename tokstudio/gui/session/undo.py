@@ -21,7 +21,6 @@ from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 
@@ -46,8 +45,7 @@ _FIELDS = {
 class _Change(QUndoCommand):
     """An entry for a change that is already made: pushing it changes nothing.
 
-    Attributes:
-        of_runs: Whether it changes the active run, which is impossible during a training.
+    `of_runs`: it changes the active run, which is impossible during a training.
     """
 
     def __init__(
@@ -92,21 +90,9 @@ class _SettingsChange(_Change):
 
 
 class History(QObject):
-    """The entries of Undo and Redo. Call every method from the GUI thread.
+    """The entries of Undo and Redo. Call every method from the GUI thread."""
 
-    Signals:
-        changed: `undo_text` or `redo_text` changed.
-
-    Args:
-        jobs: Shows messages to the user.
-        corpus: Has the sources.
-        runs: Has the runs.
-        training: Has the settings.
-        view: Has the playhead.
-        parent: The owner.
-    """
-
-    changed = Signal()
+    changed = Signal()  # `undo_text` or `redo_text`
 
     def __init__(
         self,
@@ -218,7 +204,7 @@ class History(QObject):
     def _push(self, change: _Change, message: str = "") -> None:
         self._stack.push(change)
         if message and self._telling:
-            self._jobs.notify(Notice(message, "Undo", self.undo, partial(self._is_last, change)))
+            self._jobs.notify(message, "Undo", self.undo, partial(self._is_last, change))
 
     def _is_last(self, change: _Change) -> bool:
         return self._stack.index() > 0 and self._stack.command(self._stack.index() - 1) is change

@@ -23,19 +23,6 @@ class TextSelection(NamedTuple):
 class ViewState(QObject):
     """The state of the view. Call every method from the GUI thread.
 
-    Signals:
-        playhead_changed: `playhead`, or the tokenizer there.
-        token_changed: `token` or `chosen`.
-        text_changed: `text`.
-        target_changed: `target`.
-        occurrence_asked: To go to the next (1) or previous (-1) occurrence of the target.
-        occurrences_changed: `occurrences`.
-        selection_changed: `selection`.
-
-    Args:
-        jobs: Tells the user why the playhead stays.
-        parent: The owner.
-
     Attributes:
         run: The active run, which all panes show; only `RunList.activate` changes it.
         playhead: The number of applied merges.
@@ -46,14 +33,13 @@ class ViewState(QObject):
         target: The token whose occurrences in the text are marked.
         specials_recognised: Whether special tokens in the text become their ids.
         occurrences: The number of the selected occurrence of the target, from 1 on, and how many there are.
-        selection: The selected part of the text.
     """
 
-    playhead_changed = Signal()
-    token_changed = Signal()
+    playhead_changed = Signal()  # `playhead`, or the tokenizer there
+    token_changed = Signal()  # `token` or `chosen`
     text_changed = Signal()
     target_changed = Signal()
-    occurrence_asked = Signal(int)
+    occurrence_asked = Signal(int)  # to go to the next (1) or previous (-1) occurrence of the target
     occurrences_changed = Signal()
     selection_changed = Signal()
 

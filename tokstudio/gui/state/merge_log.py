@@ -10,14 +10,10 @@ from tokstudio.core.model.run import MergeBatch, merged
 
 
 class MergeLog:
-    """The merges made so far, with their counts.
-
-    Attributes:
-        tokens_before: Tokens of the corpus before the first merge; 0 until they are counted.
-    """
+    """The merges made so far, with their counts."""
 
     def __init__(self) -> None:
-        self.tokens_before = 0
+        self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
@@ -55,35 +51,17 @@ class MergeLog:
         n = self._length + len(batch)
         if n > len(self._count):
             size = max(n, 2 * len(self._count))
-            self._merges = _grown(self._merges, size)
-            self._count = _grown(self._count, size)
-            self._tokens_after = _grown(self._tokens_after, size)
+            self._merges = np.resize(self._merges, (size, 2))
+            self._count, self._tokens_after = np.resize(self._count, size), np.resize(self._tokens_after, size)
         here = slice(self._length, n)
         self._merges[here, 0], self._merges[here, 1] = batch.left, batch.right
         self._count[here], self._tokens_after[here] = batch.count, batch.tokens_after
         self._length = n
 
-    def replace(
-        self,
-        merges: NDArray[np.int32],
-        count: NDArray[np.int64],
-        tokens_after: NDArray[np.int64],
-        tokens_before: int = 0,
-    ) -> None:
+    def replace(self, merges: NDArray[np.int32], count: NDArray[np.int64], tokens_after: NDArray[np.int64]) -> None:
         """Replaces all merges by those of a run, or of a file without counts."""
-        self._merges, self._count, self._tokens_after = merges, count, tokens_after
-        self._length, self.tokens_before = len(merges), tokens_before
-
-    def begin(self, tokens_before: int) -> None:
-        """Sets the number of tokens of the corpus before the first merge."""
-        self.tokens_before = tokens_before
+        self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)
 
     def tokens_at(self, merges: int) -> int:
         """Tokens of the corpus after a number of merges."""
         return int(self._tokens_after[merges - 1]) if merges else self.tokens_before
-
-
-def _grown(array: NDArray, size: int) -> NDArray:
-    grown = np.empty((size, *array.shape[1:]), array.dtype)
-    grown[: len(array)] = array
-    return grown

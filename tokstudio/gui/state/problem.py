@@ -11,18 +11,13 @@ from tokstudio.core.base.errors import BinaryError, TokStudioError
 
 @dataclass(frozen=True)
 class Problem:
-    """An error for the user: one sentence, and its exception and file if any.
-
-    Attributes:
-        of_training: Whether another corpus or other settings may solve it.
-        remark: Whether it is information and not an error.
-    """
+    """An error for the user: one sentence, and its exception and file if any."""
 
     text: str
     error: Exception | None = None
     path: Path | None = None
-    of_training: bool = False
-    remark: bool = False
+    of_training: bool = False  # whether another corpus or other settings may solve it
+    remark: bool = False  # whether it is information and not an error
 
     @property
     def binary(self) -> Path | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,57 +32,68 @@ from tokstudio.gui.state.source_records import is_missing
 
 @dataclass(frozen=True)
 class Origin:
-    """The file or folder of an opened tokenizer.
+    """The file or folder of an opened tokenizer."""
 
-    Attributes:
-        path: The file or folder that was opened.
-        files: The files that were read.
-        format: The name of their format.
-        says_pattern: Whether they define how text is split, so that there is nothing to choose.
-        kept: The files as a project stores them.
-    """
-
-    path: Path
-    files: tuple[Path, ...]
+    path: Path  # what was opened
+    files: tuple[Path, ...]  # what was read
     format: str
-    says_pattern: bool
-    kept: ProjectTokenizer | None = None
+    says_pattern: bool  # whether the files define how text is split, so that there is nothing to choose
+    kept: ProjectTokenizer | None = None  # the files as a project stores them
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutState:
-    """The held-out text of a run and its measurements.
+    """The held-out text of a run and its measurements."""
 
-    Attributes:
-        sources: The text, until it is measured.
-        ratio: Its bytes per token after all merges; None if there is none or it is not measured.
-        bytes: Its bytes, once it is measured.
-        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None if it is not measured.
-        problem: Why it could not be measured; "" if it could, or was not tried.
-    """
+    sources: tuple[Source, ...] = ()  # the text, until it is measured
+    ratio: float | None = None  # bytes per token after all merges; None if there is no text or it is not measured
+    bytes: int = 0  # of the text, once it is measured
+    tokens: NDArray[np.int64] | None = None  # [n + 1], after 0, 1, ... n merges; None if it is not measured
+    problem: str = ""  # why it could not be measured; "" if it could, or was not tried
 
-    sources: tuple[Source, ...] = ()
-    ratio: float | None = None
-    bytes: int = 0
-    tokens: NDArray[np.int64] | None = None
-    problem: str = ""
+
+@dataclass(frozen=True, eq=False)
+class CountedUses:
+    """The counts of the tokens of an opened tokenizer in a corpus."""
+
+    merges: int  # of the counted tokenizer
+    uses: NDArray[np.int64]  # the counts by id
+    text: Corpus
+    corpus: str  # the name of the corpus
+
+    @cached_property
+    def bytes_per_token(self) -> float:
+        """The compression ratio of the corpus."""
+        tokens = int(self.uses.sum())
+        return self.text.bytes / tokens if tokens else 0.0
+
+
+class Facts(TypedDict, total=False):
+    """What `StudioRun.note` changes: attributes of a run that do not follow from its merges."""
+
+    key: int
+    number: int
+    name: str
+    unknown: int
+    written: int
+    replaced: int
+    held_out: HeldOutState
+    exported: bool
+    is_demo: bool
+    saved: int
+    ended: str
+    seconds: float
+    curve_hidden: bool
+    corpus_problem: str | None
+    counted: CountedUses | None
 
 
 class StudioRun:
     """One run with its merges.
 
-    Args:
-        key: A unique number.
-        name: Its name.
-        config: Its configuration; None for a tokenizer opened from a file.
-        corpus: Its training text; None for a tokenizer opened from a file.
-        number: Its number among the runs that were trained here.
-
     Attributes:
-        log: Its merges with their counts.
         key: A unique number.
         number: Its number among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file.
-        name: Its name.
         config: Its configuration; None for a tokenizer opened from a file.
         origin: Its file or folder; None for a run that was trained here.
         corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
@@ -94,7 +106,6 @@ class StudioRun:
         unknown: The number of characters that became the unknown token.
         written: The occurrences of the text of the unknown token in the corpus.
         replaced: The number of invalid UTF-8 sequences that became U+FFFD.
-        held_out: The held-out text and its measurements.
         exported: Whether it was written to a file since it ended.
         is_demo: Whether it is the demo's run, which closing does not ask about.
         saved: The number of its merges in a project file.
@@ -145,8 +156,10 @@ class StudioRun:
     @classmethod
     def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: Origin | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but neither counts nor a corpus."""
-        made = cls(key, name)
-        made._open(tokenizer, origin)
+        made, nothing = cls(key, name), np.empty(0, np.int64)
+        made.log.replace(tokenizer.merges, nothing, nothing)
+        made.origin, made._tokenizer, made.alphabet = origin, tokenizer, tokenizer.alphabet
+        made.ended, made.exported = "opened from a file", True
         return made
 
     @classmethod
@@ -155,12 +168,6 @@ class StudioRun:
         made = cls(key, name, run.config, corpus)
         made.complete(run)
         return made
-
-    def _open(self, tokenizer: Tokenizer, origin: Origin | None) -> None:
-        nothing = np.empty(0, np.int64)
-        self.log.replace(tokenizer.merges, nothing, nothing)
-        self.origin, self._tokenizer, self.alphabet = origin, tokenizer, tokenizer.alphabet
-        self.ended, self.exported = "opened from a file", True
 
     def __len__(self) -> int:
         """The number of merges so far."""
@@ -242,50 +249,9 @@ class StudioRun:
             self._tokens = RunTokens(self)
         return self._tokens
 
-    # ---- its name and state
-
-    def identify(self, key: int, number: int) -> None:
-        """Changes its key and its number among the runs that were trained here."""
-        self.key, self.number = key, number
-
-    def rename(self, name: str) -> None:
-        """Renames it."""
-        self.name = name
-
-    def show_curve(self, shown: bool) -> None:
-        """Shows or hides its curves while another run is active."""
-        self.curve_hidden = not shown
-
-    def mark_exported(self) -> None:
-        """Notes that it was exported."""
-        self.exported = True
-
-    def mark_saved(self, merges: int) -> None:
-        """Sets the number of its merges that a project file holds."""
-        self.saved = merges
-
-    def mark_demo(self) -> None:
-        """Marks it as the demo's run."""
-        self.is_demo = True
-
-    def restore(
-        self,
-        *,
-        number: int,
-        unknown: int,
-        written: int,
-        replaced: int,
-        held_out_ratio: float | None,
-        saved: int,
-        exported: bool,
-        curve_hidden: bool,
-        corpus_problem: str | None,
-    ) -> None:
-        """Restores what a project stores beside the core's run."""
-        self.number, self.saved, self.exported, self.curve_hidden = number, saved, exported, curve_hidden
-        self.unknown, self.written, self.replaced = unknown, written, replaced
-        self.held_out = HeldOutState(ratio=held_out_ratio)
-        self.corpus_problem = corpus_problem
+    def note(self, **facts: Unpack[Facts]) -> None:
+        """Changes some of its attributes."""
+        vars(self).update(facts)
 
     # ---- its training
 
@@ -294,7 +260,7 @@ class StudioRun:
         self.alphabet = prepared.alphabet
         self.base_counts = prepared.base_counts
         self.corpus_bytes = prepared.bytes
-        self.log.begin(prepared.tokens)
+        self.log.tokens_before = prepared.tokens
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
         self.written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
         self.held_out = HeldOutState(prepared.held_out)
@@ -305,17 +271,12 @@ class StudioRun:
         """Appends merges."""
         self.log.append(batch)
 
-    def set_seconds(self, seconds: float) -> None:
-        """Sets the duration of its training so far."""
-        self.seconds = seconds
-
-    def fail(self) -> None:
-        """Notes that an error ended its training."""
-        self.ended = "failed"
-
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""
-        self._take_over(earlier)
+        self.alphabet, self.base_counts = earlier.alphabet, earlier.base_counts
+        self.corpus_bytes = earlier.corpus.bytes
+        self.log.replace(earlier.merges, earlier.counts, earlier.tokens_after)
+        self.log.tokens_before = earlier.tokens_before
 
     def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
         """Whether training could continue it: the same sources and settings, but a larger limit."""
@@ -331,24 +292,17 @@ class StudioRun:
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
 
-    def give_back(self, missing: Source, found: Source) -> None:
-        """Restores a source that was missing, so that the run can continue."""
-        if self.corpus is not None and missing in self.corpus.sources:
-            self.corpus = Corpus(tuple(found if source is missing else source for source in self.corpus.sources))
-            if not any(map(is_missing, self.corpus.sources)):
-                self.corpus_problem = None
-
     def use_sources(self, same: Mapping[Source, Source]) -> None:
-        """Replaces its sources by others with the same text."""
+        """Replaces its sources by others with the same text; with the last missing one, the run can continue."""
         if self.corpus is not None:
-            self.corpus = Corpus(tuple(same.get(source, source) for source in self.corpus.sources))
+            before, self.corpus = self.corpus, Corpus(tuple(same.get(one, one) for one in self.corpus.sources))
+            if any(map(is_missing, before.sources)) and not any(map(is_missing, self.corpus.sources)):
+                self.corpus_problem = None
 
     def complete(self, run: Run) -> None:
         """Stores the ended run."""
-        self.run = run
-        self.ended = run.ended
-        self._take_over(run)
-        self._tokenizer = None
+        self.run, self.ended, self._tokenizer = run, run.ended, None
+        self.begin_with(run)
 
     def so_far(self) -> Run | None:
         """The run as if it were stopped now; None before merging can begin."""
@@ -368,17 +322,13 @@ class StudioRun:
         tokens = self.log.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
 
-    def take_held_out(self, found: HeldOut | None, problem: str = "") -> None:
+    def take_held_out(self, found: HeldOut | str) -> None:
         """Stores the measurements of the held-out text, or why there are none, and releases the text."""
-        if found is None:
-            self.held_out = replace(self.held_out, sources=(), problem=problem)
+        if isinstance(found, str):
+            self.held_out = replace(self.held_out, sources=(), problem=found)
         else:
             last = int(found.tokens[-1])
-            self.held_out = HeldOutState((), found.bytes / last if last else None, found.bytes, found.tokens, problem)
-
-    def forget_held_out_problem(self) -> None:
-        """Forgets the error, so that the held-out text is measured again."""
-        self.held_out = replace(self.held_out, problem="")
+            self.held_out = HeldOutState((), found.bytes / last if last else None, found.bytes, found.tokens)
 
     def held_out_bytes_per_token(self, merges: int) -> float | None:
         """The compression ratio of the held-out text after a number of merges; None if it is not known."""
@@ -392,10 +342,6 @@ class StudioRun:
         tokens = np.concatenate([[self.log.tokens_before], self.log.tokens_after]).astype(np.float64)
         ratio = np.divide(self.corpus_bytes, tokens, out=np.zeros_like(tokens), where=tokens > 0)
         return np.arange(len(tokens), dtype=np.float64), ratio
-
-    def take_counted(self, counted: CountedUses | None) -> None:
-        """Stores its counts in a corpus; None if the corpus has changed since."""
-        self.counted = counted
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
         """The count of each token in the corpus after a number of merges, by id; None if that is not known.
@@ -468,35 +414,7 @@ class StudioRun:
             return len(self.tokenizer)
         return self.base_size + len(self) + len(self.config.trailing_specials)
 
-    def _take_over(self, run: Run) -> None:
-        self.alphabet, self.base_counts = run.alphabet, run.base_counts
-        self.corpus_bytes = run.corpus.bytes
-        self.log.replace(run.merges, run.counts, run.tokens_after, run.tokens_before)
-
 
 def _without_limits(config: TrainingConfig) -> dict[str, object]:
     """The other settings as a plain dict: a validated copy would take too long for every menu."""
     return {name: value for name, value in vars(config).items() if name not in ("vocabulary_size", "min_frequency")}
-
-
-@dataclass(frozen=True, eq=False)
-class CountedUses:
-    """The counts of the tokens of an opened tokenizer in a corpus.
-
-    Attributes:
-        merges: The number of merges of the counted tokenizer.
-        uses: int64, the counts by id.
-        text: The corpus.
-        corpus: The name of the corpus.
-    """
-
-    merges: int
-    uses: NDArray[np.int64]
-    text: Corpus
-    corpus: str
-
-    @cached_property
-    def bytes_per_token(self) -> float:
-        """The compression ratio of the corpus."""
-        tokens = int(self.uses.sum())
-        return self.text.bytes / tokens if tokens else 0.0

@@ -25,70 +25,37 @@ from tokstudio.gui.state.token_index import IndexedTokens, TokenIndex
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
 
 
-class RunOfTokens(Protocol):
-    """The part of a run that `RunTokens` reads."""
+class _Run(Protocol):
+    """The part of a `StudioRun` that `RunTokens` reads."""
 
     @property
-    def merges(self) -> NDArray[np.int32]:
-        """int32 [n, 2], the ids that each merge joins."""
-        ...
-
+    def merges(self) -> NDArray[np.int32]: ...
     @property
-    def config(self) -> TrainingConfig | None:
-        """The configuration; None for a tokenizer opened from a file."""
-        ...
-
+    def config(self) -> TrainingConfig | None: ...
     @property
-    def alphabet(self) -> Alphabet | None:
-        """The base tokens; None until they are known."""
-        ...
-
+    def alphabet(self) -> Alphabet | None: ...
     @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of all merges so far."""
-        ...
-
+    def tokenizer(self) -> Tokenizer: ...
     @property
-    def special_tokens(self) -> Mapping[str, int]:
-        """Each special token with its id."""
-        ...
-
+    def special_tokens(self) -> Mapping[str, int]: ...
     @property
-    def base_size(self) -> int:
-        """The number of ids before those of the merges."""
-        ...
-
+    def base_size(self) -> int: ...
     @property
-    def ready(self) -> bool:
-        """Whether the base tokens are known."""
-        ...
-
+    def ready(self) -> bool: ...
     @property
-    def has_counts(self) -> bool:
-        """Whether it was trained here."""
-        ...
-
+    def has_counts(self) -> bool: ...
     @property
-    def byte_level(self) -> bool:
-        """Whether its tokens are made of bytes."""
-        ...
-
-    def __len__(self) -> int:
-        """The number of merges."""
-        ...
+    def byte_level(self) -> bool: ...
+    def __len__(self) -> int: ...
 
 
 class RunTokens:
-    """The tokens of a run, for tables. Everything is computed when it is first needed.
+    """The tokens of a run, for tables. Everything is computed when it is first needed."""
 
-    Attributes:
-        index: An index of the tokens at the time of its making; None until one was requested.
-        reach: uint8, by slot, whether some text becomes a token, as constants of `core`; None until known.
-    """
-
-    def __init__(self, run: RunOfTokens) -> None:
+    def __init__(self, run: _Run) -> None:
         self.run = run
-        self.index: TokenIndex | None = None
+        self.index: TokenIndex | None = None  # of the tokens at the time of its making; None until one was requested
+        # By slot, whether some text becomes the token, as constants of `core.analysis.reachability`; None until known.
         self.reach: NDArray[np.uint8] | None = None
         self._base: list[bytes] = []
         self._base_kinds: list[TokenKind] = []
@@ -247,7 +214,7 @@ class RunTokens:
             return b"".join(reversed(made))[-limit:]
         return b"".join(made)[:limit]
 
-    def _take_run(self, run: RunOfTokens) -> None:
+    def _take_run(self, run: _Run) -> None:
         """Reads the tokens before any merge."""
         assert run.config is not None
         assert run.alphabet is not None
@@ -262,7 +229,7 @@ class RunTokens:
         unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
         self._base_kinds = ["special" if number in special else unit for number in ids]
 
-    def _take_file(self, run: RunOfTokens) -> None:
+    def _take_file(self, run: _Run) -> None:
         """Reads the ids of a file."""
         tokenizer = run.tokenizer
         alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
@@ -295,9 +262,7 @@ class RunTokens:
             self._lengths = np.array(list(map(len, self._base)), np.int64)
             self._measured = self.first
         if n > len(self._lengths):
-            grown = np.empty(max(n, 2 * len(self._lengths)), np.int64)
-            grown[: self._measured] = self._lengths[: self._measured]
-            self._lengths = grown
+            self._lengths = np.resize(self._lengths, max(n, 2 * len(self._lengths)))
         # Read-only, as the tokenizer calls it; other array types would be compiled for again.
         fresh = np.array(self.parts_from(self._measured - self.first, n - self.first), np.int32, order="C")
         slots = np.arange(self._measured, n, dtype=np.int32)

@@ -57,7 +57,4 @@ def changed_since(kept: ProjectSource) -> str:
     return f"{kept.name} has changed on disk since the project was saved."
 
 
-CHANGED = "changed"
-
-
-GONE = "gone"
+CHANGED, GONE = "changed", "gone"

@@ -24,17 +24,11 @@ _SEPARATORS = re.compile("[\x1c-\x1f]")  # white space only for Python
 
 
 class BytesLook(NamedTuple):
-    """The description of a piece of UTF-8: the rest of a character, whole characters, the start of another.
+    """The description of a piece of UTF-8."""
 
-    Attributes:
-        lead: The rest of a character that starts before the piece.
-        shape: The kinds of the whole characters.
-        trail: The start of a character that continues after the piece.
-    """
-
-    lead: bytes
-    shape: str
-    trail: bytes
+    lead: bytes  # the rest of a character that starts before the piece
+    shape: str  # the kinds of the whole characters
+    trail: bytes  # the start of a character that continues after the piece
 
 
 class Looks:
@@ -47,14 +41,10 @@ class Looks:
     def describe(
         self, heads: Sequence[bytes], base: Sequence[bytes], first: int, last: int, parts: NDArray[np.int32]
     ) -> bytes:
-        """The flags of the tokens from `first` to `last`, exclusive.
+        """The flags of the tokens from `first` to `last`, exclusive; all before them must have been described.
 
-        Args:
-            heads: The first bytes of each token, by slot.
-            base: The tokens before any merge.
-            first: The first token; all before it must have been described.
-            last: The token after the last.
-            parts: int32 [n, 2], the parts of those that are merges.
+        `heads` has the first bytes of each token by slot, `base` the tokens before any merge, and `parts`, int32
+        [n, 2], the parts of those that are merges.
         """
         flags = bytearray(describe_token(head) for head in heads[first:last])
         for slot in range(first, min(last, len(base))):
@@ -104,10 +94,7 @@ def look_of(raw: bytes) -> BytesLook | None:
 
 
 def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """The rows of int32 [n, 2] as numbers.
-
-    A list of lists would trigger garbage collections.
-    """
+    """The rows of int32 [n, 2] as numbers; a list of lists would trigger garbage collections."""
     return zip(parts[:, 0].tolist(), parts[:, 1].tolist(), strict=True)
 
 

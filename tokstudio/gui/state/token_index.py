@@ -26,14 +26,11 @@ Scripts = tuple[tuple[str, float], ...]
 class Texts:
     """Many short texts as one array of bytes, searched together.
 
-    Args:
-        data: uint8, the texts without separators.
-        ends: int64 [n], the byte after the last one of each.
+    `data` has the texts without separators; `ends`, [n], the byte after the last one of each.
     """
 
     def __init__(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
-        self.data = data
-        self.ends = ends
+        self.data, self.ends = data, ends
         self.starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)]
         self._frequent = np.bincount(data, minlength=256)
 
@@ -52,10 +49,6 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.ends)
-
-    def lowered(self) -> Texts:
-        """The texts with ASCII letters in lower case."""
-        return Texts(np.frombuffer(self.data.tobytes().lower(), np.uint8), self.ends)
 
     def beginning(self, needle: bytes) -> NDArray[np.int64]:
         """The indices of the texts that begin with `needle`, which must not be empty."""
@@ -87,17 +80,11 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class IndexedTokens:
-    """The data for an index, taken in the GUI thread.
+    """The data for an index, taken in the GUI thread."""
 
-    Attributes:
-        base: The tokens before any merge.
-        parts: int32 [n, 2], the slots that each merge joins.
-        lengths: int64, bytes of each token by slot.
-    """
-
-    base: tuple[bytes, ...]
-    parts: NDArray[np.int32]
-    lengths: NDArray[np.int64]
+    base: tuple[bytes, ...]  # the tokens before any merge
+    parts: NDArray[np.int32]  # [n, 2], the slots that each merge joins
+    lengths: NDArray[np.int64]  # bytes of each token by slot
 
     def parts_from(self, begin: int, end: int) -> NDArray[np.int32]:
         """int32, the rows of `parts` from `begin` to `end`, exclusive."""
@@ -121,12 +108,8 @@ class TokenIndex:
     def __init__(
         self, made: IndexedTokens, heads: list[bytes], looks: Looks, flags: NDArray[np.uint8], raw: Texts
     ) -> None:
-        self.made = made
-        self.heads = heads
-        self.looks = looks
-        self.flags = flags
-        self.raw = raw
-        self.small = raw.lowered()
+        self.made, self.heads, self.looks, self.flags, self.raw = made, heads, looks, flags, raw
+        self.small = Texts(np.frombuffer(raw.data.tobytes().lower(), np.uint8), raw.ends)
         self.long = np.flatnonzero(raw.ends - raw.starts == HEAD)
         self.scripts: Scripts | None = None
         self._script_bits = np.zeros(0, np.uint64)  # bit i for `scripts[i]`
@@ -175,12 +158,7 @@ class TokenIndex:
 
 
 def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[TokenIndex]:
-    """Makes the index of some tokens.
-
-    Args:
-        made: The tokens.
-        earlier: An index of fewer tokens of the same run, which is extended.
-    """
+    """Makes the index of some tokens; `earlier`, an index of fewer tokens of the same run, is extended."""
     total, base = len(made.lengths), len(made.base)
     heads = [token[:HEAD] for token in made.base] if earlier is None else list(earlier.heads)
     looks, first = (Looks(), 0) if earlier is None else (earlier.looks, len(earlier))

@@ -14,12 +14,7 @@ USED, NO_LONGER, NEVER, UNUSED, UNCOUNTED = range(5)
 
 
 class TokenUses:
-    """The counts of the tokens that exist after a number of merges, by slot.
-
-    Args:
-        run: The run of the tokens.
-        playhead: The number of merges.
-        ids: The id of each slot, for a tokenizer from a file.
+    """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids of a tokenizer from a file.
 
     Attributes:
         counts: int64, empty if the run has no counts; then every token counts as used.

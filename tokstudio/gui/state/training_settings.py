@@ -26,26 +26,20 @@ _ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settin
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of the next training; None for a limit that is off.
-
-    Attributes:
-        base_vocabulary: A custom list; kept, but unused, while the base units are bytes.
-        unknown_token: Likewise.
-        documents: What one document is: a whole file, or a line.
-    """
+    """The settings of the next training; None for a limit that is off."""
 
     vocabulary_size: int | None = 1000
     min_frequency: int | None = None
     pattern: str = "none"
     base: Base = "bytes"
-    base_vocabulary: tuple[str, ...] | None = None
-    unknown_token: str | None = None
+    base_vocabulary: tuple[str, ...] | None = None  # a custom list; kept, but unused, while the base units are bytes
+    unknown_token: str | None = None  # likewise
     special_tokens: tuple[str, ...] = ()
     special_placement: SpecialPlacement = "last"
     tie_break: TieBreak = "first"
     max_token_bytes: int | None = None
     held_out: float = 0.0
-    documents: Documents = "file"
+    documents: Documents = "file"  # what one document is
 
     def config(self) -> TrainingConfig:
         """The configuration; raises ConfigError if they are invalid."""
@@ -141,14 +135,6 @@ def _whole_or_none(value: object) -> bool:
     return value is None or (type(value) is int and abs(value) < _LARGEST_NUMBER)
 
 
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _text_or_none(value: object) -> bool:
-    return isinstance(value, (str, NoneType))
-
-
 def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
@@ -160,10 +146,10 @@ def _one_of(literal: Any) -> Callable[[object], bool]:  # noqa: ANN401  the type
 _READABLE: Mapping[str, Callable[[object], bool]] = {
     "vocabulary_size": _whole_or_none,
     "min_frequency": _whole_or_none,
-    "pattern": _text,
+    "pattern": lambda value: isinstance(value, str),
     "base": _one_of(Base),
     "base_vocabulary": lambda value: value is None or _texts(value),
-    "unknown_token": _text_or_none,
+    "unknown_token": lambda value: isinstance(value, (str, NoneType)),
     "special_tokens": _texts,
     "special_placement": _one_of(SpecialPlacement),
     "tie_break": _one_of(TieBreak),

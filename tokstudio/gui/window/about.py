@@ -11,18 +11,17 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QPlainTextEdit,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.window.versions import components, start_line
 from tokstudio.version import __version__
 
@@ -41,9 +40,7 @@ class _Dialog(QDialog):
     def __init__(self, title: str, parent: QWidget | None) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
-        self.rows = QVBoxLayout(self)
-        self.rows.setContentsMargins(24, 24, 24, 16)
-        self.rows.setSpacing(8)
+        self.rows = column(spacing=8, margins=(24, 24, 24, 16), parent=self)
 
     def finish(self) -> QDialogButtonBox:
         """Adds the button; returns the button box."""
@@ -60,38 +57,24 @@ class AboutDialog(_Dialog):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("About TokStudio", parent)
         self._components = components()
-        mark = QLabel()
-        mark.setPixmap(icon("tokstudio", theme).pixmap(64, 64))
+        mark = QLabel(pixmap=icon("tokstudio", theme).pixmap(64, 64))
         name = QLabel("TokStudio")
         name.setProperty("role", "headline")
-        names = QVBoxLayout()
-        names.addWidget(name)
-        names.addWidget(QLabel(f"Version {__version__}"))
-        head = QHBoxLayout()
-        head.setSpacing(16)
-        head.addWidget(mark)
-        head.addLayout(names)
-        head.addStretch(1)
-        self.rows.addLayout(head)
-        paragraph = QLabel(
+        names = column(name, QLabel(f"Version {__version__}"))
+        self.rows.addLayout(row(mark, names, STRETCH, spacing=16))
+        about = (
             "Watch a tokenizer being trained on your own text, and export it to files that other libraries read. "
             "Free software under the MIT licence. It contains:"
         )
-        paragraph.setWordWrap(True)
-        self.rows.addWidget(paragraph)
-        self.table = _table(
-            ("Component", "Version", "Licence"),
-            [(part.name, part.version, part.licence) for part in self._components],
-            "Components",
-        )
+        self.rows.addWidget(QLabel(about, wordWrap=True))
+        parts = [(part.name, part.version, part.licence) for part in self._components]
+        self.table = _table(("Component", "Version", "Licence"), parts, "Components")
         self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
         self.table.setColumnWidth(0, 170)
         self.table.setColumnWidth(1, 110)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.rows.addWidget(self.table, 3)
-        self.licence = QPlainTextEdit()
-        self.licence.setReadOnly(True)
-        self.licence.setTabChangesFocus(True)
+        self.licence = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
         self.licence.setAccessibleName("Licence")
         self.rows.addWidget(self.licence, 2)
         self.table.currentCellChanged.connect(self._show_licence)
@@ -117,16 +100,12 @@ class ShortcutsDialog(_Dialog):
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__("Keyboard Shortcuts", parent)
-        rows = [
-            (
-                action.text().replace("&", "").rstrip("…"),
-                ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()),
-            )
-            for action in actions.values()
-            if action.shortcuts()
-        ]
-        rows += _MORE_KEYS
-        table = _table(("Action", "Keys"), rows, "Keyboard shortcuts")
+        rows: list[tuple[str, str]] = []
+        for action in actions.values():
+            keys = ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts())
+            if keys:
+                rows.append((action.text().replace("&", "").rstrip("…"), keys))
+        table = _table(("Action", "Keys"), [*rows, *_MORE_KEYS], "Keyboard shortcuts")
         table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Interactive)
         table.setColumnWidth(1, 160)
@@ -146,9 +125,9 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Q
     table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
     table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    for row, texts in enumerate(rows):
-        for column, text in enumerate(texts):
+    for place, texts in enumerate(rows):
+        for number, text in enumerate(texts):
             item = QTableWidgetItem(text)
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
-            table.setItem(row, column, item)
+            table.setItem(place, number, item)
     return table

@@ -35,20 +35,17 @@ _SMALL: _Columns = (
     (0.38, 1, (("configure", "corpus"),)),
     (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
 )
-_RIGHT = ("text", "token", "why")
-_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}  # shares of the window's height where there are two places
+# The right column: shares of the window's height where there are two places.
+_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}
 _LARGE_NEEDS = QSize(960, 580)  # pixels of the content that the large layout needs
 _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
 _LOW_WINDOW = 700  # pixels of height below which the right column of the large layout is one place
 
 
 class Arrangement(QObject):
-    """Places the panes, and saves and restores their layout.
+    """Places the panes, which are given by object name, and saves and restores their layout.
 
-    Args:
-        window: The window with the docks; the owner.
-        panes: The panes by object name.
-        room: The room of the screen for the window.
+    `room` is the room of the screen for the window.
     """
 
     def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
@@ -107,15 +104,12 @@ class Arrangement(QObject):
         self._titles.start()
 
     def _follow_height(self) -> None:
-        """Merges the right column in a low window and splits it in a high one, unless the user has rearranged it.
-
-        Other panes do not move.
-        """
+        """Merges the right column in a low window and splits it in a high one, unless the user has rearranged it."""
         low = self._window.height() < _LOW_WINDOW
         if low == self._low or self._columns is not _LARGE or not self._window.isVisible():
             return
         self._low = low
-        text, token, why = right = [self._panes[key] for key in _RIGHT]
+        text, token, why = right = [self._panes[key] for key in _HEIGHTS]
         # A closed pane moves too, and stays closed.
         lower = {key for key in ("token", "why") if not self._panes[key].isHidden()}
         if text.isHidden() or not lower or any(pane.isFloating() for pane in right):
@@ -125,19 +119,15 @@ class Arrangement(QObject):
         elif low and not self._beside(text):
             # The geometry of a pane behind a tab means nothing.
             front = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), None)
-            if (
-                front
-                and self._beside(front) == lower - {front.objectName()}
-                and front.x() == text.x()
-                and front.y() > text.y()
-            ):
+            if front is None or self._beside(front) != lower - {front.objectName()}:
+                return
+            if front.x() == text.x() and front.y() > text.y():
                 self._join(*right)
 
     def _join(self, text: Pane, token: Pane, why: Pane) -> None:
         at, sizes = self._sizes.chosen
-        self._heights |= {
-            pane.objectName(): sizes[pane].height() / at.height() for pane in sizes if pane in (text, token, why)
-        }
+        right = (text, token, why)
+        self._heights |= {pane.objectName(): sizes[pane].height() / at.height() for pane in sizes if pane in right}
         self._front = "token" if why.visibleRegion().isEmpty() else "why"
         self._window.tabifyDockWidget(text, token)
         self._window.tabifyDockWidget(token, why)
@@ -203,15 +193,13 @@ class Arrangement(QObject):
         fronts = [panes[places[0][0]] for _, _, places in self._columns]
         widths = [round(share * window.width()) for share, *_ in self._columns]
         window.resizeDocks(fronts, widths, Qt.Orientation.Horizontal)
-        for _, usual, places in self._columns:
-            share = usual
+        for _, share, places in self._columns:
             if places[0][0] == "compression" and window.height() < _LOW_WINDOW:
-                share = max(usual, _LOW_CURVES)
+                share = max(share, _LOW_CURVES)
             heights = [round(share * window.height()), round((1 - share) * window.height())]
             rows = [panes[place[0]] for place in places]
-            if len(rows) > 1 and rows[1] in window.tabifiedDockWidgets(rows[0]):
-                continue
-            window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
+            if len(rows) == 1 or rows[1] not in window.tabifiedDockWidgets(rows[0]):
+                window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
         self._sizes.remember()
 
     def _show_titles(self) -> None:

@@ -20,12 +20,7 @@ _AT_REST = 50  # milliseconds without a change of the window's size
 
 
 class DockSizes(QObject):
-    """Remembers sizes when the user has moved a border, and applies them after a resize of the window.
-
-    Args:
-        window: The window with the docks; the owner.
-        panes: The docks.
-    """
+    """Remembers sizes when the user has moved a border, and applies them after a resize of the window."""
 
     def __init__(self, window: QMainWindow, panes: Collection[Pane]) -> None:
         super().__init__(window)
@@ -34,12 +29,9 @@ class DockSizes(QObject):
         self._chosen: dict[Pane, QSize] = {}
         self._chosen_at = QSize()
         self._grasped: dict[Pane, QSize] = {}
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._remember)
-        self._resting = QTimer(self)
-        self._resting.setSingleShot(True)
-        self._resting.setInterval(_AT_REST)
+        self._resting = QTimer(self, singleShot=True, interval=_AT_REST)
         self._resting.timeout.connect(self._share_out)
         for pane in panes:
             pane.dockLocationChanged.connect(self.remember)

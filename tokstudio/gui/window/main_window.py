@@ -36,19 +36,8 @@ from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
-from tokstudio.gui.session.preferences import (
-    AUTOSAVE,
-    AUTOSAVE_SECONDS,
-    DEFAULT_PATTERN,
-    DEFAULT_SIZE,
-    DEFAULT_TIES,
-    INTERFACE_FONT,
-    MONOSPACE_FONT,
-    TEXT_SIZE,
-    THEME,
-    THREADS,
-    Preferences,
-)
+from tokstudio.gui.session import preferences as entries
+from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
@@ -77,14 +66,7 @@ _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar an
 
 
 class MainWindow(QMainWindow):
-    """One window on a session.
-
-    Args:
-        session: The state to show; closing the window closes it.
-        theme: Fonts and colours.
-        preferences: The stored preferences.
-        choosers: Shows the dialogs; None for real dialogs.
-    """
+    """One window on a session."""
 
     def __init__(
         self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers | None = None
@@ -167,7 +149,7 @@ class MainWindow(QMainWindow):
         self.text.step_through()
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
-        """Asks how a tokenizer splits text."""
+        """Asks how a tokenizer splits text; the answer is a pattern or an expression, or None if cancelled."""
         dialog = PatternDialog(question, self.session, self._theme, self)
         dialog.answered.connect(answered)
         dialog.open()
@@ -210,18 +192,8 @@ class MainWindow(QMainWindow):
         self.text = TextPane(*arguments)
         self.token = TokenPane(*arguments)
         self.why = WhyPane(*arguments)
-        self.panes = (
-            self.corpus,
-            self.configure,
-            self.compression,
-            self.distribution,
-            self.merges,
-            self.vocabulary,
-            self.runs,
-            self.text,
-            self.token,
-            self.why,
-        )
+        middle = (self.compression, self.distribution, self.merges, self.vocabulary, self.runs)
+        self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
@@ -230,8 +202,8 @@ class MainWindow(QMainWindow):
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self._encoding_menu = menus["Encoding"]
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
-        self._curves_menu = menus["Curves_of_Runs"]
-        self._curves_menu.aboutToShow.connect(self._fill_curves)
+        curves = menus["Curves_of_Runs"]
+        curves.aboutToShow.connect(partial(self.compression.fill_curves, curves))
         for pane in self.panes:
             menus["Panes"].addAction(pane.toggleViewAction())
         menus["Playing_Speed"].addActions(self.compression.speeds.actions())
@@ -244,27 +216,18 @@ class MainWindow(QMainWindow):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
 
     def _connect(self) -> None:
-        session = self.session
-        for signal in (
-            session.training.state_changed,
-            session.runs.changed,
-            session.view.playhead_changed,
-            session.view.token_changed,
-            session.view.text_changed,
-            session.view.selection_changed,
-            session.training.settings_changed,
-            session.corpus.sources_changed,
-            session.view.target_changed,
-            session.view.occurrences_changed,
-            session.history.changed,
-        ):
+        session, training, view = self.session, self.session.training, self.session.view
+        of_view = (view.playhead_changed, view.token_changed, view.text_changed, view.selection_changed)
+        of_target = (view.target_changed, view.occurrences_changed)
+        of_training = (training.state_changed, training.settings_changed, session.corpus.sources_changed)
+        for signal in (*of_view, *of_target, *of_training, session.runs.changed, session.history.changed):
             signal.connect(self._refresh)
         session.jobs.failed.connect(self.messages.show_problem)
-        session.training.settings_changed.connect(self._keep_settings)
+        training.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
-        self.runs.table.columnsChosen.connect(self._keep_columns)
+        self.runs.table.columnsChosen.connect(partial(self._preferences.set, "run_columns"))
         session.player.changed.connect(self._keep_speed)
         self._preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
@@ -280,7 +243,7 @@ class MainWindow(QMainWindow):
         # A newer message or a success replaces an earlier error.
         for signal in (session.jobs.told, session.jobs.begun):
             signal.connect(self.messages.clear)
-        for signal in (session.corpus.sources_changed, session.training.settings_changed):
+        for signal in (session.corpus.sources_changed, training.settings_changed):
             signal.connect(self.messages.clear_of_training)
 
     def _fill_recent(self) -> None:
@@ -298,9 +261,6 @@ class MainWindow(QMainWindow):
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
 
-    def _fill_curves(self) -> None:
-        self.compression.fill_curves(self._curves_menu)
-
     def _list_lengths(self, fewest: int, most: int) -> None:
         self.vocabulary.show()
         self.vocabulary.raise_()
@@ -310,8 +270,11 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         refresh_actions(self._actions, self.actions_by_id, self.session)
-        self.actions_by_id["undo"].setText(f"&Undo {_shown(self.session.history.undo_text)}".rstrip())
-        self.actions_by_id["redo"].setText(f"Re&do {_shown(self.session.history.redo_text)}".rstrip())
+        history = self.session.history
+        # In a menu, `&` would mark the next letter.
+        undo, redo = (text.replace("&", "&&") for text in (history.undo_text, history.redo_text))
+        self.actions_by_id["undo"].setText(f"&Undo {undo}".rstrip())
+        self.actions_by_id["redo"].setText(f"Re&do {redo}".rstrip())
         self.notices.refresh()
         self.toolbar.show_paused(self.session.training.state == "paused")
         run = self.session.runs.active
@@ -323,21 +286,18 @@ class MainWindow(QMainWindow):
         self.unsaved_work.offer(self.recovery.sentence)
 
     def _apply_preferences(self) -> None:
-        preferences = self._preferences
-        self._theme.set_mode(cast("Mode", preferences.of(THEME)))
+        get = self._preferences.of
+        self._theme.set_mode(cast("Mode", get(entries.THEME)))
         self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
-        self._theme.set_text_size(preferences.of(TEXT_SIZE))
-        self._theme.set_families(preferences.of(INTERFACE_FONT), preferences.of(MONOSPACE_FONT))
-        self.recovery.set_autosave(preferences.of(AUTOSAVE), preferences.of(AUTOSAVE_SECONDS))
-        ties = cast("TieBreak", preferences.of(DEFAULT_TIES))
-        defaults = Settings(preferences.of(DEFAULT_SIZE), pattern=preferences.of(DEFAULT_PATTERN), tie_break=ties)
-        self.session.training.set_defaults(defaults, preferences.of(THREADS) or None)
+        self._theme.set_text_size(get(entries.TEXT_SIZE))
+        self._theme.set_families(get(entries.INTERFACE_FONT), get(entries.MONOSPACE_FONT))
+        self.recovery.set_autosave(get(entries.AUTOSAVE), get(entries.AUTOSAVE_SECONDS))
+        ties = cast("TieBreak", get(entries.DEFAULT_TIES))
+        defaults = Settings(get(entries.DEFAULT_SIZE), pattern=get(entries.DEFAULT_PATTERN), tie_break=ties)
+        self.session.training.set_defaults(defaults, get(entries.THREADS) or None)
 
     def _keep_settings(self) -> None:
         self._preferences.set("training", self.session.training.settings.to_text())
-
-    def _keep_columns(self, choices: str) -> None:
-        self._preferences.set("run_columns", choices)
 
     def _keep_speed(self) -> None:
         self._preferences.set("playing_speed", self.session.player.speed.key)
@@ -402,11 +362,6 @@ class MainWindow(QMainWindow):
         elif data.hasText():
             self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
-
-
-def _shown(text: str) -> str:
-    """A text in a menu, where `&` would mark the next letter."""
-    return text.replace("&", "&&")
 
 
 def _has_text(data: QMimeData) -> bool:

@@ -10,78 +10,49 @@ import traceback
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
 
 from tokstudio.gui.state.problem import Problem
-from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.card import BottomCard
+from tokstudio.gui.window.offer_cards import OfferCard, close_button
 
 _DETAILS_HEIGHT = 180
 _MOST_KEPT = 20
 
 
-class MessageBar(BottomCard):
+class MessageBar(OfferCard):
     """Shows one error at a time: its sentence, and on request the traceback, which can be copied."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
         self._problems: list[Problem] = []
-        self.setAccessibleName("Message")
-        self.text = QLabel()
-        self.text.setWordWrap(True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        # Selectable text is drawn a little lower than it is measured.
-        self.text.setContentsMargins(0, 0, 0, 4)
-        sign = QLabel()
-        self._sign, self._theme = sign, theme
         self.details_button = QPushButton("Details")
         self.details_button.setCheckable(True)
         self.copy_button = QPushButton("Copy")
-        self.close_button = QToolButton()
-        self.close_button.setIcon(icon("close", theme))
-        self.close_button.setAccessibleName("Close the message")
-        self.close_button.setToolTip("Close (Esc)")
-        self.details = QPlainTextEdit()
-        self.details.setReadOnly(True)
+        self.close_button = close_button(theme, "Close the message", "Close (Esc)")
+        buttons = (self.details_button, self.copy_button, self.close_button)
+        super().__init__(theme, parent, "Message", ("warning", "error"), buttons)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        # Selectable text is drawn a little lower than it is measured.
+        self.text.setContentsMargins(0, 0, 0, 4)
+        self.details = QPlainTextEdit(readOnly=True)
         self.details.setMaximumHeight(_DETAILS_HEIGHT)
         self.details.setAccessibleName("Details")
-
-        row = self.make_row(sign, self.text, (self.details_button, self.copy_button, self.close_button))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 8, 8)
-        layout.addLayout(row)
-        layout.addWidget(self.details)
-
+        self.column.addWidget(self.details)
         self.details_button.toggled.connect(self._show_details)
         self.copy_button.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.clear)
-        theme.changed.connect(self._paint_sign)
-        self._paint_sign()
-        self.hide()
 
     def show_problem(self, problem: Problem) -> None:
         """Shows a sentence, and under Details the traceback of its error and earlier errors."""
         earlier = [one for one in self._problems if one.text != problem.text] if self.isVisible() else []
         self._problems = [problem, *earlier][:_MOST_KEPT]
-        self.text.setText(problem.text)
         trace = "".join(traceback.format_exception(problem.error)) if problem.error is not None else ""
         before = "\n".join(f"Earlier: {one.text}" for one in self._problems[1:])
         self.details.setPlainText("\n\n".join(filter(None, (trace.strip(), before))))
         self.details_button.setChecked(False)
         self.details.hide()
         self.details_button.setVisible(bool(trace or before))
-        self.place()
-        self.show()
-        self.raise_()
+        self.offer(problem.text)
 
     def clear(self) -> None:
         """Hides the card and forgets its errors."""
@@ -99,6 +70,3 @@ class MessageBar(BottomCard):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(f"{self.text.text()}\n\n{self.details.toPlainText()}".strip())
-
-    def _paint_sign(self) -> None:
-        self._sign.setPixmap(icon("warning", self._theme, "error").pixmap(18, 18))

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QToolButton, QWidget
 
-from tokstudio.gui.state.notice import Notice
+from tokstudio.gui.session.jobs import Notice
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
+from tokstudio.gui.widgets.layouts import column
 
 _ICON = 18
 
@@ -20,25 +21,21 @@ class OfferCard(BottomCard):
     """One sentence between an icon and buttons; hidden until there is something to offer.
 
     Args:
-        theme: Fonts and colours.
-        parent: The window.
+        name: The accessible name.
         sign: The icon before the sentence, and the role of its colour.
         buttons: The buttons, from left to right.
     """
 
     def __init__(
-        self, theme: Theme, parent: QWidget, sign: tuple[str, str], buttons: Sequence[QAbstractButton]
+        self, theme: Theme, parent: QWidget, name: str, sign: tuple[str, str], buttons: Sequence[QAbstractButton]
     ) -> None:
         super().__init__(parent)
+        self.setAccessibleName(name)
         self._theme = theme
         self._drawing = sign
         self._sign = QLabel()
-        self.text = QLabel()
-        self.text.setWordWrap(True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 8, 8)
-        column.addLayout(self.make_row(self._sign, self.text, buttons))
+        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.column = column(self.make_row(self._sign, self.text, buttons), margins=(12, 8, 8, 8), parent=self)
         theme.changed.connect(self._paint_sign)
         self._paint_sign()
         self.hide()
@@ -67,13 +64,9 @@ class RecoveryCard(OfferCard):
         self.restore_button = QPushButton("Restore")
         self.restore_button.setProperty("primary", "true")
         self.discard_button = QPushButton("Discard")
-        self.close_button = QToolButton()
-        self.close_button.setIcon(icon("close", theme))
-        self.close_button.setAccessibleName("Not now")
-        self.close_button.setToolTip("Not now: ask again at the next start")
+        self.close_button = close_button(theme, "Not now", "Not now: ask again at the next start")
         buttons = (self.restore_button, self.discard_button, self.close_button)
-        super().__init__(theme, parent, ("info", "accent"), buttons)
-        self.setAccessibleName("Unsaved work")
+        super().__init__(theme, parent, "Unsaved work", ("info", "accent"), buttons)
 
 
 class ReportCard(OfferCard):
@@ -84,8 +77,7 @@ class ReportCard(OfferCard):
         self.show_button = QPushButton("Show File")
         self.dismiss_button = QPushButton("Dismiss")
         buttons = (self.copy_button, self.show_button, self.dismiss_button)
-        super().__init__(theme, parent, ("warning", "error"), buttons)
-        self.setAccessibleName("Crash report")
+        super().__init__(theme, parent, "Crash report", ("warning", "error"), buttons)
 
 
 class NoticeCard(OfferCard):
@@ -94,12 +86,8 @@ class NoticeCard(OfferCard):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         self._notice: Notice | None = None
         self.act_button = QPushButton()
-        self.close_button = QToolButton()
-        self.close_button.setIcon(icon("close", theme))
-        self.close_button.setAccessibleName("Close the notice")
-        self.close_button.setToolTip("Close")
-        super().__init__(theme, parent, ("info", "accent"), (self.act_button, self.close_button))
-        self.setAccessibleName("Notice")
+        self.close_button = close_button(theme, "Close the notice", "Close")
+        super().__init__(theme, parent, "Notice", ("info", "accent"), (self.act_button, self.close_button))
         self.act_button.clicked.connect(self._act)
         self.close_button.clicked.connect(self.clear)
 
@@ -124,3 +112,12 @@ class NoticeCard(OfferCard):
         self.clear()
         if notice is not None:
             notice.act()
+
+
+def close_button(theme: Theme, name: str, tip: str) -> QToolButton:
+    """A cross that closes something; `name` is its accessible name."""
+    button = QToolButton()
+    button.setIcon(icon("close", theme))
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button

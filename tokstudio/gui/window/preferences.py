@@ -9,13 +9,14 @@ from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QGridLayout, QLabel, QWidget
 
 from tokstudio.gui.session.preferences import AUTOSAVE, AUTOSAVE_SECONDS, ENTRIES, Entry, Preferences
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
 from tokstudio.gui.widgets.fields import line
 from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.layouts import column
 from tokstudio.gui.widgets.scroll_body import TallBody
 
 Control = QCheckBox | ChoiceBox | Number
@@ -25,19 +26,7 @@ _WIDTH = 560
 
 
 class PreferencesDialog(QDialog):
-    """A dialog with all preferences; Escape closes it.
-
-    Args:
-        preferences: The preferences to show and change.
-        theme: Colours and fonts.
-        choosers: Asks for confirmation of a reset.
-        parent: The window.
-
-    Attributes:
-        controls: The controls by the key of the preference.
-        reset_button: Resets all preferences.
-        close_button: Closes the dialog.
-    """
+    """A dialog with all preferences; Escape closes it."""
 
     def __init__(
         self, preferences: Preferences, theme: Theme, choosers: Choosers, parent: QWidget | None = None
@@ -46,7 +35,7 @@ class PreferencesDialog(QDialog):
         self.setWindowTitle("Preferences")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._preferences, self._theme, self._choosers = preferences, theme, choosers
-        self.controls: dict[str, Control] = {}
+        self.controls: dict[str, Control] = {}  # by the key of the preference
         page = QWidget()
         grid = QGridLayout(page)
         grid.setContentsMargins(24, 16, 24, 8)
@@ -59,9 +48,6 @@ class PreferencesDialog(QDialog):
                 group = entry.group
                 self._add_title(grid, group)
             self._add(grid, entry)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.addWidget(TallBody(page))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.setContentsMargins(24, 8, 24, 16)
         self.close_button = buttons.button(QDialogButtonBox.StandardButton.Close)
@@ -71,7 +57,7 @@ class PreferencesDialog(QDialog):
         self.reset_button.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         self.reset_button.clicked.connect(self._reset)
-        rows.addWidget(buttons)
+        column(TallBody(page), buttons, parent=self)
         preferences.changed.connect(self._show_values)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()

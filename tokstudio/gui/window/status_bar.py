@@ -12,26 +12,18 @@ from collections import deque
 
 from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QStatusBar,
-    QStyle,
-    QStyleOption,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, plain
+from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.window.offer_cards import close_button
 
 _TICK = 100
 _MARGIN = 2
@@ -86,36 +78,24 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()
-        self.bar = QProgressBar()
-        self.bar.setRange(0, 1000)
-        self.bar.setTextVisible(False)
+        self.bar = QProgressBar(maximum=1000, textVisible=False)
         self.bar.setFixedWidth(180)
         self.bar.setAccessibleName("Progress")
-        self.cancel = QToolButton()
-        self.cancel.setIcon(icon("close", theme))
-        self.cancel.setToolTip("Cancel")
-        self.cancel.setAccessibleName("Cancel")
+        self.cancel = close_button(theme, "Cancel", "Cancel")
         self.cancel.clicked.connect(self._cancel)
-        self.left_over = QLabel()
-        self.left_over.setTextFormat(Qt.TextFormat.PlainText)
+        self.left_over = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.left_over.setProperty("role", "muted")
         self._row = QWidget()
-        layout = QHBoxLayout(self._row)
-        layout.setContentsMargins(_INSET, 0, 0, _MARGIN)
-        layout.setSpacing(10)
-        for widget in (self.label, self.bar, self.left_over, self.cancel):
-            layout.addWidget(widget)
-        layout.addStretch(1)
+        shown = (self.label, self.bar, self.left_over, self.cancel)
+        row(*shown, STRETCH, spacing=10, margins=(_INSET, 0, 0, _MARGIN), parent=self._row)
         self.addWidget(self._row, 1)
 
-        self.figures = QLabel()
-        self.figures.setTextFormat(Qt.TextFormat.PlainText)
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self.figures = QLabel(textFormat=Qt.TextFormat.PlainText, alignment=right)
         self.figures.setContentsMargins(0, 0, _INSET, _MARGIN)
-        self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.addPermanentWidget(self.figures)
 
-        self._timer = QTimer(self)
-        self._timer.setInterval(_TICK)
+        self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._refresh)
         for signal in (session.jobs.busy_changed, session.training.state_changed):
             signal.connect(self._jobs_changed)
@@ -203,17 +183,16 @@ class StatusLine(QStatusBar):
         if progress.phase != self._phase:
             self._phase, self._since = progress.phase, now
             self._pace = Pace()
+        doing = _WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else ""
         if job.paused:
             # A pause does not count as work.
             self._since += now - self._looked
             self._pace = Pace()
+            doing = self._where_it_waits(progress.phase)
         self._pace.note(now, progress)
         elapsed = now - self._begun
         training = self._training.current
-        if job.paused:
-            self.label.setText(self._where_it_waits(progress.phase))
-        else:
-            self.label.setText(_WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else "")
+        self.label.setText(doing)
         self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
@@ -223,9 +202,8 @@ class StatusLine(QStatusBar):
         left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None
         then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
         told = f"about {_seconds(left)} left{then}" if left is not None else ""
-        self.left_over.setText(" · ".join(filter(None, (self._speed(now), told))))
-        if job.paused:
-            self.left_over.setText("")
+        figures = (self._speed(now), told)
+        self.left_over.setText("" if job.paused else " · ".join(filter(None, figures)))
         self._looked = now
 
     def _where_it_waits(self, phase: str) -> str:
@@ -245,7 +223,7 @@ class StatusLine(QStatusBar):
         rate = (made - self._merges_before) / (now - self._looked)
         self._merges_before = made
         self._rate = rate if self._rate == 0 else 0.8 * self._rate + 0.2 * rate
-        return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.progress.phase == "merging" else ""
+        return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.job.progress.phase == "merging" else ""
 
     def _how_it_ended(self) -> str:
         run = self._runs.active
@@ -263,12 +241,10 @@ class StatusLine(QStatusBar):
 
     def _show_figures(self) -> None:
         run, at = self._runs.active, self._view.playhead
-        if run is None:
+        if run is None or (run.has_counts and not run.log.tokens_before):
             self._show_longest("")
         elif not run.has_counts:
             self._show_longest(several(at, "merge"))
-        elif not run.log.tokens_before:
-            self._show_longest("")
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""

@@ -16,24 +16,14 @@ _ACTIONS = "open_corpus | train pause step stop |"
 
 
 class ToolBar(QToolBar):
-    """Buttons for the common actions.
-
-    Args:
-        actions: The window's actions by id.
-        theme: Fonts and colours.
-
-    Attributes:
-        export_button: Opens a menu, which is set later.
-    """
+    """Buttons for the common actions."""
 
     def __init__(self, actions: Mapping[str, QAction], theme: Theme) -> None:
-        super().__init__("Toolbar")
+        beside = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        super().__init__("Toolbar", movable=False, toolButtonStyle=beside, iconSize=QSize(18, 18))
         self._actions = actions
         self._wide = 0  # the width of all buttons with text; known after the first time without
         self.setObjectName("toolbar")
-        self.setMovable(False)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setIconSize(QSize(18, 18))
         for name in _ACTIONS.split():
             if name == "|":
                 self.addSeparator()
@@ -42,13 +32,12 @@ class ToolBar(QToolBar):
         button = self.widgetForAction(actions["pause"])
         assert isinstance(button, QToolButton)
         self.pause_button = button
-        self.export_button = QToolButton()
+        popup = QToolButton.ToolButtonPopupMode.InstantPopup
+        self.export_button = QToolButton(toolButtonStyle=beside, popupMode=popup)  # its menu is set later
         self.export_button.setText("Export")
         self.export_button.setToolTip("Export")
         self.export_button.setIcon(icon("export", theme))
-        self.export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.export_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.addWidget(self.export_button)
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)

@@ -44,26 +44,20 @@ _KNOWN = (
 
 @dataclass(frozen=True)
 class Component:
-    """A component that TokStudio contains or uses.
-
-    Attributes:
-        name: Its name.
-        version: The installed version.
-        licence: The short name of its licence.
-        read: Reads the text of the licence from the disk, if the package contains it.
-    """
+    """A component that TokStudio contains or uses, with the short name of its licence."""
 
     name: str
     version: str
     licence: str
-    read: Callable[[], str]
+    read: Callable[[], str]  # the text of the licence, if the package contains it
 
 
 def components() -> list[Component]:
     """All components."""
-    python = Component("Python", platform.python_version(), "Python Software Foundation", _of_python)
-    qt = Component("Qt", qVersion() or "", "LGPL 3", partial(_usual, "LGPL 3"))
-    result = [python, qt]
+    result = [
+        Component("Python", platform.python_version(), "Python Software Foundation", _of_python),
+        Component("Qt", qVersion() or "", "LGPL 3", partial(_usual, "LGPL 3")),
+    ]
     for name, package, licence in _KNOWN:
         with suppress(PackageNotFoundError):
             known = distribution(package)
@@ -73,17 +67,14 @@ def components() -> list[Component]:
         licences = resource("licences/system-libraries.txt")
         with licences.open(encoding="utf-8") as file:
             system = file.readline().strip()
-        result.append(
-            Component("Libraries of the system", system, "each its own", partial(licences.read_text, "utf-8"))
-        )
+        read = partial(licences.read_text, "utf-8")
+        result.append(Component("Libraries of the system", system, "each its own", read))
     return result
 
 
 def _of_python() -> str:
-    folders = [Path(sysconfig.get_path("stdlib"))]
-    if is_bundle():
-        folders.insert(0, Path(getattr(sys, "_MEIPASS", "")) / "python")
-    for folder in folders:
+    bundled = [Path(getattr(sys, "_MEIPASS", "")) / "python"] if is_bundle() else []
+    for folder in (*bundled, Path(sysconfig.get_path("stdlib"))):
         with suppress(OSError):
             return (folder / "LICENSE.txt").read_text(encoding="utf-8", errors="replace")
     return sys.copyright
