@@ -29,9 +29,9 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import line, set_role
+from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import column, row
 
 _SIZE = QSize(660, 640)
@@ -88,7 +88,7 @@ class ExportDialog(QDialog):
         self.part.setVisible(at < len(run) and run.tokenizer.no_playhead is None)
         self.gaps = QCheckBox("Close the &gaps between ids")
         self.gaps.hide()
-        self.moves = line("muted")
+        self.moves = paragraph_label("muted")
         self.moves.setIndent(INDENT)
         self.moves.hide()
         self._above = QWidget()
@@ -102,7 +102,7 @@ class ExportDialog(QDialog):
         self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
         self.accept_loss = QCheckBox("Export any&way, with losses")
         self.accept_loss.hide()
-        self.note = line("muted")
+        self.note = paragraph_label("muted")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         parts = ((self.list, 1), self.folder, self.accept_loss, self._buttons())
         column(*parts, spacing=10, margins=(16, 16, 16, 16), parent=self)

@@ -13,7 +13,7 @@ from tokstudio.core.formats import Fit, Format
 from tokstudio.gui.export.plan import Outcome
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import line
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import column, row
 
 _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
@@ -37,7 +37,7 @@ class FormatRow(QWidget):
         self._description = f"{_capitalized(shown.description)}."
         self.check = QCheckBox(shown.title)
         self.check.toggled.connect(self._toggled)
-        self.state = line("muted")
+        self.state = paragraph_label("muted")
         self.state.setWordWrap(False)
         self.bar = QProgressBar(textVisible=False)
         self.bar.setFixedWidth(_BAR)
@@ -48,7 +48,7 @@ class FormatRow(QWidget):
         self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
         self.copy_button.clicked.connect(self._copy)
         top = row((self.check, 1), self.state, self.bar, self.copy_button, spacing=8)
-        about = line("muted")
+        about = paragraph_label("muted")
         about.setText(self._description)
         self._sentences, self._result = column(spacing=3), column(spacing=3)
         below = column(about, self._sentences, self._result, spacing=3, margins=(INDENT, 0, 0, 0))
@@ -150,8 +150,7 @@ class SignedLine(QWidget):
         self._role = role
         self._theme = theme
         self._sign = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.label = line(role)
-        self.label.setText(text)
+        self.label = paragraph_label(role, text)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         row((self._sign, Qt.AlignmentFlag.AlignTop), (self.label, 1), spacing=6, parent=self)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyqtgraph as pg
@@ -20,9 +20,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGrap
 
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.plot.scale import FloatArray, range_between, tick_texts, tick_values, to_axis, visible
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Palette, Theme
+from tokstudio.gui.style.theme import Palette, Theme
 
 Role = Literal["active", "other", "active held-out", "other held-out"]
 

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Palette
+from tokstudio.gui.style.theme import Palette
 
 _SWATCH = 18.0
 _GAP = 8.0

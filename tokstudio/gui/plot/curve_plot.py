@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
 import shiboken6
@@ -18,10 +17,8 @@ from tokstudio.gui.plot.curve_marks import draw_legend, legend_width
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.plot.plot_view import PlotView
 from tokstudio.gui.plot.scale import value_text
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.svg import drawing_of
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 # Maximum distance in pixels at which the pointer is on a line.
 _REACH = 6.0

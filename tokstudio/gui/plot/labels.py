@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Palette
+from tokstudio.gui.style.theme import Palette
 
 _PADDING = 6.0
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt
@@ -23,9 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.gui.plot.chart import Chart, Content, Curve
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import Theme
 
 
 class PlotView(pg.PlotWidget):

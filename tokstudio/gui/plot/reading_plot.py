@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt, Signal
@@ -15,9 +14,7 @@ from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.plot.plot_view import PlotView
 from tokstudio.gui.plot.scale import FloatArray
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import Theme
 
 _MORE = 20
 

@@ -3,17 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame
 
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import row
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 
 class CountUsesButton(ActionButton):

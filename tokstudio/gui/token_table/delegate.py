@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import Cell, Column, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 PADDING = 6  # left and right of the text of a cell
 _MARK_WIDTH = 3

@@ -3,16 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from tokstudio.gui.style.icons import icon
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import Theme
 
 
 class FilterEdit(QLineEdit):

@@ -3,18 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.delegate import PADDING
 from tokstudio.gui.token_table.model import TokenTable
 from tokstudio.gui.widgets.painting import guarded_painter
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 _ARROW = 12  # pixels for the arrow and the gap to the title
 

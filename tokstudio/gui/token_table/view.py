@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.delegate import TokenCells
 from tokstudio.gui.token_table.header import TokenHeader
 from tokstudio.gui.token_table.model import Column, TokenTable
 from tokstudio.gui.widgets.shortcuts import keeps_copy
 from tokstudio.gui.widgets.sliced_work import Slices
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 #: The most rows that are copied; they are some megabytes of text.
 MOST_COPIED = 100_000

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from tokstudio.gui.style.icons import icon
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import Theme
 
 
 class ActionButton(QPushButton):

@@ -28,17 +28,11 @@ _DECIMALS = 3  # of a percentage
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several values.
-
-    Attributes:
-        value: The value.
-    name: Its name, in a word or two.
-    meaning: One sentence that explains it.
-    """
+    """One of several values."""
 
     value: str
-    name: str
-    meaning: str
+    name: str  # a word or two
+    meaning: str  # one sentence that explains it
 
 
 class ChoiceBox(QComboBox):

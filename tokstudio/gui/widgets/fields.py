@@ -273,9 +273,6 @@ class ListField(Field):
         self.edit.setFont(self._theme.monospace_font())
 
 
-line = paragraph_label
-
-
 def set_role(label: QLabel, role: str) -> None:
     """Gives a label the style of another role."""
     if label.property("role") != role:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
@@ -20,11 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import row
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 _NOTHING = "–"
 _LEAST_DIGITS = 4

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QGridLayout,
 from tokstudio.gui.session.preferences import AUTOSAVE, AUTOSAVE_SECONDS, ENTRIES, Entry, Preferences
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
-from tokstudio.gui.widgets.fields import line
 from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import column
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -89,7 +89,7 @@ class PreferencesDialog(QDialog):
             label.setBuddy(control)
             grid.addWidget(label, row + 1, 0)
             grid.addWidget(control, row + 1, 1, Qt.AlignmentFlag.AlignRight)
-        note = line("muted")
+        note = paragraph_label("muted")
         note.setText(entry.help)
         grid.addWidget(note, row + 2, 0, 1, 2)
 

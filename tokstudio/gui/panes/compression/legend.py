@@ -6,18 +6,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 _LONGEST_NAME = 110
 _SWATCH = QSize(20, 14)

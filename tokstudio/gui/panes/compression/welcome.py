@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 _PICTURE = 96
 _CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8

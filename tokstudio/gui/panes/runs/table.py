@@ -3,18 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, HELD_OUT, HUE, MARK, NAME, RunsModel
 from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.painting import guarded_painter
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
 _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them

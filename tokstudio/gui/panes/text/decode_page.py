@@ -40,7 +40,7 @@ class DecodePage(TextPage):
         self.problem.hide()
         self.column.insertWidget(1, self.problem)
         self.output = QPlainTextEdit(readOnly=True, tabChangesFocus=True, placeholderText="The text appears here.")
-        self.output.setAccessibleName("DecodedIds text")
+        self.output.setAccessibleName("Decoded text")
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.column.insertWidget(2, self.output)

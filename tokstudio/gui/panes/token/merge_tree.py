@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -21,11 +19,9 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from tokstudio.gui.panes.token.tree_drawing import DrawnTree
 from tokstudio.gui.panes.token.tree_layout import TreeBox, TreeNode
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.svg import svg_of
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 __all__ = ["MergeTree", "TreeNode"]
 

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from tokstudio.gui.panes.token.tree_layout import TreeBox, TreeNode, lay_out
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import isolated
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 # in pixels
 _LONGEST_LABEL = 220.0

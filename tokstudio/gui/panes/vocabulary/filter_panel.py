@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QShowEvent
@@ -23,12 +22,10 @@ from PySide6.QtWidgets import (
 
 from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
-
-if TYPE_CHECKING:
-    from tokstudio.gui.style.theme import Theme
 
 _ANY = "any"
 _LONGEST = 1_000_000_000
