@@ -148,13 +148,49 @@ class Studio(RuleBasedStateMachine):
     @rule(choice=CHOICES)
     def delete(self, choice: int) -> None:
         run, training = self.run_at(choice), self.session.training.current
-        self.session.runs.delete(run)
+        self.session.history.delete_run(run)
         assert (run in self.session.runs.all) == (training is not None and training.run is run)
 
     @precondition(lambda self: self.session.runs.all)
     @rule(choice=CHOICES, name=st.sampled_from(["mine", "  ", "yours "]))
     def rename(self, choice: int, name: str) -> None:
-        self.session.runs.rename(self.run_at(choice), name)
+        self.session.history.rename_run(self.run_at(choice), name)
+
+    # ---- undo
+
+    @property
+    def undoable(self) -> tuple[object, ...]:
+        """What Undo and Redo bring back: sources, settings, and the runs with their names."""
+        texts = [bytes(source.data) for source in self.session.corpus.sources]
+        runs = [(run.key, run.name) for run in self.session.runs.all]
+        return texts, self.session.training.settings, runs
+
+    def move(self, back: bool) -> bool:
+        """Undoes or repeats one change; returns False where that is refused."""
+        history, refused = self.session.history, len(self.refused)
+        changed = history.undo_text if back else history.redo_text
+        (history.undo if back else history.redo)()
+        self.wait()
+        if len(self.refused) > refused:
+            return False
+        assert changed == (history.redo_text if back else history.undo_text)
+        return True
+
+    @precondition(lambda self: self.session.history.undo_text)
+    @rule(stays=st.booleans())
+    def undo(self, stays: bool) -> None:
+        before = self.undoable
+        if self.move(back=True) and not stays:
+            assert self.move(back=False)
+            assert self.undoable == before
+
+    @precondition(lambda self: self.session.history.redo_text)
+    @rule(stays=st.booleans())
+    def redo(self, stays: bool) -> None:
+        before = self.undoable
+        if self.move(back=False) and not stays:
+            assert self.move(back=True)
+            assert self.undoable == before
 
     # ---- what is looked at
 
