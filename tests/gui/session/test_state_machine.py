@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import settings as how
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from PySide6.QtCore import QCoreApplication, QEvent
 
 from tests.gui.person import PATIENCE
@@ -70,6 +77,13 @@ class Studio(RuleBasedStateMachine):
         """One of the runs."""
         return self.session.runs.all[choice % len(self.session.runs.all)]
 
+    @initialize(text=TEXTS, size=SIZES)
+    def begin(self, text: str, size: int) -> None:
+        self.session.corpus.add_text(text)
+        self.set_settings(size, "none", 0.0)
+        for _ in range(2):
+            self.train()
+
     # ---- corpus and settings
 
     @rule(text=TEXTS)
@@ -81,10 +95,11 @@ class Studio(RuleBasedStateMachine):
     @rule(choice=CHOICES)
     def remove_source(self, choice: int) -> None:
         before = self.session.corpus.sources
-        at = choice % len(before)
+        at, state = choice % len(before), self.undoable
         self.session.corpus.remove_sources([at])
         self.wait()
         assert self.session.corpus.sources == (*before[:at], *before[at + 1 :])
+        self.go_back_to(state)
 
     @rule(size=SIZES, pattern=st.sampled_from(["none", "gpt2"]), held_out=st.sampled_from([0.0, 0.5]))
     def set_settings(self, size: int, pattern: str, held_out: float) -> None:
@@ -147,14 +162,17 @@ class Studio(RuleBasedStateMachine):
     @precondition(lambda self: self.session.runs.all)
     @rule(choice=CHOICES)
     def delete(self, choice: int) -> None:
-        run, training = self.run_at(choice), self.session.training.current
+        run, training, before = self.run_at(choice), self.session.training.current, self.undoable
         self.session.history.delete_run(run)
+        self.go_back_to(before)
         assert (run in self.session.runs.all) == (training is not None and training.run is run)
 
     @precondition(lambda self: self.session.runs.all)
     @rule(choice=CHOICES, name=st.sampled_from(["mine", "  ", "yours "]))
     def rename(self, choice: int, name: str) -> None:
+        before = self.undoable
         self.session.history.rename_run(self.run_at(choice), name)
+        self.go_back_to(before)
 
     # ---- undo
 
@@ -175,6 +193,14 @@ class Studio(RuleBasedStateMachine):
             return False
         assert changed == (history.redo_text if back else history.undo_text)
         return True
+
+    def go_back_to(self, before: tuple[object, ...]) -> None:
+        """Undoes the last change, which must bring back a state, and repeats it."""
+        after = self.undoable
+        if after != before and self.move(back=True):
+            assert self.undoable == before
+            assert self.move(back=False)
+            assert self.undoable == after
 
     @precondition(lambda self: self.session.history.undo_text)
     @rule(stays=st.booleans())
