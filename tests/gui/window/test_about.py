@@ -1,4 +1,4 @@
-"""The About dialog: components, versions and licences."""
+"""The About dialog with components, versions and licences, and the dialog of keyboard shortcuts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,11 +7,11 @@ from importlib.metadata import version
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QPushButton, QTableWidget
 
 from tokstudio import __version__
-from tokstudio.gui.window.about import AboutDialog
+from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 
 
 @pytest.fixture
@@ -69,3 +69,14 @@ def test_it_fits_a_small_screen(about):
     room = about.screen().availableSize()
     assert about.height() <= room.height()
     assert about.minimumSizeHint().height() <= 560
+
+
+def test_shortcuts_are_listed_by_what_an_action_does(qtbot):
+    actions = {"undo": QAction("&Undo Add tale.txt"), "export_tokenizer": QAction("Tokenizer &Files…")}
+    for name, keys in (("undo", "Ctrl+Z"), ("export_tokenizer", "Ctrl+E")):
+        actions[name].setShortcut(keys)
+    dialog = ShortcutsDialog(actions)
+    qtbot.addWidget(dialog)
+    table = dialog.findChild(QTableWidget)
+    listed = [tuple(table.item(row, column).text() for column in range(2)) for row in range(2)]
+    assert listed == [("Undo", "Ctrl+Z"), ("Export Tokenizer Files", "Ctrl+E")]

@@ -27,7 +27,7 @@ Role = Literal["active", "other", "active held-out", "other held-out"]
 # A column is about a pixel wide and has at most about two points. Wide and dashed lines are slow to draw, so curves
 # for comparison have fewer columns.
 _COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400, "active held-out": 400, "other held-out": 400}
-_CAPTIONED = 11  # minimum height in lines of text for a caption
+_CAPTIONED = 12  # minimum height in lines of text for a caption
 _LEFT, _RIGHT, _TOP, _GAP = 4, 14, 8, 6  # pixels around the plot, and between an axis and its numbers
 _OVERHANG = 10.0  # pixels that a number may extend beyond the end of an axis
 _BAR = 0.4  # half the width of a bar

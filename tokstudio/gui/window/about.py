@@ -101,10 +101,16 @@ class ShortcutsDialog(_Dialog):
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__("Keyboard Shortcuts", parent)
         rows: list[tuple[str, str]] = []
-        for action in actions.values():
+        for name, action in actions.items():
             keys = ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts())
             if keys:
-                rows.append((action.text().replace("&", "").rstrip("…"), keys))
+                text = action.text().replace("&", "").rstrip("…")
+                # Undo and Redo name a change; what is exported stands in a menu of that name.
+                if name in ("undo", "redo"):
+                    text = name.title()
+                elif name.startswith("export"):
+                    text = f"Export {text}"
+                rows.append((text, keys))
         table = _table(("Action", "Keys"), [*rows, *_MORE_KEYS], "Keyboard shortcuts")
         table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Interactive)

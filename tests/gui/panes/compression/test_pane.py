@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFontMetrics
 from PySide6.QtWidgets import QPushButton, QToolButton
 
 from tests.gui.person import PATIENCE
@@ -293,13 +293,13 @@ def test_a_hidden_pane_draws_nothing_and_is_updated_when_shown(session, pane, ma
     assert len(curve(pane, run).x) == 145
 
 
-def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_show_it(qtbot, pane, trained):
+def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_show_it(qtbot, theme, pane, trained):
     logarithmic = {}
     for action in pane.menu.actions()[:4]:
         action.trigger()
         logarithmic[action.text()] = pane._log.isChecked()
         caption = pane.plot.content.caption
-        metrics = pane.plot.fontMetrics()
+        metrics = QFontMetrics(theme.tabular_font())
         assert caption
         assert pane.plot.chart.area.top() >= metrics.height(), "nothing is drawn over it"
         assert pane.plot.chart.getAxis("bottom").height() >= metrics.height(), "the numbers below have room"

@@ -41,7 +41,7 @@ from tokstudio.resources import SAMPLES
 _MANY = 100_000  # merges from which the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
 _LONGEST_NAME = 360  # pixels
-_LOW = 17  # a pane with fewer lines of text is low
+_LOW = 320  # pixels at the normal text size; a lower pane is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
 _HELD_OUT = "held-out"  # part of the name of a curve, also for the plot
 
@@ -328,7 +328,7 @@ class CompressionPane(Pane):
 
     def _fit_remark(self) -> None:
         """Limits the remark to one line in a low pane; its tip has the rest."""
-        low = self.height() < _LOW * self.fontMetrics().height()
+        low = self.height() < self._theme.scaled(_LOW)
         self.body.setSpacing(_LOW_GAP if low else _GAP)
         margins = self.body.contentsMargins()
         margins.setBottom(_GAP if low else margins.left())

@@ -99,6 +99,7 @@ class _Row(QWidget):
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme, "muted"))
         self.close_button.setToolTip("Dismiss (Esc dismisses all)")
+        self.close_button.setAccessibleName("Dismiss")
         top = Qt.AlignmentFlag.AlignTop
         row((self._label, 1), (self.bytes_button, top), (self.close_button, top), spacing=4, parent=self)
 
