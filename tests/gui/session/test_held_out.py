@@ -136,7 +136,7 @@ def test_in_a_low_pane_the_savings_are_one_line_with_a_tip(qtbot, session, pane)
     trained(qtbot, session)
     choose(pane, "Saved by a merge")
     assert pane.remark_line.isHidden()
-    lowest = 17 * pane.fontMetrics().height()
+    lowest = 320
     pane.resize(430, lowest - 1)
     assert pane.remark.isHidden()
     assert pane.remark_line.text() == pane.remark.text()

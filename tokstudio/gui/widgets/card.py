@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, QTimer
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -28,8 +28,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
+_ICON = 18
 _WIDEST = 820
 _NARROWEST = 260
 _NARROW = 560  # pixels of width below which the buttons are below the sentence
@@ -50,24 +53,46 @@ _CONTROLS = (
 
 
 class BottomCard(QFrame):
-    """A frame over its parent, at a readable width."""
+    """One sentence between an icon and buttons over its parent, hidden until there is something to say.
 
-    def __init__(self, parent: QWidget) -> None:
+    Args:
+        name: The accessible name.
+        sign: The icon before the sentence, and the role of its colour.
+        buttons: The buttons, from left to right.
+    """
+
+    def __init__(
+        self, theme: Theme, parent: QWidget, name: str, sign: tuple[str, str], buttons: Sequence[QAbstractButton]
+    ) -> None:
         super().__init__(parent)
-        self._row: QBoxLayout | None = None
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(_AT_REST)
-        self._again.timeout.connect(self._place_again)
-        parent.installEventFilter(self)
-        self._docks: list[QDockWidget] = []
+        self.setAccessibleName(name)
         self.setProperty("card", "true")
-
-    def make_row(self, sign: QLabel, text: QLabel, buttons: Sequence[QWidget]) -> QBoxLayout:
-        """Adds an icon and a sentence, with buttons beside or below them."""
-        told, beside = row(sign, (text, 1), spacing=8), row(STRETCH, *buttons, spacing=8)
+        self._theme = theme
+        self._drawing = sign
+        self._sign = QLabel()
+        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        told, beside = row(self._sign, (self.text, 1), spacing=8), row(STRETCH, *buttons, spacing=8)
         self._row = row((told, 1), beside, spacing=8)
-        return self._row
+        self.column = column(self._row, margins=(12, 8, 8, 8), parent=self)
+        self._again = QTimer(self, singleShot=True, interval=_AT_REST)
+        self._again.timeout.connect(self._place_again)
+        self._docks: list[QDockWidget] = []
+        parent.installEventFilter(self)
+        theme.changed.connect(self._paint_sign)
+        self._paint_sign()
+        self.hide()
+
+    def offer(self, sentence: str) -> None:
+        """Shows a sentence; an empty one hides the card."""
+        self.text.setText(sentence)
+        if self.isVisible() and not sentence:
+            # Otherwise the focus would move to an arbitrary control.
+            self.window().setFocus()
+        if sentence:
+            self.place()
+        self.setVisible(bool(sentence))
+        if sentence:
+            self.raise_()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Places the card again when the window is resized."""
@@ -80,7 +105,7 @@ class BottomCard(QFrame):
     def place(self) -> None:
         """Moves and resizes the card to fit its content now."""
         around = self.parentWidget()
-        if around is None or self.layout() is None:
+        if around is None:
             return
         taken = [_visible_rect(widget, around) for widget in self._controls(around)]
         shapes = [(x, width, self._height_at(width)) for x, width in _spans(around)]
@@ -113,13 +138,14 @@ class BottomCard(QFrame):
             self.raise_()
 
     def _height_at(self, width: int) -> int:
-        layout = self.layout()
-        assert layout is not None
-        if self._row is not None:
-            narrow = width < _NARROW
-            self._row.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
-        layout.activate()
-        return max(layout.heightForWidth(width), layout.minimumSize().height())
+        narrow = width < _NARROW
+        self._row.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        self.column.activate()
+        return max(self.column.heightForWidth(width), self.column.minimumSize().height())
+
+    def _paint_sign(self) -> None:
+        name, role = self._drawing
+        self._sign.setPixmap(icon(name, self._theme, role).pixmap(_ICON, _ICON))
 
     def _controls(self, around: QWidget) -> Iterator[QWidget]:
         """The widgets that the card must not cover: controls and other cards."""

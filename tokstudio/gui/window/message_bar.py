@@ -14,13 +14,14 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
 
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.window.offer_cards import OfferCard, close_button
+from tokstudio.gui.widgets.card import BottomCard
+from tokstudio.gui.window.offer_cards import close_button
 
 _DETAILS_HEIGHT = 180
 _MOST_KEPT = 20
 
 
-class MessageBar(OfferCard):
+class MessageBar(BottomCard):
     """Shows one error at a time: its sentence, and on request the traceback, which can be copied."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:

@@ -3,61 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from tokstudio.gui.session.jobs import Notice
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
-from tokstudio.gui.widgets.layouts import column
-
-_ICON = 18
 
 
-class OfferCard(BottomCard):
-    """One sentence between an icon and buttons; hidden until there is something to offer.
-
-    Args:
-        name: The accessible name.
-        sign: The icon before the sentence, and the role of its colour.
-        buttons: The buttons, from left to right.
-    """
-
-    def __init__(
-        self, theme: Theme, parent: QWidget, name: str, sign: tuple[str, str], buttons: Sequence[QAbstractButton]
-    ) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(name)
-        self._theme = theme
-        self._drawing = sign
-        self._sign = QLabel()
-        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.column = column(self.make_row(self._sign, self.text, buttons), margins=(12, 8, 8, 8), parent=self)
-        theme.changed.connect(self._paint_sign)
-        self._paint_sign()
-        self.hide()
-
-    def offer(self, sentence: str) -> None:
-        """Shows a sentence; an empty one hides the card."""
-        self.text.setText(sentence)
-        if self.isVisible() and not sentence:
-            # Otherwise the focus would move to an arbitrary control.
-            self.window().setFocus()
-        if sentence:
-            self.place()
-        self.setVisible(bool(sentence))
-        if sentence:
-            self.raise_()
-
-    def _paint_sign(self) -> None:
-        name, role = self._drawing
-        self._sign.setPixmap(icon(name, self._theme, role).pixmap(_ICON, _ICON))
-
-
-class RecoveryCard(OfferCard):
+class RecoveryCard(BottomCard):
     """One sentence, Restore and Discard; if closed, it is shown again at the next start."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -69,7 +23,7 @@ class RecoveryCard(OfferCard):
         super().__init__(theme, parent, "Unsaved work", ("info", "accent"), buttons)
 
 
-class ReportCard(OfferCard):
+class ReportCard(BottomCard):
     """One sentence, Copy Report, Show File and Dismiss."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -80,7 +34,7 @@ class ReportCard(OfferCard):
         super().__init__(theme, parent, "Crash report", ("warning", "error"), buttons)
 
 
-class NoticeCard(OfferCard):
+class NoticeCard(BottomCard):
     """Shows the newest notice until its button is pressed, it is closed, or there is nothing left to undo."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QToolButton
 
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.gui.panes.compression.legend import Entry, Legend
+from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.style.theme import Theme
@@ -217,7 +217,7 @@ def test_a_new_active_run_is_shown_whole(pane, trained, make_run):
 
 def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
     legend = pane.legend
-    legend.set_entries([Entry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 40)])
+    legend.set_entries([LegendEntry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 40)])
     shown = [one for one in legend.findChildren(QToolButton) if one.isVisible()]
     listed = [action for action in legend._menu.actions() if action.isVisible()]
     assert len(shown) - 1 + len(listed) == 39
@@ -230,7 +230,7 @@ def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
 def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
     legend = Legend(Theme("light"))
     qtbot.addWidget(legend)
-    legend.set_entries([Entry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 5)])
+    legend.set_entries([LegendEntry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 5)])
     legend.show()
     for step in (500, width, 90, width):
         legend.resize(step, 40)

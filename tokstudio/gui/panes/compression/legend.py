@@ -22,7 +22,7 @@ _TRIES = 4
 
 
 @dataclass(frozen=True)
-class Entry:
+class LegendEntry:
     """One curve: its key for `chosen`, its name, its colour, whether it is of the active run, and of held-out text."""
 
     key: Hashable
@@ -47,7 +47,7 @@ class Legend(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._entries: tuple[Entry, ...] = ()
+        self._entries: tuple[LegendEntry, ...] = ()
         self._buttons: list[QToolButton] = []
         self._fitting = self._outdated = False
         self._menu = QMenu(self)
@@ -62,7 +62,7 @@ class Legend(QWidget):
         theme.changed.connect(self._rebuild)
         self._rebuild()
 
-    def set_entries(self, entries: Sequence[Entry]) -> None:
+    def set_entries(self, entries: Sequence[LegendEntry]) -> None:
         """Shows these names, in this order of priority."""
         if tuple(entries) != self._entries:
             self._entries = tuple(entries)
@@ -94,7 +94,7 @@ class Legend(QWidget):
         self.updateGeometry()
         self._fit()
 
-    def _button(self, entry: Entry) -> QToolButton:
+    def _button(self, entry: LegendEntry) -> QToolButton:
         button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         name = QFontMetrics(self.font()).elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
         button.setText(name.replace("&", "&&"))
@@ -136,7 +136,7 @@ class Legend(QWidget):
             if buttons is not self._buttons:
                 return
 
-    def _swatch(self, entry: Entry) -> QPixmap:
+    def _swatch(self, entry: LegendEntry) -> QPixmap:
         ratio = self.devicePixelRatioF()
         picture = QPixmap(_SWATCH * ratio)
         picture.setDevicePixelRatio(ratio)

@@ -23,7 +23,7 @@ from tokstudio.gui.panes.compression.curves import (
     playhead_text,
     remark,
 )
-from tokstudio.gui.panes.compression.legend import Entry, Legend
+from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
@@ -302,12 +302,12 @@ class CompressionPane(Pane):
             role = "active held-out" if active else "other held-out"
             self.plot.set_curve(key, Curve(f"{run.name}, {_HELD_OUT}", role, *held_out, run.hue))
 
-    def _entries(self, run: StudioRun) -> Iterator[Entry]:
+    def _entries(self, run: StudioRun) -> Iterator[LegendEntry]:
         active = run is self._session.runs.active
-        yield Entry(run.key, run.name, run.hue, active)
+        yield LegendEntry(run.key, run.name, run.hue, active)
         if has_held_out_curve(run, self._view):
             name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
-            yield Entry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
+            yield LegendEntry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
 
     def _show_playhead(self) -> None:
         run, merges = self._session.runs.active, self._session.view.playhead

@@ -36,7 +36,7 @@ _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Fac
 
 
 @dataclass(frozen=True)
-class Column:
+class _Column:
     """A column."""
 
     title: str  # its heading
@@ -290,37 +290,37 @@ def _seconds(run: StudioRun) -> str:
     return f"{seconds:.3f}" if seconds < 10 else f"{seconds:,.1f}"
 
 
-COLUMNS: tuple[Column, ...] = (
-    Column("", "The run that all panes show", lambda run: "", alignment=_CENTER, muted=False),
-    Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=_LEFT, muted=False),
-    Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, "How Tokenize", 3, _LEFT),
-    Column(
+COLUMNS: tuple[_Column, ...] = (
+    _Column("", "The run that all panes show", lambda run: "", alignment=_CENTER, muted=False),
+    _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=_LEFT, muted=False),
+    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, "How Tokenize", 3, _LEFT),
+    _Column(
         "Size",
         "Size of the training text",
         lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING,
         "999.9 MB",
         10,
     ),
-    Column(
+    _Column(
         "Vocabulary",
         "Number of tokens, and the limit that was set if it was not reached",
         _vocabulary,
         "9,999 of 10,000",
         5,
     ),
-    Column(
+    _Column(
         "Min. freq.",
         "The minimum frequency that was set",
         lambda run: _number(run.config.min_frequency if run.config else None),
         "1,000",
         9,
     ),
-    Column("Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, _LEFT),
-    Column("Base", "The tokens that merging started with", _base, "Characters", 11, _LEFT),
-    Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, _LEFT),
-    Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, _LEFT),
-    Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False),
-    Column(
+    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, _LEFT),
+    _Column("Base", "The tokens that merging started with", _base, "Characters", 11, _LEFT),
+    _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, _LEFT),
+    _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, _LEFT),
+    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False),
+    _Column(
         "Bytes/token",
         "Bytes per token after all merges; if runs were measured on different texts, a letter shows which",
         _ratio,
@@ -328,7 +328,7 @@ COLUMNS: tuple[Column, ...] = (
         1,
         muted=False,
     ),
-    Column(
+    _Column(
         "Measured on",
         "The text of the bytes per token: the corpus of a run, or the text that an opened tokenizer was counted in",
         _measured_on,
@@ -336,7 +336,7 @@ COLUMNS: tuple[Column, ...] = (
         7,
         _LEFT,
     ),
-    Column(
+    _Column(
         "Held out",
         "Bytes per token of the held-out text",
         lambda run: _NOTHING if run.held_out.ratio is None else f"{run.held_out.ratio:,.3f}",
@@ -344,8 +344,8 @@ COLUMNS: tuple[Column, ...] = (
         2,
         muted=False,
     ),
-    Column(
+    _Column(
         "Ended", "How training ended, or the format of the opened file", _ended, "reached vocabulary size", 8, _LEFT
     ),
-    Column("Seconds", "Training time, without pauses", _seconds, "1,000.0", 14),
+    _Column("Seconds", "Training time, without pauses", _seconds, "1,000.0", 14),
 )

@@ -28,7 +28,7 @@ from tokstudio.gui.panes.vocabulary.selection import (
     USES,
     Answer,
     Question,
-    Tokens,
+    ShownTokens,
     rows_work,
 )
 from tokstudio.gui.session.token_indexing import TokenIndexing
@@ -299,7 +299,7 @@ class VocabularyModel(TokenTable):
                 size, uses = self.size, self._uses
 
                 def work() -> Work[Answer]:
-                    return rows_work(Tokens.of(tokens, size, uses, question.query), question, matches)
+                    return rows_work(ShownTokens.of(tokens, size, uses, question.query), question, matches)
 
                 self._job.run(tokens, work, indexed=question.needs_index)
         self.matches_changed.emit()

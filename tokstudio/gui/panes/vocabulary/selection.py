@@ -48,7 +48,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class ShownTokens:
     """The first tokens of a run at the start of a job."""
 
     size: int  # the number of tokens at the playhead
@@ -63,7 +63,7 @@ class Tokens:
     numbered: tuple[int, ...]  # the slots with the number of the query
 
     @classmethod
-    def of(cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query) -> Tokens:
+    def of(cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query) -> ShownTokens:
         """Takes the current tokens."""
         known = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
         numbered = () if query.number is None else (tokens.slot_of(query.number), tokens.slot_of_merge(query.number))
@@ -78,7 +78,7 @@ class Answer:
     matches: Matches  # the search for the text, which can be continued
 
 
-def rows_work(tokens: Tokens, question: Question, matches: Matches) -> Work[Answer]:
+def rows_work(tokens: ShownTokens, question: Question, matches: Matches) -> Work[Answer]:
     """Computes the rows of a question."""
     size, query = tokens.size, question.query
     passes = np.ones(size, np.bool_)
@@ -91,7 +91,7 @@ def rows_work(tokens: Tokens, question: Question, matches: Matches) -> Work[Answ
     return Answer(order[passes[order]], matches)
 
 
-def _chosen_work(tokens: Tokens, question: Question) -> Work[NDArray[np.bool_]]:
+def _chosen_work(tokens: ShownTokens, question: Question) -> Work[NDArray[np.bool_]]:
     """Finds the tokens of the chosen kinds, forms, scripts, uses and lengths."""
     size, chosen, index = tokens.size, question.chosen, tokens.index
     found = np.ones(size, np.bool_)
@@ -119,7 +119,7 @@ def _chosen_work(tokens: Tokens, question: Question) -> Work[NDArray[np.bool_]]:
     return found
 
 
-def _order_work(tokens: Tokens, question: Question) -> Work[NDArray[np.int32]]:
+def _order_work(tokens: ShownTokens, question: Question) -> Work[NDArray[np.int32]]:
     """Sorts the tokens by a column."""
     size, index = tokens.size, tokens.index
     if index is not None and question.column in (TOKEN, BYTES):
@@ -131,7 +131,7 @@ def _order_work(tokens: Tokens, question: Question) -> Work[NDArray[np.int32]]:
     return np.argsort(-key if question.descending else key, kind="stable").astype(np.int32)
 
 
-def _key(tokens: Tokens, column: int) -> NDArray:
+def _key(tokens: ShownTokens, column: int) -> NDArray:
     """The integer key of the order, by slot."""
     size = tokens.size
     if column == ID:
