@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import BinaryError, ConfigError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.text.utf8 import to_utf8
 
@@ -217,7 +217,8 @@ def binary_kind(head: NDArray[np.uint8]) -> str:
     controls = int(np.bincount(head, minlength=256)[_CONTROLS].sum())
     # A tenth of the bytes of compressed data are control characters, and more of other data. Text in legacy encodings
     # has almost none; UTF-8 may have a NUL after every word.
-    is_utf8 = _is_mostly_utf8(head.tobytes())
+    wrong, wide = finish(_count_utf8(head))
+    is_utf8 = wrong <= wide
     if (3 if is_utf8 else 20) * controls <= len(head) or _wide_without_mark(head, is_utf8):
         return ""
     return "binary data"
@@ -269,13 +270,6 @@ def _count_zeros(data: NDArray[np.uint8]) -> Work[int]:
         zeros += len(piece) - int(np.count_nonzero(piece))
         yield Progress("checking the encoding", start, len(data))
     return zeros
-
-
-def _is_mostly_utf8(head: bytes) -> bool:
-    """Whether at most as many bytes are invalid UTF-8 as there are valid characters of several bytes."""
-    text = head.decode(errors="surrogateescape")
-    wrong = sum("\udc80" <= character <= "\udcff" for character in text)
-    return wrong <= sum(character >= "\x80" for character in text) - wrong
 
 
 def _wide_without_mark(sample: NDArray[np.uint8], is_utf8: bool) -> list[str]:
