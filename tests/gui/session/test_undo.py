@@ -99,7 +99,7 @@ def test_a_message_about_a_removal_goes_when_something_else_is_changed(qtbot, mo
     def act(window, answers):
         quiet(qtbot, window)
         window.actions_by_id["clear_corpus"].trigger()
-        assert window.notices.isVisible()
+        qtbot.waitUntil(window.notices.isVisible)
         window.session.training.set_settings(Settings(400))
         assert not window.notices.isVisible()
         quiet(qtbot, window)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from tokstudio.gui.session.jobs import Notice
@@ -46,10 +47,15 @@ class NoticeCard(BottomCard):
         self.close_button.clicked.connect(self.clear)
 
     def tell(self, notice: Notice) -> None:
-        """Shows a notice instead of the earlier one."""
+        """Shows a notice instead of the earlier one, after the panes have shown what it is about."""
         self._notice = notice
+        self.text.setText(notice.text)
         self.act_button.setText(notice.verb)
-        self.offer(notice.text)
+        QTimer.singleShot(0, self, self._show)
+
+    def _show(self) -> None:
+        if self._notice is not None:
+            self.offer(self._notice.text)
 
     def refresh(self) -> None:
         """Hides the card when there is nothing left to undo."""
