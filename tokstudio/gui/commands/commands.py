@@ -104,8 +104,6 @@ class Commands(QObject):
         """Deletes a run; this can be undone."""
         if run is not None:
             self._session.history.delete_run(run)
-            if run not in self._session.runs.all:
-                self._session.jobs.tell(f"Deleted {run.name}.")
 
     # ---- view
 

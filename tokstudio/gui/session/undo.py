@@ -204,6 +204,7 @@ class History(QObject):
     def _push(self, change: _Change, message: str = "") -> None:
         self._stack.push(change)
         if message and self._telling:
+            self._jobs.tell(message)
             self._jobs.notify(message, "Undo", self.undo, partial(self._is_last, change))
 
     def _is_last(self, change: _Change) -> bool:

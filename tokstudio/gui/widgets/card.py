@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
     QAbstractSpinBox,
+    QApplication,
     QBoxLayout,
     QComboBox,
     QDockWidget,
@@ -85,7 +86,8 @@ class BottomCard(QFrame):
     def offer(self, sentence: str) -> None:
         """Shows a sentence; an empty one hides the card."""
         self.text.setText(sentence)
-        if self.isVisible() and not sentence:
+        focus = QApplication.focusWidget()
+        if not sentence and focus is not None and self.isAncestorOf(focus):
             # Otherwise the focus would move to an arbitrary control.
             self.window().setFocus()
         if sentence:
