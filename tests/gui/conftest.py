@@ -23,10 +23,11 @@ from tests.gui.person import PATIENCE, TEXT
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 from tokstudio.resources import sample_text
 
 _FONT = QFont("Source Sans Pro")
+_FONT.setPixelSize(BODY_PIXELS)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,7 +58,7 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not windows, f"windows left behind: {windows}"
     if application.styleSheet():
         application.setStyleSheet("")
-    if application.font().family() != _FONT.family():
+    if application.font() != _FONT:
         application.setFont(_FONT)
 
 

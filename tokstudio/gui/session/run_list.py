@@ -88,7 +88,8 @@ class RunList(QObject):
         self.all.remove(run)
         if run is self.active:
             self.activate(self.all[min(at, len(self.all) - 1)] if self.all else None)
-        self.changed.emit()
+        else:
+            self.changed.emit()
 
     def bring_back(self, run: StudioRun, at: int) -> None:
         """Lists a run that was deleted at its place again."""
