@@ -16,7 +16,9 @@ from tests.core.reference import count_pairs, replace
 from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.training.engine import Engine
 from tokstudio.core.training.trainer import Trainer, train
 
 FILE = Path(__file__).parents[2] / "data" / "goldens.json"
@@ -66,6 +68,18 @@ def test_merges_equal_those_of_the_slow_reference(documents, merges, tie_break, 
     assert [token.decode() for token in made.tokens] == tokens
     for document in documents:
         assert made.decode(made.encode(document)) == document
+
+
+def test_a_text_without_characters_has_a_place_to_count_pairs_in(monkeypatch):
+    laid, lay_cells = [], Engine._lay_cells
+
+    def noted(engine: Engine) -> None:
+        lay_cells(engine)
+        laid.append((int(engine._state[k.WIDTH]), len(engine._tables.cells)))
+
+    monkeypatch.setattr(Engine, "_lay_cells", noted)
+    assert len(trained([""], vocabulary_size=1).merges) == 0
+    assert laid == [(1, 1)], "without a cell, the loop would read beside its array"
 
 
 def test_characters_and_a_base_vocabulary():

@@ -182,7 +182,8 @@ class Engine:
 
     def _lay_cells(self) -> None:
         """Counts pairs in a grid while it takes less memory than the corpus, otherwise in cells shared by pairs."""
-        state, width, length = self._state, self.vocabulary, int(self._state[k.LENGTH])
+        # A text without characters has no symbols; a grid of width 0 would mean cells, of which there are none.
+        state, width, length = self._state, max(self.vocabulary, 1), int(self._state[k.LENGTH])
         weighted = len(self._tables.weights) > 0
         if width**2 <= min(_LARGEST_GRID, max(1 << 16, length // 8)):
             sizes, state[k.WIDTH] = (width**2, 0, 0), width
