@@ -202,21 +202,22 @@ class Studio(RuleBasedStateMachine):
             assert self.move(back=False)
             assert self.undoable == after
 
+    def move_and(self, back: bool, stays: bool) -> None:
+        """Undoes or repeats one change, and then the reverse unless it `stays`, which must bring the state back."""
+        before = self.undoable
+        if self.move(back) and not stays:
+            assert self.move(not back)
+            assert self.undoable == before
+
     @precondition(lambda self: self.session.history.undo_text)
     @rule(stays=st.booleans())
     def undo(self, stays: bool) -> None:
-        before = self.undoable
-        if self.move(back=True) and not stays:
-            assert self.move(back=False)
-            assert self.undoable == before
+        self.move_and(back=True, stays=stays)
 
     @precondition(lambda self: self.session.history.redo_text)
     @rule(stays=st.booleans())
     def redo(self, stays: bool) -> None:
-        before = self.undoable
-        if self.move(back=False) and not stays:
-            assert self.move(back=True)
-            assert self.undoable == before
+        self.move_and(back=False, stays=stays)
 
     # ---- what is looked at
 
