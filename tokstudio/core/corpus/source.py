@@ -80,9 +80,13 @@ class Source:
     # For word counts: int64, how often each document, a pre-token, occurs; none is empty. Otherwise None, and each
     # document occurs once. Read-only.
     counts: NDArray[np.int64] | None = None
+    # int64, the place of each document's first byte in the text that this source is a part of, for a part of a divided
+    # file; for word counts, where each word occurs first. None where the documents follow one another. Read-only.
+    places: NDArray[np.int64] | None = None
+    group: str = ""  # the folder, archive or data set that it was opened with; "" where it was opened alone
 
     def __post_init__(self) -> None:
-        for array in (self.data, self.ends, self.counts):
+        for array in (self.data, self.ends, self.counts, self.places):
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
