@@ -11,6 +11,8 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
 
+_AFTER_THE_PANES = 100  # milliseconds: the panes are painted before a notice about their change is placed
+
 
 class RecoveryCard(BottomCard):
     """One sentence, Restore and Discard; if closed, it is shown again at the next start."""
@@ -51,7 +53,7 @@ class NoticeCard(BottomCard):
         self._notice = notice
         self.text.setText(notice.text)
         self.act_button.setText(notice.verb)
-        QTimer.singleShot(0, self, self._show)
+        QTimer.singleShot(_AFTER_THE_PANES, self, self._show)
 
     def _show(self) -> None:
         if self._notice is not None:
