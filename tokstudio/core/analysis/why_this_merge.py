@@ -7,7 +7,7 @@ The engine repeats the run's earlier merges, and all pairs are counted once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
 from types import MappingProxyType
@@ -94,6 +94,7 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
     from tokstudio.core.training.engine import Engine
 
+    corpus = replace(corpus, weights=run.corpus.weights)
     prepared, units = yield from prepare_corpus_work(corpus, run.config)
     engine = Engine(units, run.config.tie_break, int(run.counts[number - 1]), run.config.max_token_bytes)
     del units

@@ -63,6 +63,15 @@ def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[
         first, start = last, stop
 
 
+@dataclass(frozen=True)
+class CountedWith:
+    """The settings that words were counted with: other settings would give other words."""
+
+    pattern: str
+    special_tokens: tuple[str, ...] = ()
+    documents: str = "file"  # what a document was: "file" or "line"
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """One source of text: a file, a sample or pasted text."""
@@ -83,6 +92,7 @@ class Source:
     # int64, the place of each document's first byte in the text that this source is a part of, for a part of a divided
     # file; for word counts, where each word occurs first. None where the documents follow one another. Read-only.
     places: NDArray[np.int64] | None = None
+    counted_with: CountedWith | None = None  # for words that were counted in a text with a pattern
     group: str = ""  # the folder, archive or data set that it was opened with; "" where it was opened alone
 
     def __post_init__(self) -> None:

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.source import Source
-from tokstudio.core.pretokenization.patterns import Splitter, cut
+from tokstudio.core.corpus.counts_file import SourceTotals
+from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
+from tokstudio.core.pretokenization.word_counts import Rows, TableBuilder, WordCounts
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes
 
@@ -29,54 +31,46 @@ _MOST_THREADS = 8
 _PATIENCE = 0.02  # seconds to wait for a thread between two reports of progress
 _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
-_NEVER = np.iinfo(np.int64).max
-_GATHERED = 1 << 20
 _SECONDS_OF_A_PIECE = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Sequences:
-    """The byte sequences that merges are made in: no merge crosses from one sequence into another."""
-
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]  # [n], the start of each sequence
-    stops: NDArray[np.int64]  # [n], the end of each sequence
-    counts: NDArray[np.int64] | None = None  # [n], how often each occurs; None where each occurs once
+FILE = 1 << 40  # places from the beginning of one file to that of the next
 
 
 def count_work(
-    texts: Sequence[tuple[Source, Pieces]], splitter: Splitter, threads: int | None = None
-) -> Work[Sequences]:
+    texts: Sequence[tuple[Source, Pieces]],
+    settings: CountedWith,
+    threads: int | None = None,
+    cut_out: tuple[tuple[str, int], ...] = (),
+) -> Work[WordCounts]:
     """Counts the pre-tokens of sources, each given with its text between special tokens; given word counts are added.
 
-    The splitter is not that of "none". The result does not depend on the number of threads; None is one per core.
-
-    Returns:
-        The distinct pre-tokens in the order of first occurrence, with their counts.
+    The pattern is not "none". The result does not depend on the number of threads; None is one per core.
     """
+    split = splitter(settings.pattern)
     size = sum(len(source.data) for source, _ in texts)
     if threads is None:
         threads = min(os.cpu_count() or 1, _MOST_THREADS)
-    crew = _Counters(splitter, max(1, min(threads, size // (2 * _CHUNK))), size)
-    position = 0
+    crew = _Counters(split, max(1, min(threads, size // (2 * _CHUNK))), [source for source, _ in texts])
+    before = 0
     try:
-        for source, pieces in texts:
-            if source.counts is not None:
+        for number, (source, pieces) in enumerate(texts):
+            if source.counts is not None or split.kind < 0:
                 yield from crew.wait_work(0)
-                for end in crew.counters[0].add_given(source, position):
-                    yield crew.progress_at(position + end)
-            elif splitter.kind < 0:
-                for end in crew.counters[0].add_split(source, pieces, splitter, position):
-                    yield crew.progress_at(position + end)
+                counter = crew.counters[0]
+                counter.begin(number)
+                is_text = source.counts is None
+                work = counter.add_split(source, pieces, split) if is_text else counter.add_given(source)
+                for end in work:
+                    yield crew.progress_at(before + end)
             else:
-                for chunk in _chunks(source.data, pieces, position):
+                for chunk in _chunks(number, source.data, pieces):
                     yield from crew.take_work(chunk)
-                    yield crew.progress_at(chunk.position - 2 * _CHUNK * threads)
-            position += len(source.data) + 1
+                    yield crew.progress_at(before + chunk.parts[0][0] - 2 * _CHUNK * threads)
+            before += len(source.data)
         yield from crew.wait_work(0)
     finally:
         crew.dismiss()
-    return (yield from _joined(crew.counters))
+    totals = tuple(SourceTotals(source.name, source.bytes, source.documents) for source, _ in texts)
+    return (yield from _joined(crew.counters, totals, settings, cut_out))
 
 
 def word_ends(
@@ -121,11 +115,11 @@ def _custom_ends(
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """Text to be counted: parts of documents, and their position in the corpus."""
+    """Text of a source to be counted: parts of documents."""
 
+    source: int
     data: NDArray[np.uint8]
     parts: Sequence[tuple[int, int]]
-    position: int
 
     def laid_out(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The parts one after another, with padding; and the end of each."""
@@ -142,7 +136,7 @@ class _Chunk:
         return text, ends
 
 
-def _chunks(data: NDArray[np.uint8], pieces: Pieces, position: int) -> Iterator[_Chunk]:
+def _chunks(source: int, data: NDArray[np.uint8], pieces: Pieces) -> Iterator[_Chunk]:
     """Groups short pieces of text and splits long ones, so that each chunk is about `_CHUNK` long."""
     parts: list[tuple[int, int]] = []
     size = 0
@@ -156,10 +150,10 @@ def _chunks(data: NDArray[np.uint8], pieces: Pieces, position: int) -> Iterator[
                 size += end - at
                 at = end
                 if size >= _CHUNK or len(parts) == _DOCUMENTS:
-                    yield _Chunk(data, parts, position + parts[0][0])
+                    yield _Chunk(source, data, parts)
                     parts, size = [], 0
     if parts:
-        yield _Chunk(data, parts, position + parts[0][0])
+        yield _Chunk(source, data, parts)
 
 
 def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
@@ -178,88 +172,131 @@ def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 class _Counter:
     """The counts of one thread, which receives chunks in the order of the corpus."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         self.table = WordTable(1 << 12)
-        self.counts = np.zeros(self.table.room, np.int64)
-        self.firsts = np.zeros(self.table.room, np.int64)
+        self.rows: list[Rows] = []
+        self._places = _Places(sources)
+        self._counts = np.zeros(self.table.room, np.int64)
+        self._firsts = np.zeros(self.table.room, np.int64)
+        self._found = np.zeros(self.table.room, np.int32)
+        self._used = 0
+        self._source = 0
 
     def count(self, chunk: _Chunk, splitter: Splitter) -> None:
         """Splits a chunk and counts its pre-tokens."""
+        self.begin(chunk.source)
         text, stops = chunk.laid_out()
+        begins = np.array([start for start, _ in chunk.parts], np.int64)
         at = 0
         for ends, _ in word_ends(splitter, text, at, stops):
-            self.add(text, at, ends, chunk.position)
+            self._add(text, at, ends, (begins, stops))
             at = int(ends[-1])
 
-    def add(
-        self,
-        data: NDArray[np.uint8],
-        start: int,
-        ends: NDArray[np.int64],
-        position: int,
-        weights: NDArray[np.int64] = _NO_WEIGHTS,
-    ) -> None:
-        """Counts adjacent words, at most `MOST_WORDS`."""
-        from tokstudio.core.kernels.words import add_up
+    def begin(self, source: int) -> None:
+        """Counts for another source from now on."""
+        if source != self._source:
+            self.end()
+            self._source = source
 
-        known = len(self.table)
-        numbers = self.table.look_up(data, start, ends)
-        self._make_room()
-        add_up(numbers, read_only(ends), start, position, read_only(weights), self.counts, self.firsts, known)
+    def end(self) -> None:
+        """Makes rows of the counts so far."""
+        from tokstudio.core.kernels.words import take_rows
 
-    def add_given(self, source: Source, position: int) -> Iterator[int]:
+        if self._used:
+            found, self._used = self._found[: self._used].copy(), 0
+            counts, firsts = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
+            take_rows(found, self._counts, self._firsts, counts, firsts)
+            self.rows.append(Rows(self._source, found, counts, self._places.of(self._source, firsts)))
+
+    def add_given(self, source: Source) -> Iterator[int]:
         """Counts the words of a source of word counts in bounded pieces; yields the end of each."""
         assert source.counts is not None
         padded = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
         start = 0
         for first in range(0, source.documents, MOST_WORDS):
             here = slice(first, first + MOST_WORDS)
-            self.add(padded, start, source.ends[here], position, source.counts[here])
+            self._add(padded, start, source.ends[here], weights=source.counts[here])
             start = int(source.ends[here][-1])
             yield start
 
-    def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, position: int) -> Iterator[int]:
+    def add_split(self, source: Source, pieces: Pieces, splitter: Splitter) -> Iterator[int]:
         """Splits by a custom regular expression and counts, in bounded pieces; yields the end of each."""
         for group in pieces.groups(_CHUNK):
             text, stops = pieces.joined(source.data, *group)
-            start, at = int(pieces.starts[group[0]]), 0
+            begins, at = pieces.starts[group[0] : group[1]], 0
             for ends, _ in word_ends(splitter, text, at, stops):
                 if len(ends):
-                    self.add(text, at, ends, position + start)
+                    self._add(text, at, ends, (begins, stops))
                     at = int(ends[-1])
-                yield start + at
+                yield int(begins[0]) + at
 
-    def absorb_work(self, other: _Counter) -> Work[None]:
-        """Adds the counts of another thread, from other parts of the corpus."""
-        offsets, n = other.table.offsets, len(other.table)
-        for first in range(0, n, MOST_WORDS):
-            last = min(first + MOST_WORDS, n)
-            known = len(self.table)
-            numbers = self.table.look_up(other.table.words, int(offsets[first]), offsets[first + 1 : last + 1])
-            self._make_room()
-            self.firsts[known : len(self.table)] = _NEVER
-            # A table has no word twice, so these numbers are distinct.
-            self.counts[numbers] += other.counts[first:last]
-            self.firsts[numbers] = np.minimum(self.firsts[numbers], other.firsts[first:last])
-            yield Progress("joining", last, n)
+    def _add(
+        self,
+        data: NDArray[np.uint8],
+        start: int,
+        ends: NDArray[np.int64],
+        parts: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        weights: NDArray[np.int64] = _NO_WEIGHTS,
+    ) -> None:
+        """Counts adjacent words, at most `MOST_WORDS`.
 
-    def _make_room(self) -> None:
-        if len(self.counts) < self.table.room:
-            self.counts = grown(self.counts, self.table.room)
-            self.firsts = grown(self.firsts, self.table.room)
+        `data` has parts of the source: `parts` tells where each begins in the source, and where it ends in `data`.
+        """
+        from tokstudio.core.kernels.words import add_up
+
+        numbers = self.table.look_up(data, start, ends)
+        if len(self._counts) < self.table.room:
+            for name in ("_counts", "_firsts", "_found"):
+                setattr(self, name, grown(getattr(self, name), self.table.room))
+        before = self._used
+        arrays = (read_only(ends), start, read_only(weights), self._counts, self._firsts, self._found)
+        self._used = add_up(numbers, *arrays, before)
+        if parts is not None and self._used > before:
+            begins, stops = parts
+            new = self._found[before : self._used]
+            part = np.searchsorted(stops, self._firsts[new], side="right")
+            self._firsts[new] += (begins - np.concatenate([[0], stops[:-1]]))[part]
+
+
+class _Places:
+    """Turns offsets in the text of a source into places: the number of a file x 2^40 + an offset."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._bases: list[int] = []
+        files, before = 0, None
+        for source in sources:
+            # The parts of one divided text share its files.
+            if before is None or source.places is None or before.places is None or source.path != before.path:
+                base = files
+            else:
+                base = self._bases[-1] // FILE
+            self._bases.append(base * FILE)
+            inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
+            files, before = max(files, base + inner + 1), source
+
+    def of(self, number: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of offsets in a source."""
+        source, base = self._sources[number], self._bases[number]
+        if source.places is None:
+            return offsets + base
+        documents = np.searchsorted(source.ends, offsets, side="right")
+        starts = np.concatenate([[0], source.ends[:-1]])
+        return source.places[documents] + (offsets - starts[documents] + base)
 
 
 class _Counters:
     """Threads that each count into a table of their own."""
 
-    def __init__(self, splitter: Splitter, threads: int, size: int) -> None:
+    def __init__(self, splitter: Splitter, threads: int, sources: Sequence[Source]) -> None:
         self._splitter = splitter
-        self._progress = Progress("counting", 0, size)
+        self._sources = sources
+        self._progress = Progress("counting", 0, sum(len(source.data) for source in sources))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
         self._local = threading.local()
         self._busy: deque[Future[None]] = deque()
-        self.counters: list[_Counter] = [_Counter()]
+        self.counters: list[_Counter] = [_Counter(sources)]
         self._free = deque(self.counters)
 
     def progress_at(self, position: int) -> Progress:
@@ -296,26 +333,23 @@ class _Counters:
             try:
                 self._local.counter = self._free.popleft()
             except IndexError:
-                self._local.counter = _Counter()
+                self._local.counter = _Counter(self._sources)
                 self.counters.append(self._local.counter)
         self._local.counter.count(chunk, self._splitter)
 
 
-def _joined(counters: list[_Counter]) -> Work[Sequences]:
-    """Joins all counts, in the order of first occurrence; the counters are emptied one by one."""
-    from tokstudio.core.kernels.words import gather
-
+def _joined(
+    counters: list[_Counter],
+    totals: tuple[SourceTotals, ...],
+    settings: CountedWith,
+    cut_out: tuple[tuple[str, int], ...],
+) -> Work[WordCounts]:
+    """Joins all counts; the counters are released one by one."""
+    for counter in counters:
+        counter.end()
     counters.sort(key=lambda counter: -len(counter.table))
-    joined = counters[0]
+    builder = TableBuilder(counters[0].table, counters[0].rows)
     while len(counters) > 1:
-        yield from joined.absorb_work(counters.pop())
-    n = len(joined.table)
-    counts, firsts, offsets = joined.counts[:n], joined.firsts[:n], joined.table.offsets
-    if np.all(firsts[1:] > firsts[:-1]):
-        return Sequences(joined.table.words, offsets[:-1], offsets[1:], counts)
-    order = np.argsort(firsts, kind="stable")
-    words, ends = np.empty(int(offsets[-1]), np.uint8), np.empty(n, np.int64)
-    for first in range(0, n, _GATHERED):
-        gather(joined.table.words, offsets, order, words, ends, first, min(n, first + _GATHERED))
-        yield Progress("joining", first, n)
-    return Sequences(words, np.concatenate([[0], ends[:-1]]), ends, counts[order])
+        other = counters.pop()
+        yield from builder.add_work(other.table.words, other.table.offsets, other.rows)
+    return (yield from builder.made_work(totals, settings, cut_out))

@@ -15,10 +15,9 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import size_of_memory
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.corpus.sampling import sample_in_one
-from tokstudio.core.corpus.word_counts import refuse_overflow
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
@@ -92,7 +91,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     counted = [source.counts is not None for source in corpus.sources]
     sample = 0 if any(counted) else size
     try:
-        refuse_overflow(corpus.sources)
+        refuse_overflow(corpus)
         if config.held_out:
             yield from _for_a_while(check_lines_work(corpus.sources))
         small, large = yield from _trials_work(corpus, config, size)
