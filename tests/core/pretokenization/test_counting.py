@@ -126,7 +126,7 @@ def test_counts_are_trained_on_with_the_settings_they_were_made_with(tmp_path):
     corpus = Corpus.from_counts(count(corpus_of(*TEXTS), "gpt2", ["<e>"]).save(tmp_path / "counts.parquet"))
     with pytest.raises(ConfigError, match='with the pattern "gpt2": choose it, or count the texts again'):
         train(corpus, replace(GPT2, pattern="cl100k", special_tokens=["<e>"]))
-    with pytest.raises(ConfigError, match="counted with <e>: choose them, or count the texts again"):
+    with pytest.raises(ConfigError, match='counted with "<e>": choose them'):
         train(corpus, GPT2)
     assert len(train(corpus, replace(GPT2, special_tokens=["<e>"])).merges) > 0
 
