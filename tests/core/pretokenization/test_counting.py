@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import json
 import random
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +21,11 @@ from tests.core.texts import documents, patient
 from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.pretokenization import count_words
+from tokstudio.core.pretokenization.counting import count_corpus_work
+from tokstudio.core.pretokenization.spill import Spill
 from tokstudio.core.training.prepare_corpus import count_text_work
 
 GPT2 = TrainingConfig(vocabulary_size=275, pattern="gpt2")
@@ -68,6 +73,47 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
     assert joined.totals == whole.totals
     if len(whole):
         assert rows_of(joined) == rows_of(whole)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
+def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkeypatch, threads, pattern):
+    lines = random.Random(4).choices([f"word{n} the " for n in range(500)], k=3_000)
+    given = Corpus.from_counts({f" word{n}": n + 1 for n in range(700)})
+    corpus = Corpus((*corpus_of("".join(lines), "".join(reversed(lines))).sources, *given.sources))
+    whole = count(corpus, pattern, threads=1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    written = []
+    add = Spill.add
+    monkeypatch.setattr(Spill, "add", lambda *given: written.append(given) or add(*given))
+    assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
+    assert len(written) > 5
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(CorpusError, match="do not fit into memory, and there is no space left on the disk"):
+        count(corpus_of("a b", "b c"), "gpt2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    work = count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
+    while not list(tmp_path.iterdir()):
+        next(work)
+    work.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tables_with_other_settings_are_not_joined():

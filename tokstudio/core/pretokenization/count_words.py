@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, read_only
+from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
-from tokstudio.core.pretokenization.word_counts import Rows, TableBuilder, WordCounts
+from tokstudio.core.pretokenization.spill import Spill
+from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder
+from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes
 
@@ -32,6 +35,8 @@ _PATIENCE = 0.02  # seconds to wait for a thread between two reports of progress
 _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
 _SECONDS_OF_A_PIECE = 0.01
+_MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
+_NO_LIMIT = 1 << 62
 FILE = 1 << 40  # places from the beginning of one file to that of the next
 
 
@@ -67,10 +72,13 @@ def count_work(
                     yield crew.progress_at(before + chunk.parts[0][0] - 2 * _CHUNK * threads)
             before += len(source.data)
         yield from crew.wait_work(0)
+        crew.dismiss()
+        joined = yield from _joined_work(crew.counters, crew.spill)
     finally:
         crew.dismiss()
+        crew.spill.close()
     totals = tuple(SourceTotals(source.name, source.bytes, source.documents) for source, _ in texts)
-    return (yield from _joined(crew.counters, totals, settings, cut_out))
+    return WordCounts(*joined, totals, settings, cut_out)
 
 
 def word_ends(
@@ -172,15 +180,19 @@ def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 class _Counter:
     """The counts of one thread, which receives chunks in the order of the corpus."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self.table = WordTable(1 << 12)
+    def __init__(self, sources: Sequence[Source], spill: Spill, most: int) -> None:
         self.rows: list[Rows] = []
         self._places = _Places(sources)
+        self._spill, self._most = spill, most
+        self._source = 0
+        self._start()
+
+    def _start(self) -> None:
+        self.table = WordTable(1 << 12)
         self._counts = np.zeros(self.table.room, np.int64)
         self._firsts = np.zeros(self.table.room, np.int64)
         self._found = np.zeros(self.table.room, np.int32)
         self._used = 0
-        self._source = 0
 
     def count(self, chunk: _Chunk, splitter: Splitter) -> None:
         """Splits a chunk and counts its pre-tokens."""
@@ -193,10 +205,24 @@ class _Counter:
             at = int(ends[-1])
 
     def begin(self, source: int) -> None:
-        """Counts for another source from now on."""
+        """Counts for a source from now on."""
         if source != self._source:
             self.end()
             self._source = source
+        if self._size() > self._most:
+            self.spill()
+
+    def spill(self) -> None:
+        """Writes all counts so far to the disk, and begins anew."""
+        self.end()
+        self._spill.add(self.table, self.rows)
+        self.rows = []
+        self._start()
+
+    def _size(self) -> int:
+        """Bytes of memory for the counts so far."""
+        in_rows = sum(each.words.nbytes + each.counts.nbytes + each.firsts.nbytes for each in self.rows)
+        return self.table.nbytes + self._counts.nbytes + self._firsts.nbytes + self._found.nbytes + in_rows
 
     def end(self) -> None:
         """Makes rows of the counts so far."""
@@ -215,6 +241,7 @@ class _Counter:
         start = 0
         for first in range(0, source.documents, MOST_WORDS):
             here = slice(first, first + MOST_WORDS)
+            self.begin(self._source)
             self._add(padded, start, source.ends[here], weights=source.counts[here])
             start = int(source.ends[here][-1])
             yield start
@@ -222,6 +249,7 @@ class _Counter:
     def add_split(self, source: Source, pieces: Pieces, splitter: Splitter) -> Iterator[int]:
         """Splits by a custom regular expression and counts, in bounded pieces; yields the end of each."""
         for group in pieces.groups(_CHUNK):
+            self.begin(self._source)
             text, stops = pieces.joined(source.data, *group)
             begins, at = pieces.starts[group[0] : group[1]], 0
             for ends, _ in word_ends(splitter, text, at, stops):
@@ -296,7 +324,10 @@ class _Counters:
         self._threads = threads
         self._local = threading.local()
         self._busy: deque[Future[None]] = deque()
-        self.counters: list[_Counter] = [_Counter(sources)]
+        self.spill = Spill()
+        free = free_memory()
+        self._most = _NO_LIMIT if free is None else int(_MOST_OF_FREE * free) // threads
+        self.counters: list[_Counter] = [_Counter(sources, self.spill, self._most)]
         self._free = deque(self.counters)
 
     def progress_at(self, position: int) -> Progress:
@@ -333,18 +364,18 @@ class _Counters:
             try:
                 self._local.counter = self._free.popleft()
             except IndexError:
-                self._local.counter = _Counter(self._sources)
+                self._local.counter = _Counter(self._sources, self.spill, self._most)
                 self.counters.append(self._local.counter)
         self._local.counter.count(chunk, self._splitter)
 
 
-def _joined(
-    counters: list[_Counter],
-    totals: tuple[SourceTotals, ...],
-    settings: CountedWith,
-    cut_out: tuple[tuple[str, int], ...],
-) -> Work[WordCounts]:
+def _joined_work(counters: list[_Counter], spill: Spill) -> Work[Joined]:
     """Joins all counts; the counters are released one by one."""
+    if not spill.is_empty:
+        while counters:
+            counters.pop().spill()
+            yield Progress("joining")
+        return (yield from spill.joined_work())
     for counter in counters:
         counter.end()
     counters.sort(key=lambda counter: -len(counter.table))
@@ -352,4 +383,4 @@ def _joined(
     while len(counters) > 1:
         other = counters.pop()
         yield from builder.add_work(other.table.words, other.table.offsets, other.rows)
-    return (yield from builder.made_work(totals, settings, cut_out))
+    return (yield from builder.joined_work())
