@@ -129,6 +129,24 @@ def test_text_without_a_pattern_is_not_counted():
         count(corpus_of("a b"), "none")
 
 
+def test_the_files_of_a_folder_are_one_source_of_the_table():
+    folder = Corpus(tuple(replace(source, group="folder") for source in corpus_of("a b", "b c").sources))
+    counts = count(Corpus((*corpus_of("a").sources, *folder.sources)), "gpt2")
+    file = 1 << 40
+    assert rows_of(counts) == [
+        (b"a", 0, 1, 0),
+        (b"a", 1, 1, file),
+        (b" b", 1, 1, file + 1),
+        (b"b", 1, 1, 2 * file),
+        (b" c", 1, 1, 2 * file + 1),
+    ]
+    assert [(total.name, total.bytes, total.documents) for total in counts.totals] == [
+        ("0.txt", 1, 1),
+        ("folder", 6, 2),
+    ]
+    assert counts.files == 3
+
+
 # ---- the file
 
 
@@ -294,10 +312,16 @@ def test_sources_are_weighted_by_name_group_or_index():
     corpus = corpus_of(*TEXTS)
     grouped = Corpus(tuple(replace(source, group="texts") for source in corpus.sources[:2]) + corpus.sources[2:])
     assert grouped.with_weights({"texts": 2, "2.txt": 0}).weights == (2_000, 2_000, 0)
+    assert grouped.with_weights({1: 3}).weights == (3_000, 3_000, 1_000)
+    assert grouped.with_weights({1: 3}).multipliers == (3, 1)
+    one, two, three = TEXTS
+    for pattern in ("gpt2", "none"):
+        config = TrainingConfig(min_frequency=2, pattern=pattern)
+        assert same(grouped.with_weights({"texts": 2}), corpus_of(one, two, one, two, three), config)
     assert corpus.with_weights({1: 0.001}).weights == (1_000, 1, 1_000)
     assert corpus.with_weights({1: 1}).weights is None
     twice = Corpus((*corpus.sources, *corpus.sources))
-    with pytest.raises(ConfigError, match=r'"0\.txt" is the name of 2 sources: give the weight by index'):
+    with pytest.raises(ConfigError, match=r'"0\.txt" is the name of 2 sources: give the index'):
         twice.with_weights({"0.txt": 2})
     with pytest.raises(ConfigError, match=r'no source "x\.txt"\. The corpus has: "0\.txt", "1\.txt", "2\.txt"\.'):
         corpus.with_weights({"x.txt": 2})

@@ -18,7 +18,7 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
 from tokstudio.core.corpus.readers import expand_work, read_source
-from tokstudio.core.corpus.source import Source, groups
+from tokstudio.core.corpus.source import Source, entries, groups
 from tokstudio.core.corpus.word_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
@@ -35,7 +35,8 @@ class Corpus:
     """The documents a tokenizer is trained on, in order: those of the first source, then those of the next."""
 
     sources: tuple[Source, ...]
-    # How much each source counts, in thousandths, 0 to 1,000,000; None where all count once.
+    # How much each source counts, in thousandths, 0 to 1,000,000; None where all count once. The sources of one entry
+    # have one weight; see `entries`.
     weights: tuple[int, ...] | None = None
 
     @classmethod
@@ -104,8 +105,8 @@ class Corpus:
         """The same text with weights: a source of weight 2 counts twice, one of weight 0 not at all.
 
         Args:
-            weights: By the name of a source, of the folder or data set that it was opened with, or by its index from 0;
-                0 to 1,000, in steps of 0.001. Other sources count once.
+            weights: By the name of an entry (a source, or the folder, archive or data set that several were opened
+                with), or by the index of a source, from 0; each is 0 to 1,000, in steps of 0.001. Others count once.
 
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.
@@ -118,18 +119,20 @@ class Corpus:
         return replace(self, weights=tuple(made) if set(made) - {ONCE} else None)
 
     def _named(self, which: str | int) -> list[int]:
+        """The sources of an entry."""
+        found = entries(self.sources)
         if isinstance(which, int):
-            if not 0 <= which < len(self.sources):
-                raise ConfigError(f"There is no source {which}: the corpus has {len(self.sources)}, counted from 0.")
-            return [which]
-        named = [index for index, source in enumerate(self.sources) if source.name == which]
-        if len(named) > 1:
-            raise ConfigError(f"{shown(which)} is the name of {len(named)} sources: give the weight by index, from 0.")
-        named = named or [index for index, source in enumerate(self.sources) if source.group == which]
-        if not named:
-            names = ", ".join(shown(source.name) for source in self.sources[:_MOST_NAMED])
-            raise ConfigError(f"There is no source {shown(which)}. The corpus has: {names}.")
-        return named
+            if not 0 <= which < len(found):
+                raise ConfigError(f"There is no source {which}: the corpus has {len(found)}, counted from 0.")
+            numbers = {found[which][1]}
+        else:
+            numbers = {number for name, number in found if name == which}
+        if len(numbers) > 1:
+            raise ConfigError(f"{shown(str(which))} is the name of {len(numbers)} sources: give the index, from 0.")
+        if not numbers:
+            names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
+            raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")
+        return [index for index, (_, number) in enumerate(found) if number in numbers]
 
     @property
     def weight_scale(self) -> int:
@@ -138,10 +141,11 @@ class Corpus:
 
     @property
     def multipliers(self) -> tuple[int, ...]:
-        """How much each source counts, in units of 1 / `weight_scale`."""
-        if self.weights is None:
-            return (1,) * len(self.sources)
-        return tuple(weight * self.weight_scale // ONCE for weight in self.weights)
+        """How much each entry counts, in units of 1 / `weight_scale`."""
+        numbers = [number for _, number in entries(self.sources)]
+        weights = self.weights or (ONCE,) * len(self.sources)
+        by_entry = dict(zip(numbers, weights, strict=True))
+        return tuple(weight * self.weight_scale // ONCE for weight in by_entry.values())
 
     @property
     def bytes(self) -> int:
@@ -212,8 +216,9 @@ def check_weight(which: str | int, weight: float) -> int:
 
 def refuse_overflow(corpus: Corpus) -> None:
     """Raises CorpusError where the text of all sources together, weighted, is too large to count."""
-    sizes = zip(corpus.sources, corpus.multipliers, strict=True)
-    if sum(source.bytes * multiplier for source, multiplier in sizes) > LARGEST:
+    multipliers = corpus.multipliers
+    sizes = zip(corpus.sources, entries(corpus.sources), strict=True)
+    if sum(source.bytes * multipliers[number] for source, (_, number) in sizes) > LARGEST:
         raise CorpusError(
             "The corpus is too large: its word counts add up to more text than can be counted. Remove some"
             + (", or lower the weights." if corpus.weights else ".")

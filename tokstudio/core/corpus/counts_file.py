@@ -114,7 +114,6 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
                 rows.counts[here],
                 rows.firsts[here],
                 rows.settings,
-                file_name(path),
             )
         )
         yield Progress("reading", number, len(rows.totals))

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,20 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
         filled += len(here)
         yield Progress("splitting", (len(data) + start) // 2, len(data))
     return ends
+
+
+def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
+    """The entry of each source: its name and number, from 0.
+
+    Neighbours of one group are one entry, named like the group; any other source is an entry of its own.
+    """
+    made: list[tuple[str, int]] = []
+    for source in sources:
+        name, number = made[-1] if made else ("", -1)
+        if not source.group or not made or source.group != name or not sources[len(made) - 1].group:
+            name, number = source.group or source.name, number + 1
+        made.append((name, number))
+    return made
 
 
 def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:

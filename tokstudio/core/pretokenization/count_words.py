@@ -19,12 +19,12 @@ from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.counts_file import SourceTotals
-from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.spill import Spill
 from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder
-from tokstudio.core.pretokenization.word_counts import WordCounts
+from tokstudio.core.pretokenization.word_counts import FILE, WordCounts
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes
 
@@ -37,7 +37,6 @@ _CUT_WINDOW = 1 << 12
 _SECONDS_OF_A_PIECE = 0.01
 _MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
 _NO_LIMIT = 1 << 62
-FILE = 1 << 40  # places from the beginning of one file to that of the next
 
 
 def count_work(
@@ -77,8 +76,16 @@ def count_work(
     finally:
         crew.dismiss()
         crew.spill.close()
-    totals = tuple(SourceTotals(source.name, source.bytes, source.documents) for source, _ in texts)
-    return WordCounts(*joined, totals, settings, cut_out)
+    return WordCounts(*joined, _totals([source for source, _ in texts]), settings, cut_out, crew.places.files)
+
+
+def _totals(sources: Sequence[Source]) -> tuple[SourceTotals, ...]:
+    """The facts about each entry."""
+    made: dict[int, SourceTotals] = {}
+    for source, (name, number) in zip(sources, entries(sources), strict=True):
+        before = made.get(number, SourceTotals(name, 0, 0))
+        made[number] = SourceTotals(name, before.bytes + source.bytes, before.documents + source.documents)
+    return tuple(made.values())
 
 
 def word_ends(
@@ -180,9 +187,9 @@ def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 class _Counter:
     """The counts of one thread, which receives chunks in the order of the corpus."""
 
-    def __init__(self, sources: Sequence[Source], spill: Spill, most: int) -> None:
+    def __init__(self, places: _Places, spill: Spill, most: int) -> None:
         self.rows: list[Rows] = []
-        self._places = _Places(sources)
+        self._places = places
         self._spill, self._most = spill, most
         self._source = 0
         self._start()
@@ -206,9 +213,9 @@ class _Counter:
 
     def begin(self, source: int) -> None:
         """Counts for a source from now on."""
-        if source != self._source:
+        if self._places.entries[source] != self._places.entries[self._source]:
             self.end()
-            self._source = source
+        self._source = source
         if self._size() > self._most:
             self.spill()
 
@@ -232,7 +239,7 @@ class _Counter:
             found, self._used = self._found[: self._used].copy(), 0
             counts, firsts = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
             take_rows(found, self._counts, self._firsts, counts, firsts)
-            self.rows.append(Rows(self._source, found, counts, self._places.of(self._source, firsts)))
+            self.rows.append(Rows(self._places.entries[self._source], found, counts, firsts))
 
     def add_given(self, source: Source) -> Iterator[int]:
         """Counts the words of a source of word counts in bounded pieces; yields the end of each."""
@@ -279,18 +286,27 @@ class _Counter:
         before = self._used
         arrays = (read_only(ends), start, read_only(weights), self._counts, self._firsts, self._found)
         self._used = add_up(numbers, *arrays, before)
-        if parts is not None and self._used > before:
-            begins, stops = parts
+        if self._used > before:
             new = self._found[before : self._used]
-            part = np.searchsorted(stops, self._firsts[new], side="right")
-            self._firsts[new] += (begins - np.concatenate([[0], stops[:-1]]))[part]
+            offsets = self._firsts[new]
+            if parts is not None:
+                begins, stops = parts
+                part = np.searchsorted(stops, offsets, side="right")
+                offsets += (begins - np.concatenate([[0], stops[:-1]]))[part]
+            self._firsts[new] = self._places.of(self._source, offsets)
 
 
 class _Places:
-    """Turns offsets in the text of a source into places: the number of a file x 2^40 + an offset."""
+    """Turns offsets in the text of a source into places: the number of a file x 2^40 + an offset.
+
+    Attributes:
+        entries: The number of each source's entry.
+        files: The number of files.
+    """
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
+        self.entries = [number for _, number in entries(sources)]
         self._bases: list[int] = []
         files, before = 0, None
         for source in sources:
@@ -302,6 +318,7 @@ class _Places:
             self._bases.append(base * FILE)
             inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
             files, before = max(files, base + inner + 1), source
+        self.files = files
 
     def of(self, number: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """The places of offsets in a source."""
@@ -318,7 +335,7 @@ class _Counters:
 
     def __init__(self, splitter: Splitter, threads: int, sources: Sequence[Source]) -> None:
         self._splitter = splitter
-        self._sources = sources
+        self.places = _Places(sources)
         self._progress = Progress("counting", 0, sum(len(source.data) for source in sources))
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
@@ -327,7 +344,7 @@ class _Counters:
         self.spill = Spill()
         free = free_memory()
         self._most = _NO_LIMIT if free is None else int(_MOST_OF_FREE * free) // threads
-        self.counters: list[_Counter] = [_Counter(sources, self.spill, self._most)]
+        self.counters: list[_Counter] = [_Counter(self.places, self.spill, self._most)]
         self._free = deque(self.counters)
 
     def progress_at(self, position: int) -> Progress:
@@ -364,7 +381,7 @@ class _Counters:
             try:
                 self._local.counter = self._free.popleft()
             except IndexError:
-                self._local.counter = _Counter(self._sources, self.spill, self._most)
+                self._local.counter = _Counter(self.places, self.spill, self._most)
                 self.counters.append(self._local.counter)
         self._local.counter.count(chunk, self._splitter)
 

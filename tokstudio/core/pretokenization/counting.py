@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-
-import numpy as np
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.source import CountedWith, Source
-from tokstudio.core.pretokenization.count_words import FILE, count_work
+from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.cut_specials import cut_sources_work
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.pretokenization.word_counts import WordCounts
@@ -57,14 +53,7 @@ def count_shard(
         ConfigError: The pattern is invalid or "none".
         CorpusError: The source cannot be read.
     """
-    counts = count(Corpus((source,)), pattern, special_tokens, documents, threads)
-    before = (SourceTotals("", 0, 0),) * number
-    return replace(
-        counts,
-        firsts=counts.firsts + file * FILE,
-        sources=counts.sources + np.int32(number),
-        totals=before + counts.totals,
-    )
+    return count(Corpus((source,)), pattern, special_tokens, documents, threads).moved(number, file)
 
 
 def count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None = None) -> Work[WordCounts]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder
 from tokstudio.core.text.utf8 import AnyPath
 
 _GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
+
+FILE = 1 << 40  # places from the beginning of one file to that of the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,13 @@ class WordCounts:
         data: uint8, the distinct words one after another, followed by padding.
         ends: int64 [words], the end of each word.
         words: int32 [rows], the word of each row; words are numbered in the order of their first rows.
-        sources: int32 [rows], the source of each row.
+        sources: int32 [rows], the source of each row: an entry of the corpus (see `Corpus.weights`).
         counts: int64 [rows], how often the word occurs in the source, at least once.
         firsts: int64 [rows], the place of the word's first occurrence in the source.
         totals: One for each source.
         settings: The settings that the words were counted with.
         cut_out: How often each special token was cut out of the text.
+        files: The number of files.
     """
 
     data: NDArray[np.uint8]
@@ -64,6 +67,7 @@ class WordCounts:
     totals: tuple[SourceTotals, ...]
     settings: CountedWith
     cut_out: tuple[tuple[str, int], ...] = ()
+    files: int = 1
 
     def __post_init__(self) -> None:
         for array in (self.data, self.ends, self.words, self.sources, self.counts, self.firsts):
@@ -91,6 +95,16 @@ class WordCounts:
         order = np.flatnonzero(totals)
         order = order[np.argsort(rows[order])]
         return Sequences(self.data, starts[order], self.ends[order], totals[order])
+
+    def moved(self, sources: int, files: int) -> WordCounts:
+        """The same table as a part of a larger one, after so many sources and files."""
+        return replace(
+            self,
+            sources=self.sources + np.int32(sources),
+            firsts=self.firsts + files * FILE,
+            totals=(_NO_SOURCE,) * sources + self.totals,
+            files=self.files + files,
+        )
 
     def save(self, path: AnyPath) -> Path:
         """Writes the table to a Parquet file; raises FormatError where it cannot be written."""
@@ -136,7 +150,8 @@ class WordCounts:
         for part in parts:
             cut_out.update(dict(part.cut_out))
         joined = yield from builder.joined_work()
-        return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())))
+        files = max(part.files for part in parts)
+        return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())), files)
 
 
 _NO_SOURCE = SourceTotals("", 0, 0)
