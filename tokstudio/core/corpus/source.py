@@ -55,12 +55,17 @@ def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
     Neighbours of one group are one entry, named like the group; any other source is an entry of its own.
     """
     made: list[tuple[str, int]] = []
-    for source in sources:
-        name, number = made[-1] if made else ("", -1)
-        if not source.group or not made or source.group != name or not sources[len(made) - 1].group:
-            name, number = source.group or source.name, number + 1
-        made.append((name, number))
+    for index, source in enumerate(sources):
+        if index and is_one_entry(sources[index - 1], source):
+            made.append(made[-1])
+        else:
+            made.append((source.group or source.name, made[-1][1] + 1 if made else 0))
     return made
+
+
+def is_one_entry(before: Source, source: Source) -> bool:
+    """Whether two neighbours in a corpus are one entry."""
+    return bool(source.group) and source.group == before.group
 
 
 def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:

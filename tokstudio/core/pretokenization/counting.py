@@ -62,4 +62,4 @@ def count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None
     if settings.pattern == "none":
         raise ConfigError("Without a pattern, words cannot be counted: choose a pattern, such as gpt2.")
     cut, cut_out = yield from cut_sources_work(corpus.sources, settings.special_tokens)
-    return (yield from count_work(cut, settings, threads, tuple(sorted(cut_out.items()))))
+    return (yield from count_work(cut, settings, threads, cut_out))
