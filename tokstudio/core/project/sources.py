@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source, document_ends
 from tokstudio.core.project.model import ProjectSource
 
