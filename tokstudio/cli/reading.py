@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -59,6 +60,22 @@ def read_corpus_work(
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
         sources.append((yield from read_counts_work(path)))
     return Corpus(tuple(sources))
+
+
+def reading_of(arguments: argparse.Namespace) -> Reading:
+    """How files are read, by the arguments of `arguments.add_reading`."""
+    delimiter: str | None = arguments.delimiter
+    return Reading(
+        field=arguments.field,
+        split_by=arguments.split_by,
+        delimiter="\t" if delimiter == r"\t" else delimiter,
+        least_characters=arguments.min_document_chars,
+        most_characters=arguments.max_document_chars,
+        most_bytes=arguments.max_bytes,
+        deduplicate=arguments.deduplicate,
+        as_text=arguments.as_text,
+        keep_truncated=arguments.keep_truncated,
+    )
 
 
 def report_source(source: Source, console: Console) -> None:

@@ -147,26 +147,28 @@ def read_work(
 
 
 def read_again_work(
-    source: Source, documents: str = "file", encoding: str | None = None, budget: Budget | None = None
+    path: Path,
+    documents: str = "file",
+    encoding: str | None = None,
+    reading: Reading | None = None,
+    member: str = "",
+    value: str | None = None,
 ) -> Work[Source]:
-    """Reads the same part of the same file as a source that has a path, which may have changed.
+    """Reads one source again; the arguments after `encoding` are the fields of the source.
 
     Raises:
         CorpusError: It is no longer there, or as of `read_work`.
     """
-    assert source.path is not None
-    wanted = _wanted(documents, encoding, source.reading, budget)
-    wanted = replace(wanted, member=source.member, value=source.value)
-    if source.path.is_dir():
-        entries = [entry for entry in (yield from expand_work([source.path])) if entry.shards]
-        entries = [entry for entry in entries if entry.name == source.member]
-    else:
-        entries = [Entry(source.path)]
+    # Without a reading, the file was plain text, which it stays.
+    wanted = _wanted(documents, encoding, reading or Reading(as_text=True), None)
+    wanted = replace(wanted, member=member or None, value=value)
+    entries = [Entry(path)]
+    if path.is_dir():
+        entries = [entry for entry in (yield from expand_work([path])) if entry.shards and entry.name == member]
     for entry in entries:
         for made in (yield from _read_entry_work(entry, wanted)):
-            return replace(made, group=source.group)
-    what = shown(source.value if source.value is not None else source.member)
-    raise CorpusError(f"{file_name(source.path)}: {what} is no longer in it.")
+            return replace(made, reading=None) if reading is None else made
+    raise CorpusError(f"{file_name(path)}: {shown(member if value is None else value)} is no longer in it.")
 
 
 def read_source(
@@ -379,8 +381,9 @@ def _read_shards_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
 def _sources_work(collect: Collector, reading: Reading, encoding: str, place: _Place) -> Work[list[Source]]:
     """Makes a source of each part that was collected."""
     sources: list[Source] = []
+    parts = yield from collect.parts_work()
     note = collect.dropped.note
-    for part in (yield from collect.parts_work()):
+    for part in parts:
         name = place.name if part.value is None else f"{place.name}: {part.value}"
         sources.append(place.source(name, encoding, "" if sources else note, part, reading, is_rows=True))
     if not any(len(source.data) for source in sources):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -106,10 +106,13 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
     """
     path = old.path
     assert path is not None
-    again = read_again_work(old, documents, encoding) if old.counts is None else read_counts_work(path)
     try:
         try:
-            made = yield from again
+            if old.counts is not None:
+                made = yield from read_counts_work(path)
+            else:
+                again = read_again_work(path, documents, encoding, old.reading, old.member, old.value)
+                made = replace((yield from again), group=old.group)
         except BinaryError:
             if old.encoding != "bytes":
                 raise

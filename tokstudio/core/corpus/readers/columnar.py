@@ -40,7 +40,7 @@ class Table:
             schema = self.source.schema_arrow if self.kind == PARQUET else self.source.schema
             batches = self.source.iter_batches(_SAMPLE) if self.kind == PARQUET else self._batches(_SAMPLE)
             first = next(batches, None)
-            return columns_of_schema(schema, [] if first is None else _checked(first.slice(0, _SAMPLE)).to_pylist())
+            return columns_of_schema(schema, [] if first is None else _rows_of(first.slice(0, _SAMPLE)))
 
     def _batches(self, rows: int, names: list[str] | None = None) -> Iterator[Any]:
         if self.kind == PARQUET:
@@ -107,9 +107,13 @@ def keys_of(array: Any, column: Column) -> Any:  # noqa: ANN401
     return texts_of(array, column)
 
 
-def _checked(batch: Any) -> Any:  # noqa: ANN401
-    batch.validate(full=True)
-    return batch
+def _rows_of(batch: Any) -> list[dict[str, object]]:  # noqa: ANN401
+    """The rows of a batch; none where a value is not valid, and must not be touched."""
+    try:
+        batch.validate(full=True)
+    except untyped("pyarrow").ArrowInvalid:
+        return []
+    return batch.to_pylist()
 
 
 def _valid(array: Any, collect: Collector) -> Any:  # noqa: ANN401

@@ -166,5 +166,5 @@ def _taken(array: Any, steps: tuple[str, ...], lists: tuple[int, ...]) -> Any:  
     inner, parents = inner.filter(valid), parents.filter(valid).to_numpy(zero_copy_only=False)
     numbers = np.bincount(parents.astype(np.int64), minlength=rows)
     offsets = pyarrow.array(np.concatenate(([0], np.cumsum(numbers))), pyarrow.int64())
-    joined = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, inner), "\n")
+    joined = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, inner), pyarrow.scalar("\n", inner.type))
     return compute.if_else(pyarrow.array(numbers > 0), joined, pyarrow.scalar(None, joined.type))

@@ -17,7 +17,7 @@ from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.compression import Stream
 from tokstudio.core.corpus.readers.json_rows import Plan
-from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV
+from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 
 # The longest row that is read; a block holds at least one row.
@@ -47,7 +47,7 @@ class Dialect:
 
 def dialect_of(head: str, is_whole: bool, kind: str, delimiter: str | None) -> Dialect:
     """The dialect of a table that begins so; a `delimiter` that is given is not detected."""
-    lines = head.splitlines(keepends=True)
+    lines = lines_of(head)
     lines = lines if is_whole or len(lines) < 2 else lines[:-1]
     lines = lines[:_LINES]
     escape = "\\" if '\\"' in head and '""' not in head else ""
@@ -69,7 +69,7 @@ def dialect_of(head: str, is_whole: bool, kind: str, delimiter: str | None) -> D
 
 def sample_of_table(head: str, is_whole: bool, dialect: Dialect) -> Iterator[dict[str, object]]:
     """The first rows, without one that may be cut."""
-    lines = head.splitlines(keepends=True)
+    lines = lines_of(head)
     lines = lines if is_whole or len(lines) < 2 else lines[:-1]
     rows = _rows(lines, dialect.delimiter, dialect.quote, dialect.escape)
     for row in rows[int(dialect.has_names) :]:
@@ -203,8 +203,8 @@ class _Lines:
                     raise StopIteration
                 lines, self._cut = [self._cut], b""
             else:
-                lines = (self._cut + piece).splitlines(keepends=True)
-                self._cut = lines.pop() if not lines[-1].endswith(b"\n") else b""
+                *whole, self._cut = (self._cut + piece).split(b"\n")
+                lines = [line + b"\n" for line in whole]
             self._lines = iter(lines)
 
 

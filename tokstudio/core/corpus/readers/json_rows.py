@@ -40,7 +40,7 @@ class Plan:
 
 def sample_of_lines(head: str, is_whole: bool) -> Iterator[dict[str, object]]:
     """The objects on the first lines."""
-    lines = head.splitlines()
+    lines = head.split("\n")
     for line in lines if is_whole or len(lines) < 2 else lines[:-1]:
         row = _parsed(line) if line.strip() else None
         if isinstance(row, dict):
@@ -120,7 +120,7 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
     except pyarrow.ArrowInvalid:
         return False
     # A broken line and the next one can be one object.
-    if table.num_rows != sum(1 for line in block.split(b"\n") if line and not line.isspace()):
+    if table.num_rows != _lines_in(block):
         return False
     for batch in table.to_batches():
         texts = texts_of(batch.column(0), plan.text)
@@ -128,6 +128,13 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
         collect.dropped.missing += texts.null_count
         collect.add_texts(texts, keys)
     return True
+
+
+def _lines_in(block: bytes) -> int:
+    """The number of lines that are not blank."""
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    has_blanks = block.startswith(b"\n") or any(blank in block for blank in (b"\n\n", b"\n\r", b"\n ", b"\n\t"))
+    return sum(bool(line.strip()) for line in block.split(b"\n")) if has_blanks else lines
 
 
 def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, text: OpenText) -> Work[None]:

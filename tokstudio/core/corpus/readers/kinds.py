@@ -35,7 +35,7 @@ _FEWEST_COLUMNS = 3  # of such a table, unless tabs separate them
 _NAMED_LINES = frozenset((".jsonl", ".ndjson"))
 _NAMED_TABLES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
 DELIMITERS = ",;\t|"
-_MOST_FIT = 0.8  # of the rows of a table
+_MOST_FIT = 0.6  # of the rows of a table
 _NAME = re.compile(r"[\w.-]+( [\w.-]+){0,2}")  # of the only column
 _COMPRESSIONS = frozenset((".gz", ".zst", ".zstd", ".xz", ".bz2"))
 _OBJECT = re.compile(r'\s*\{\s*"([^"\\]|\\.)*"\s*:')
@@ -81,7 +81,7 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
     may stand in any prose, so that one object is `JSON`, and a table is one, only with such a name or without any.
     """
     suffix = suffix_of(name)
-    lines = [line for line in head.splitlines() if line.strip()]
+    lines = [line for line in head.split("\n") if line.strip()]
     # The last line may be cut.
     lines = lines[:_LINES] if is_whole or len(lines) < 2 else lines[:-1][:_LINES]
     if _is_json_lines(suffix, lines):
@@ -89,8 +89,14 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
     if _is_json(suffix, head, is_whole):
         return JSON
     if named := _NAMED_TABLES.get(suffix, ""):
-        return named if lines and (has_delimiter or _is_table(head.splitlines(keepends=True))) else TEXT
+        return named if lines and (has_delimiter or _is_table(lines_of(head))) else TEXT
     return (_table(lines) if not suffix else "") or TEXT
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their line feeds; unlike `splitlines`, no other character ends one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    return lines[:-1] if text.endswith("\n") else [*lines[:-1], lines[-1][:-1]] if text else []
 
 
 def _is_json_lines(suffix: str, lines: list[str]) -> bool:
