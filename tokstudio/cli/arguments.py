@@ -137,6 +137,7 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="encoding of the files, such as utf-8 (default: detected); bytes also reads binary files",
     )
+    add_reading(parser)
     add(
         "--held-out",
         type=_share,
@@ -144,6 +145,27 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="hold this share of the text, such as 0.1, out of training and report how well it is compressed",
     )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments about how files are read; `cli.reading.reading_of` reads them."""
+    add = parser.add_argument_group(
+        "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
+    ).add_argument
+    add(
+        "--field",
+        metavar="COLUMN",
+        help="the column that is the text, such as text or messages.content (default: text, content, body, document or "
+        "sentence, else the column with the longest texts); each row is a document",
+    )
+    add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
+    add("--delimiter", metavar="SIGN", help=r"what separates the columns of CSV, 	 for a tab (default: detected)")
+    add("--as-text", action="store_true", help="read JSON and tables as plain text")
+    add("--min-document-chars", type=_whole, default=0, metavar="N", help="drop documents with fewer characters")
+    add("--max-document-chars", type=_whole, metavar="N", help="cut documents after N characters")
+    add("--max-bytes", type=_whole, metavar="N", help="read the first N bytes of text of each source only")
+    add("--deduplicate", action="store_true", help="drop documents that occurred before in the same file")
+    add("--keep-truncated", action="store_true", help="read the whole part of compressed data that ends too early")
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
-from tokstudio.cli.reading import read_corpus_work, report_held_out, report_preparation, report_source
+from tokstudio.cli.reading import (
+    read_corpus_work,
+    reading_of,
+    report_held_out,
+    report_preparation,
+    report_source,
+)
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
@@ -79,8 +85,9 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
+    reading = reading_of(arguments)
     corpus = console.finish(
-        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
+        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console, reading)
     )
     for source in corpus.sources:
         report_source(source, console)
