@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,13 @@ from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import content_work, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.folders import Folder, expand_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import Prepared
@@ -48,18 +48,25 @@ def read_corpus_work(
             raw = np.frombuffer((yield from standard_input_work()), np.uint8)
             sources += yield from content_work(raw, "standard input", documents, encoding, reading)
         else:
-            try:
+            with plain_reading_errors():
                 for entry in (yield from expand_work([file], tell)):
                     sources += yield from read_work(entry, documents, encoding, reading, budget)
-            except BinaryError as error:
-                raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
-            except TruncatedError as error:
-                raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
-        sources.append((yield from read_counts_work(path)))
+        sources += yield from counted_sources_work(path)
     return Corpus(tuple(sources))
+
+
+@contextmanager
+def plain_reading_errors() -> Generator[None]:
+    """Adds to an error of reading what the command line offers."""
+    try:
+        yield
+    except BinaryError as error:
+        raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
+    except TruncatedError as error:
+        raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
 
 
 def reading_of(arguments: argparse.Namespace) -> Reading:

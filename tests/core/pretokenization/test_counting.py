@@ -24,7 +24,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words
-from tokstudio.core.pretokenization.counting import count_corpus_work
+from tokstudio.core.pretokenization.counting import _count_corpus_work
 from tokstudio.core.pretokenization.spill import Spill
 from tokstudio.core.training.prepare_corpus import count_text_work
 
@@ -109,7 +109,7 @@ def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(count_words, "_CHUNK", 500)
     monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
-    work = count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
+    work = _count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
     while not list(tmp_path.iterdir()):
         next(work)
     work.close()
