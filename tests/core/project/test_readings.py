@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from mutants import change
@@ -67,8 +68,6 @@ def test_shards_are_read_again(tmp_path):
 def test_a_run_on_the_beginning_of_a_data_set_finds_it_again(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(json_lines(["one", "two", "three"]))
     [source] = Corpus.from_files(tmp_path / "a.jsonl").sources
-    from dataclasses import replace
-
     part = replace(source, data=source.data[:5], ends=source.ends[:2].clip(max=5))
     restored = finish(reopen_source_work(finish(keep_source_work(part))))
     assert (restored.changed, texts_of(restored.source)) == (False, [b"one", b"tw"])
@@ -101,8 +100,6 @@ def test_projects_of_the_first_version_open(tmp_path):
     assert "reading" not in "".join(tables_of(1))
     (tmp_path / "a.jsonl").write_bytes(json_lines(["one", "two"]))
     [source] = Corpus.from_files(tmp_path / "a.jsonl", as_text=True).sources
-    from dataclasses import replace
-
     # That version read JSON as plain text, and so it stays.
     kept = finish(keep_source_work(replace(source, reading=None)))
     project = replace(small_project(), sources=(*small_project().sources, kept))
