@@ -19,7 +19,7 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
 from tokstudio.gui.panes.text.id_grid import IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.style.theme import Theme

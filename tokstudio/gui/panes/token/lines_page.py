@@ -15,7 +15,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.line_search import Line, LineSearch
 from tokstudio.gui.panes.token.lines_model import ConcordanceModel
 from tokstudio.gui.panes.token.lines_table import ConcordanceTable
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
