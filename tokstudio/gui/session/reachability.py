@@ -67,7 +67,7 @@ class Reachability(QObject):
             self._jobs.report(error)
 
     def _cancel_deleted(self) -> None:
-        if self._run is not None and self._run not in self._runs.all:
+        if self._run is not None and self._run not in self._runs.shown:
             self._latest.cancel()
             self._run = None
 

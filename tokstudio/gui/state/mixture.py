@@ -1,7 +1,7 @@
 """The mixture of a corpus: its entries, their shares, and weights that give other shares.
 
-An entry is a source, or all sources that were opened together as one folder, archive or data set. Weights are in
-thousandths.
+An entry is a source, or all sources that were opened together as one folder, archive or data set. Where everything was
+opened together, its sources are the entries. Weights are in thousandths.
 """
 
 # SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@ from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.corpus.source import Source
 
 MOST = LARGEST_WEIGHT * ONCE  # the largest weight
-EQUAL = 0.0  # the exponent that makes all shares equal
+EQUAL, AS_THEY_ARE = 0.0, 1.0  # exponents: all shares are equal, all weights are 1
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,19 @@ class Entry:
 
 def entries_of(sources: Sequence[Source]) -> tuple[Entry, ...]:
     """The entries of a corpus, in the order of their first sources."""
+    alone = len({source.group or source for source in sources}) == 1
     places: dict[Source | str, list[int]] = {}
     for place, source in enumerate(sources):
-        places.setdefault(source.group or source, []).append(place)
+        places.setdefault(source if alone else source.group or source, []).append(place)
     return tuple(
         Entry(key if isinstance(key, str) else key.name, tuple(here), sum(sources[place].bytes for place in here))
         for key, here in places.items()
     )
+
+
+def has_mixture(sources: Sequence[Source]) -> bool:
+    """Whether a corpus has several entries, so that weights make a difference."""
+    return len(sources) > 1
 
 
 def shares(sources: Sequence[Source], entries: Sequence[Entry], weights: Sequence[int]) -> list[float]:

@@ -141,7 +141,7 @@ class StepsPage(QWidget):
     def refresh(self) -> None:
         """Updates the steps; while hidden, it only releases those of a deleted run."""
         if not self.isVisible():
-            if any(key is not None and key[0] not in self._runs.all for key in (self._asked, self._shown)):
+            if any(key is not None and key[0] not in self._runs.shown for key in (self._asked, self._shown)):
                 self._show_nothing("")
             return
         run = self._runs.active

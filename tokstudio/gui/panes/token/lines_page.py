@@ -112,7 +112,7 @@ class LinesPage(QWidget):
 
     def _runs_changed(self) -> None:
         # A deleted run and its corpus are released at once, even on a hidden page.
-        if self._wanted is not None and self._wanted[0] not in self._runs.all:
+        if self._wanted is not None and self._wanted[0] not in self._runs.shown:
             self.refresh()
 
     def _begin(self) -> None:

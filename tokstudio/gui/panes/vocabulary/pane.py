@@ -116,7 +116,7 @@ class VocabularyPane(TablePane):
 
     def _runs_changed(self) -> None:
         # A deleted run is released at once, even in a hidden pane.
-        if self.seen or self._tokens.run not in (None, *self._session.runs.all):
+        if self.seen or self._tokens.run not in (None, *self._session.runs.shown):
             self.catch_up()
 
     def _playhead_changed(self) -> None:

@@ -233,7 +233,7 @@ class WhyPane(Pane):
             self._clear_answer()
 
     def _runs_changed(self) -> None:
-        runs = self._runs.all
+        runs = self._runs.shown
         self._known = {key: answer for key, answer in self._known.items() if key[0] in runs}
         if self.model.run is not None:
             if self.model.run in runs:
