@@ -84,6 +84,7 @@ class LiveTraining(QObject):
         if self._is_back:
             self._end()
         elif self._job is None:
+            self._origin = None
             self._runs.keep_live()
         elif self._waits:
             # Only the last weights matter now.
@@ -138,6 +139,8 @@ class LiveTraining(QObject):
         if self._waits:
             self._waits = False
             self._begin()
+        elif not self._corpus.moving:
+            self._origin = None
         self.changed.emit()
 
 

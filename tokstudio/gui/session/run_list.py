@@ -51,7 +51,7 @@ class RunList(QObject):
         """The runs that panes show: all, and the live one in the place of the one that it will replace."""
         if self.live is None:
             return self.all
-        return [*(run for run in self.all if run is not self._replaced), self.live]
+        return [*(run for run in self.all if run is not self.following), self.live]
 
     def activate(self, run: StudioRun | None) -> None:
         """Makes a run active, with the playhead at its end; a run in training stays active."""
@@ -98,6 +98,8 @@ class RunList(QObject):
             return
         at = self.all.index(run)
         self.all.remove(run)
+        if run is self._followed:
+            self._followed = None
         if run is self.active:
             self.activate(self.all[min(at, len(self.all) - 1)] if self.all else None)
         else:
@@ -132,10 +134,18 @@ class RunList(QObject):
 
     # ---- the live run
 
+    @property
+    def following(self) -> StudioRun | None:
+        """The run of the list that the next live one will replace."""
+        run = self._followed
+        if run is None or run not in self.all or run.exported or run.saved or run.name != _live_name(run):
+            return None
+        return run
+
     def new_live(self, config: TrainingConfig, corpus: Corpus) -> StudioRun:
         """Makes a run for `show_live`, with the number of the run that it will replace."""
         self._made += 1
-        before = self._replaced
+        before = self.following
         number = before.number if before is not None else self._trained + 1
         return StudioRun(self._made, f"Run {number}, {LIVE}", config, corpus, number=number)
 
@@ -171,7 +181,7 @@ class RunList(QObject):
             self.changed.emit()
 
     def _list_live(self) -> None:
-        run, before = self.live, self._replaced
+        run, before = self.live, self.following
         assert run is not None
         run.note(name=_live_name(run))
         if before is not None:
@@ -180,14 +190,6 @@ class RunList(QObject):
             self._trained = max(self._trained, run.number)
             self.all.append(run)
         self.live, self._followed = None, run
-
-    @property
-    def _replaced(self) -> StudioRun | None:
-        """The run of the list that the live one will replace."""
-        run = self._followed
-        if run is None or run not in self.all or run.exported or run.saved or run.name != _live_name(run):
-            return None
-        return run
 
     def replace_all(self, runs: list[StudioRun]) -> None:
         """Replaces all runs; none may be in training, and none is active afterwards."""

@@ -19,18 +19,19 @@ from tokstudio.gui.widgets.labels import Caption, plain_label
 from tokstudio.gui.widgets.layouts import column, row
 
 _STEPS = 100  # of a slider, on each side of the weight 1
+_RANGE_BELOW = 100  # the smallest weight of a slider is one part of so many
 _WEIGHT_TIP = "How often the text counts: 0 leaves it out, 2 equals giving it twice"
 
 
 def _weight_at(step: int) -> int:
-    """The weight in thousandths at a step: 1 in the middle, 0 at one end and 1,000 at the other.
+    """The weight in thousandths at a step: 1 in the middle, 1,000 at one end, 0 after about 0.01 at the other.
 
     In between it is logarithmic, and finer around 1.
     """
     if step == -_STEPS:
         return 0
     place = step / _STEPS
-    weight = ONCE * LARGEST_WEIGHT ** (0.3 * place + 0.7 * place**3)
+    weight = ONCE * (LARGEST_WEIGHT if step > 0 else _RANGE_BELOW) ** (0.3 * place + 0.7 * place**3)
     digits = 2 - math.floor(math.log10(weight))
     return round(round(weight, digits))
 
