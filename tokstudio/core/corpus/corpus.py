@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -163,7 +163,14 @@ class Corpus:
             thousandths = check_weight(which, weight)
             for index in self._named(which):
                 made[index] = thousandths
-        return replace(self, weights=tuple(made) if set(made) - {ONCE} else None)
+        return self.weighted(made)
+
+    def weighted(self, weights: Sequence[int]) -> Corpus:
+        """The same text with a weight in thousandths for each source; a hash that is known is not computed again."""
+        made = replace(self, weights=tuple(weights) if set(weights) - {ONCE} else None)
+        if "sha256" in self.__dict__:
+            made.__dict__["sha256"] = self.sha256
+        return made
 
     def _named(self, which: str | int) -> list[int]:
         """The sources of an entry."""

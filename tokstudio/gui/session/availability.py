@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.mixture import has_mixture
 
 Obstacle = Callable[[Session], str | None]
 
@@ -24,6 +26,15 @@ def nothing_to_redo(session: Session) -> str | None:
 
 def no_corpus(session: Session) -> str | None:
     return None if session.corpus.sources else "The corpus is empty."
+
+
+def no_mixture(session: Session) -> str | None:
+    return no_corpus(session) or (None if has_mixture(session.corpus.sources) else "The corpus has only one source.")
+
+
+def as_they_are(session: Session) -> str | None:
+    same = set(session.corpus.weights) == {ONCE}
+    return no_mixture(session) or ("All sources count once." if same else None)
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
@@ -95,6 +106,12 @@ def no_bytes(session: Session) -> str | None:
 def run_in_the_making(session: Session) -> str | None:
     if session.runs.active is not None and session.runs.active.ended is None:
         return "Stop the training first; the run is kept."
+    return no_kept_run(session)
+
+
+def no_kept_run(session: Session) -> str | None:
+    if session.runs.live is not None and session.runs.live is session.runs.active:
+        return "The run follows the weights until they stop changing."
     return no_run(session)
 
 
