@@ -1,4 +1,4 @@
-"""Counts files on a Dask cluster: a task for each file, and a tree of tasks that join neighbouring tables."""
+"""Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join their tables."""
 
 # SPDX-License-Identifier: MIT
 # distributed is not installed everywhere, and has no complete types.
@@ -19,13 +19,14 @@ from tokstudio.cli.terminal import Console
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.folders import Entry
-from tokstudio.core.pretokenization.counting import CountedPart, Counting
+from tokstudio.core.pretokenization.counting import CountedPart, Counting, stored_bytes
 from tokstudio.core.pretokenization.word_counts import WordCounts
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 _SECONDS = 10  # to wait for a scheduler
+_TASKS_PER_CORE = 2  # few, as each table is joined with others; more than one, as files take unequal time
 _PATIENCE = 0.1  # seconds between two reports of progress
 
 
@@ -44,7 +45,10 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
     """
     with _client(address) as client:
         entries = [replace(entry, path=entry.path.absolute(), shards=_absolute(entry.shards)) for entry in entries]
-        parts = client.map(_count, entries, counting=counting, pure=False)
+        threads: Any = client.nthreads()
+        cores = sum(threads.values()) or 1
+        shards = list(_shards(entries, _TASKS_PER_CORE * cores))
+        parts = client.map(_count, shards, counting=counting, pure=False)
         tables: list[Future] = list(parts)
         joins: list[Future] = []
         while len(tables) > 1:
@@ -57,8 +61,22 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
         return console.finish(_result_work(tables[0], [*parts, *joins]))
 
 
-def _count(entry: Entry, counting: Counting) -> CountedPart:
-    return finish(counting.count_work([entry], threads=1))
+def _shards(entries: Sequence[Entry], most: int) -> Iterator[list[Entry]]:
+    """Neighbouring files together, in at most so many shards of about the same size."""
+    sizes = list(map(stored_bytes, entries))
+    shard, done = list[Entry](), 0
+    for entry, size in zip(entries, sizes, strict=True):
+        # The shard in which the middle of the file lies.
+        if shard and (done + size // 2) * most // sum(sizes) > (done - 1) * most // sum(sizes):
+            yield shard
+            shard = []
+        shard.append(entry)
+        done += size
+    yield shard
+
+
+def _count(shard: Sequence[Entry], counting: Counting) -> CountedPart:
+    return finish(counting.count_work(shard, threads=1))
 
 
 def _join(part: CountedPart, later: CountedPart) -> CountedPart:

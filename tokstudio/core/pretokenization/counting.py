@@ -115,7 +115,7 @@ class Counting:
             entries += [file] if isinstance(file, Entry) else (yield from expand_work([file]))
         if not entries:
             raise CorpusError("No files given: name at least one.")
-        sizes, done = list(map(_stored_bytes, entries)), 0
+        sizes, done = list(map(stored_bytes, entries)), 0
         cut_out, groups = Counter[str](), list[str]()
         with WordCounter(self.settings, sum(sizes), threads) as counter:
             for entry, size in zip(entries, sizes, strict=True):
@@ -153,7 +153,7 @@ def _check_pattern(pattern: str) -> None:
         raise ConfigError("Without a pattern, words cannot be counted: choose a pattern, such as gpt2.")
 
 
-def _stored_bytes(entry: Entry) -> int:
+def stored_bytes(entry: Entry) -> int:
     """The size of the files of an entry; at least 1."""
     size = 1
     for path in entry.shards or (entry.path,):

@@ -29,7 +29,7 @@ _SAMPLE = 1 << 20
 _SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
 _SECONDS = 0.7  # for all trials together
 _PER_THREAD = 1 << 22  # bytes of text that make another thread worthwhile
-# Bytes of memory at the peak, measured with tests/benchmarks/count_large.py.
+# Bytes of memory at the peak, measured with tests/benchmarks/count_10gb.py.
 _A_POSITION = 13
 _A_WEIGHT = 8
 _A_PAIR = 60
