@@ -46,9 +46,8 @@ def main() -> None:
                     )
                 same = counts.save(Path(folder) / "two.parquet").read_bytes() == saved
                 rows.append([f"{name}{'' if same else ', another table!'}", f"{took:.2f} s", f"{alone / took:.2f}"])
-    print(
-        f"{chosen.files} files, each given {chosen.times} times, pattern {chosen.pattern}; workers started in {start:.1f} s; {machine()}\n"
-    )
+    settings = f"{chosen.files} files, each given {chosen.times} times, pattern {chosen.pattern}"
+    print(f"{settings}; workers started in {start:.1f} s; {machine()}\n")
     table(["counted by", "seconds", "times as fast"], rows)
 
 
