@@ -102,6 +102,7 @@ class StudioRun:
         alphabet: The base tokens; None until they are known, as characters are counted first.
         base_counts: int64 [base], the count of each base id in the corpus before the first merge; None until they are
             counted.
+        weight_scale: Counts, tokens and `corpus_bytes` are in units of 1 / this, as in the core's run.
         corpus_bytes: Bytes of the text that is merged; of the whole corpus until they are counted.
         unknown: The number of characters that became the unknown token.
         written: The occurrences of the text of the unknown token in the corpus.
@@ -132,6 +133,7 @@ class StudioRun:
         self.config = config
         self.corpus = corpus
         self.origin: Origin | None = None
+        self.weight_scale = 1
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.unknown = self.written = self.replaced = 0
         self.held_out = HeldOutState()
@@ -259,10 +261,11 @@ class StudioRun:
         """Sets what is known once the corpus is prepared, and the run before its first merge."""
         self.alphabet = prepared.alphabet
         self.base_counts = prepared.base_counts
-        self.corpus_bytes = prepared.bytes
+        self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
         self.log.tokens_before = prepared.tokens
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
-        self.written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
+        written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
+        self.written = written * self.weight_scale
         self.held_out = HeldOutState(prepared.held_out)
         self.begun = begun
         self._tokenizer = None
@@ -274,7 +277,7 @@ class StudioRun:
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""
         self.alphabet, self.base_counts = earlier.alphabet, earlier.base_counts
-        self.corpus_bytes = earlier.corpus.bytes
+        self.weight_scale, self.corpus_bytes = earlier.weight_scale, earlier.corpus.bytes
         self.log.replace(earlier.merges, earlier.counts, earlier.tokens_after)
         self.log.tokens_before = earlier.tokens_before
 
@@ -289,7 +292,8 @@ class StudioRun:
             return False
         limit = config.max_merges(made.base_size)
         more = limit is None or limit > len(self)
-        rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= config.min_frequency)
+        least = self.weight_scale * (config.min_frequency or 0)
+        rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= least)
         # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
@@ -347,7 +351,9 @@ class StudioRun:
         return np.arange(len(tokens), dtype=np.float64), ratio
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """The count of each token in the corpus after a number of merges, by id; None if that is not known.
+        """The count of each token in the corpus after a number of merges, by id, in units of 1 / `weight_scale`.
+
+        None if that is not known.
 
         Every pane asks for those at the playhead, so the last answer is cached; do not write to it.
         """
