@@ -25,6 +25,7 @@ from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.held_out_curve import HeldOut
 from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.state.merge_log import MergeLog
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.source_records import is_missing
@@ -78,6 +79,7 @@ class Facts(TypedDict, total=False):
     written: int
     replaced: int
     held_out: HeldOutState
+    by_source: SourceCurves | str
     exported: bool
     is_demo: bool
     saved: int
@@ -97,6 +99,7 @@ class StudioRun:
         config: Its configuration; None for a tokenizer opened from a file.
         origin: Its file or folder; None for a run that was trained here.
         corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
+        by_source: The tokens of each source after each merge, or why they could not be counted; None if not tried.
         ended: How it ended; None while it trains.
         run: The core's run, once it has ended; None while it trains, and for a tokenizer opened from a file.
         alphabet: The base tokens; None until they are known, as characters are counted first.
@@ -137,6 +140,7 @@ class StudioRun:
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.unknown = self.written = self.replaced = 0
         self.held_out = HeldOutState()
+        self.by_source: SourceCurves | str | None = None
         self.ended: str | None = None
         self.run: Run | None = None
         self.alphabet: Alphabet | None = None

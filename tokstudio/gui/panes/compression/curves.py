@@ -70,6 +70,16 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
     return _points(run, tokens, run.held_out.bytes, view)
 
 
+def source_curves(run: StudioRun) -> list[tuple[str, Points]]:
+    """The name of each source, with merges and bytes per token; [] if they are not known."""
+    found = run.by_source
+    if found is None or isinstance(found, str):
+        return []
+    places = np.arange(len(found.tokens), dtype=np.float64)
+    ratios = np.divide(found.bytes, found.tokens, out=np.zeros(found.tokens.shape), where=found.tokens > 0)
+    return [(name, (places, ratios[:, number])) for number, name in enumerate(found.names)]
+
+
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     """The text at the playhead."""
     place = f"merge {merges:,}" if merges else "no merges"
