@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokstudio.core.base.errors import FormatError as FormatError
     from tokstudio.core.base.errors import TokStudioError as TokStudioError
     from tokstudio.core.corpus.corpus import Corpus as Corpus
+    from tokstudio.core.corpus.readers.reading import Reading as Reading
     from tokstudio.core.formats import load as load
     from tokstudio.core.formats import save as save
     from tokstudio.core.model.run import MergeBatch as MergeBatch
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Corpus": "corpus.corpus",
+    "Reading": "corpus.readers.reading",
     "ConfigError": "base.errors",
     "CorpusError": "base.errors",
     "FormatError": "base.errors",

@@ -1,4 +1,4 @@
-"""Measures how well runs compress their held-out text, in the background after each run."""
+"""Measures how well runs compress their held-out text, in the background after each run, and each of their sources."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,15 +6,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.run import Run
 from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
+from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
@@ -87,6 +88,74 @@ class HeldOutMeasurer(QObject):
         if run is not None and run.held_out.tokens is None and not run.held_out.problem:
             run.take_held_out(_CANCELLED)
         self._runs.tell()
+
+
+class SourceMeasurer(QObject):
+    """Measures the sources of one run that has ended, at request."""
+
+    changed = Signal()  # an attempt has ended
+
+    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._job: Job | None = None
+        self._measuring: StudioRun | None = None
+        self._wanted: StudioRun | None = None
+        self._dropped = False  # whether the work was cancelled for another run, not by the user
+        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
+        self._patience.timeout.connect(self._show)
+
+    def want(self, run: StudioRun | None) -> None:
+        """Measures a run that has several sources, unless that was tried; None, or another run, cancels."""
+        self._wanted = run
+        if self._job is not None:
+            if self._measuring is not run:
+                self._dropped = True
+                self._job.cancel()
+            return
+        if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
+            return
+        self._measuring, self._dropped = run, False
+        work = partial(_sources_work, run.run, run.corpus)
+        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
+        self._job.ended.connect(self._ended)
+        self._patience.start()
+
+    def _show(self) -> None:
+        if self._job is not None:
+            self._jobs.reveal(self._job)
+
+    def _take(self, found: SourceCurves | str) -> None:
+        if self._measuring is not None:
+            self._measuring.note(by_source=found)
+
+    def _failed(self, error: Exception) -> None:
+        self._take("an error occurred.")
+        self._jobs.report(error)
+
+    def _ended(self) -> None:
+        run, self._job, self._measuring = self._measuring, None, None
+        self._patience.stop()
+        if run is not None and run.by_source is None and not self._dropped:
+            run.note(by_source="it was cancelled.")
+        self.changed.emit()
+        self.want(self._wanted)
+
+
+def has_sources(run: StudioRun) -> bool:
+    """Whether a run was trained on several sources whose texts are available."""
+    if run.corpus is None or run.corpus_problem or any(map(is_missing, run.corpus.sources)):
+        return False
+    return len(set(entries(run.corpus.sources))) > 1
+
+
+def _sources_work(made: Run, corpus: Corpus) -> Work[SourceCurves | str]:
+    """The measurements, or why there are none."""
+    yield from prepare_work()
+    try:
+        return (yield from source_curves_work(made, corpus))
+    except TokStudioError as error:
+        return str(error)
 
 
 def _is_to_be_measured(run: StudioRun) -> bool:
