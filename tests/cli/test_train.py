@@ -354,16 +354,16 @@ def test_a_binary_file_is_refused_and_trained_on_as_bytes(tmp_path, typed, capsy
     assert "byte sequences were not UTF-8 and became U+FFFD" in capsys.readouterr().err
 
 
-def test_skipped_files_and_structured_texts_are_reported(tmp_path, typed, capsys):
+def test_skipped_files_and_dropped_rows_are_reported(tmp_path, typed, capsys):
     folder = tmp_path / "texts"
     folder.mkdir()
-    (folder / "a.jsonl").write_text('{"text": "the cat"}\n{"text": "the hat"}\n')
-    (folder / "b.gz").write_bytes(b"\x1f\x8b\x08")
+    (folder / "a.jsonl").write_text('{"text": "the cat"}\n{"id": 1}\n{"text": "the hat"}\n')
+    (folder / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "c.txt").touch()
     assert cli.main(["train", str(folder), "--vocab-size", "258"]) == 0
     said = capsys.readouterr().err
-    assert "texts: 2 files skipped: b.gz (binary), c.txt (empty)." in said
-    assert "a.jsonl: JSON Lines read as plain text, field names included." in said
-    typed(b'{"text": "the cat"}\n{"text": "the hat"}\n')
+    assert "texts: 2 files skipped: b.png (binary), c.txt (empty)." in said
+    assert "a.jsonl: column text; 1 row without the column dropped." in said
+    typed(b'{"text": "the cat"}\n{"text": 5}\n{"text": "the hat"}\n')
     assert cli.main(["train", "-", "--vocab-size", "258"]) == 0
-    assert "standard input: JSON Lines read as plain text, field names included." in capsys.readouterr().err
+    assert "standard input: column text; 1 row with no text in the column dropped." in capsys.readouterr().err

@@ -14,7 +14,7 @@ from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.terminal import Console, put, standard_input_work
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.readers import read_file_work
+from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -15,7 +15,7 @@ from tokstudio.cli.projects import is_project, load_run
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.corpus.readers import read_file_work
+from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import argparse
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,21 +15,28 @@ from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.readers import Folder, expand_work
-from tokstudio.core.corpus.source import Source, document_ends
-from tokstudio.core.corpus.structured import structure_remark
-from tokstudio.core.corpus.word_counts import read_counts_work
+from tokstudio.core.corpus.corpus import Corpus, counted_sources_work
+from tokstudio.core.corpus.open_sources import content_work, read_work
+from tokstudio.core.corpus.readers.compression import TruncatedError
+from tokstudio.core.corpus.readers.folders import Folder, expand_work
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.text_store import Budget
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.text.encodings import decode, detect, encoding_name, refuse_binary
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import Prepared
 
 
 def read_corpus_work(
-    files: Iterable[str], counts: Iterable[Path], documents: str, encoding: str | None, console: Console
+    files: Iterable[str],
+    counts: Iterable[Path],
+    documents: str,
+    encoding: str | None,
+    console: Console,
+    reading: Reading | None = None,
 ) -> Work[Corpus]:
     """Reads texts in the order given, then word counts; reports skipped files of folders."""
+    budget = Budget()
 
     def tell(folder: Folder) -> None:
         if folder.remark:
@@ -36,23 +45,50 @@ def read_corpus_work(
     sources: list[Source] = []
     for file in files:
         if file == "-":
-            sources.append((yield from _read_standard_input(documents, encoding)))
+            raw = np.frombuffer((yield from standard_input_work()), np.uint8)
+            sources += yield from content_work(raw, "standard input", documents, encoding, reading)
         else:
-            texts = yield from expand_work([file], tell)
-            try:
-                sources += (yield from Corpus.from_files_work(texts, documents, encoding)).sources
-            except BinaryError as error:
-                raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
+            with plain_reading_errors():
+                for entry in (yield from expand_work([file], tell)):
+                    sources += yield from read_work(entry, documents, encoding, reading, budget)
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
-        sources.append((yield from read_counts_work(path)))
+        sources += yield from counted_sources_work(path)
     return Corpus(tuple(sources))
+
+
+@contextmanager
+def plain_reading_errors() -> Generator[None]:
+    """Adds to an error of reading what the command line offers."""
+    try:
+        yield
+    except BinaryError as error:
+        raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
+    except TruncatedError as error:
+        raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
+
+
+def reading_of(arguments: argparse.Namespace) -> Reading:
+    """How files are read, by the arguments of `arguments.add_reading`."""
+    delimiter: str | None = arguments.delimiter
+    return Reading(
+        field=arguments.field,
+        split_by=arguments.split_by,
+        delimiter="\t" if delimiter == r"\t" else delimiter,
+        least_characters=arguments.min_document_chars,
+        most_characters=arguments.max_document_chars,
+        most_bytes=arguments.max_bytes,
+        deduplicate=arguments.deduplicate,
+        as_text=arguments.as_text,
+        keep_truncated=arguments.keep_truncated,
+    )
 
 
 def report_source(source: Source, console: Console) -> None:
     """Reports how a source was read, where that is unusual."""
-    remarks = [] if source.encoding in ("utf-8", "bytes") else [f"read as {source.encoding}"]
+    remarks = [f"column {source.reading.field}"] if source.is_rows and source.reading is not None else []
+    remarks += [] if source.encoding in ("utf-8", "bytes") else [f"read as {source.encoding}"]
     remarks += [source.note] if source.note else []
     if remarks:
         console.say(f"{source.name}: {'; '.join(remarks)}.")
@@ -93,16 +129,3 @@ def report_held_out(
             f"{several(measured.tokens, 'token')}."
         )
     return ratio
-
-
-def _read_standard_input(documents: str, encoding: str | None) -> Work[Source]:
-    chosen = None if encoding is None else encoding_name(encoding)
-    raw = np.frombuffer((yield from standard_input_work()), np.uint8)
-    if chosen is None:
-        refuse_binary(raw, "standard input")
-    decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
-    if not len(decoded.data):
-        raise CorpusError("standard input: it has no text.")
-    ends = yield from document_ends(decoded.data, documents)
-    note = "; ".join(filter(None, (decoded.note, structure_remark("", decoded.data))))
-    return Source("standard input", None, decoded.encoding, note, decoded.data, ends)

@@ -111,7 +111,7 @@ def _say(text: str, end: str = "\n") -> None:
 
 def standard_input_work() -> Work[bytes]:
     """All of standard input; raises CorpusError where it cannot be read or is too large."""
-    from tokstudio.core.corpus.readers import read_stream_work
+    from tokstudio.core.corpus.readers.files import read_stream_work
 
     if sys.stdin is None:
         raise CorpusError("standard input: it is closed.")

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
-from tokstudio.cli.reading import read_corpus_work, report_held_out, report_preparation, report_source
+from tokstudio.cli.reading import (
+    read_corpus_work,
+    reading_of,
+    report_held_out,
+    report_preparation,
+    report_source,
+)
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
@@ -19,7 +25,9 @@ from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
@@ -79,8 +87,9 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
+    reading = reading_of(arguments)
     corpus = console.finish(
-        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
+        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console, reading)
     )
     for source in corpus.sources:
         report_source(source, console)
@@ -96,14 +105,15 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
     path: Path | None = arguments.base_vocabulary
     base_vocabulary = None if path is None else console.finish(read_base_vocabulary_work(path))
     _check_unknown_token(arguments, base_vocabulary or ())
+    counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
     return TrainingConfig(
         vocabulary_size=arguments.vocab_size,
         min_frequency=arguments.min_frequency,
-        pattern=arguments.pattern,
+        pattern=counted.pattern if arguments.pattern is None else arguments.pattern,
         base=arguments.base,
         base_vocabulary=base_vocabulary,
         unknown_token=arguments.unknown_token,
-        special_tokens=[_utf8(token) for token in arguments.special],
+        special_tokens=[_utf8(token) for token in arguments.special] or counted.special_tokens,
         special_placement=arguments.special_placement,
         tie_break=arguments.tie_break,
         max_token_bytes=arguments.max_token_bytes,

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import json
 import random
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +21,11 @@ from tests.core.texts import documents, patient
 from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.pretokenization import count_words
+from tokstudio.core.pretokenization.counting import _count_corpus_work
+from tokstudio.core.pretokenization.spill import Spill
 from tokstudio.core.training.prepare_corpus import count_text_work
 
 GPT2 = TrainingConfig(vocabulary_size=275, pattern="gpt2")
@@ -70,6 +75,47 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
         assert rows_of(joined) == rows_of(whole)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
+def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkeypatch, threads, pattern):
+    lines = random.Random(4).choices([f"word{n} the " for n in range(500)], k=3_000)
+    given = Corpus.from_counts({f" word{n}": n + 1 for n in range(700)})
+    corpus = Corpus((*corpus_of("".join(lines), "".join(reversed(lines))).sources, *given.sources))
+    whole = count(corpus, pattern, threads=1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    written = []
+    add = Spill.add
+    monkeypatch.setattr(Spill, "add", lambda *given: written.append(given) or add(*given))
+    assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
+    assert len(written) > 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(CorpusError, match="do not fit into memory, and there is no space left on the disk"):
+        count(corpus_of("a b", "b c"), "gpt2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    work = _count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
+    while not list(tmp_path.iterdir()):
+        next(work)
+    work.close()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_tables_with_other_settings_are_not_joined():
     one, other = (count(corpus_of("a b"), pattern) for pattern in ("gpt2", "cl100k"))
     with pytest.raises(CorpusError, match="different settings: count the texts again"):
@@ -81,6 +127,24 @@ def test_tables_with_other_settings_are_not_joined():
 def test_text_without_a_pattern_is_not_counted():
     with pytest.raises(ConfigError, match="choose a pattern, such as gpt2"):
         count(corpus_of("a b"), "none")
+
+
+def test_the_files_of_a_folder_are_one_source_of_the_table():
+    folder = Corpus(tuple(replace(source, group="folder") for source in corpus_of("a b", "b c").sources))
+    counts = count(Corpus((*corpus_of("a").sources, *folder.sources)), "gpt2")
+    file = 1 << 40
+    assert rows_of(counts) == [
+        (b"a", 0, 1, 0),
+        (b"a", 1, 1, file),
+        (b" b", 1, 1, file + 1),
+        (b"b", 1, 1, 2 * file),
+        (b" c", 1, 1, 2 * file + 1),
+    ]
+    assert [(total.name, total.bytes, total.documents) for total in counts.totals] == [
+        ("0.txt", 1, 1),
+        ("folder", 6, 2),
+    ]
+    assert counts.files == 3
 
 
 # ---- the file
@@ -248,10 +312,16 @@ def test_sources_are_weighted_by_name_group_or_index():
     corpus = corpus_of(*TEXTS)
     grouped = Corpus(tuple(replace(source, group="texts") for source in corpus.sources[:2]) + corpus.sources[2:])
     assert grouped.with_weights({"texts": 2, "2.txt": 0}).weights == (2_000, 2_000, 0)
+    assert grouped.with_weights({1: 3}).weights == (3_000, 3_000, 1_000)
+    assert grouped.with_weights({1: 3}).multipliers == (3, 1)
+    one, two, three = TEXTS
+    for pattern in ("gpt2", "none"):
+        config = TrainingConfig(min_frequency=2, pattern=pattern)
+        assert same(grouped.with_weights({"texts": 2}), corpus_of(one, two, one, two, three), config)
     assert corpus.with_weights({1: 0.001}).weights == (1_000, 1, 1_000)
     assert corpus.with_weights({1: 1}).weights is None
     twice = Corpus((*corpus.sources, *corpus.sources))
-    with pytest.raises(ConfigError, match=r'"0\.txt" is the name of 2 sources: give the weight by index'):
+    with pytest.raises(ConfigError, match=r'"0\.txt" is the name of 2 sources: give the index'):
         twice.with_weights({"0.txt": 2})
     with pytest.raises(ConfigError, match=r'no source "x\.txt"\. The corpus has: "0\.txt", "1\.txt", "2\.txt"\.'):
         corpus.with_weights({"x.txt": 2})

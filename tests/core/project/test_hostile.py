@@ -71,7 +71,7 @@ def test_the_database_of_another_program_is_named(tmp_path):
 def test_a_newer_version_is_named(path):
     change(path, "PRAGMA user_version=7")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 1: update TokStudio."
+        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 2: update TokStudio."
     )
 
 
@@ -313,7 +313,7 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
     row = {
         "merge": "3, n, 1, 1, 1, 1",
         "token": "3, n, x'00', 'base', 1",
-        "source": "n + 9, '', NULL, '', '', 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL",
+        "source": "n + 9, '', NULL, '', '', 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL",
         "run": "n + 9, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",

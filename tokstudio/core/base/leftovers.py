@@ -26,6 +26,7 @@ from tokstudio.core.base.progress import Progress, Work
 
 _NAME = re.compile(r"\.[0-9a-f]{16}\.(([0-9a-f]{8})-([0-9]{1,9}))(\.journal)?\.tokstudio")  # machine and process
 _STALE = 24 * 60 * 60  # seconds: writing a file never takes as long
+_MONTH = 30 * _STALE
 _ENTRIES = 1000
 _LARGEST_JOURNAL = 1 << 20
 
@@ -125,6 +126,22 @@ def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[st
             with suppress(OSError):
                 left.path.unlink()
     return frozenset(torn)
+
+
+def remove_of_ended(folder: Path) -> None:
+    """Removes the temporary files of this user's ended processes of this machine from a folder of its own.
+
+    Where the end of a process cannot be known, they are removed after a month.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                left = _left(entry)
+                if left is None or left.owner != _user():
+                    continue
+                old = time.time() - entry.stat(follow_symlinks=False).st_mtime > _MONTH
+                if old or (left.is_here and _is_gone(int(left.writer.partition("-")[2]))):
+                    left.path.unlink()
 
 
 def flush_folder(folder: Path) -> None:

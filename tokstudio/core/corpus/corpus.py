@@ -17,8 +17,11 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
-from tokstudio.core.corpus.readers import expand_work, read_source
-from tokstudio.core.corpus.source import Source, groups
+from tokstudio.core.corpus.open_sources import read_work
+from tokstudio.core.corpus.readers.folders import expand_work
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.text_store import Budget
+from tokstudio.core.corpus.source import Source, entries, groups
 from tokstudio.core.corpus.word_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
@@ -35,39 +38,84 @@ class Corpus:
     """The documents a tokenizer is trained on, in order: those of the first source, then those of the next."""
 
     sources: tuple[Source, ...]
-    # How much each source counts, in thousandths, 0 to 1,000,000; None where all count once.
+    # How much each source counts, in thousandths, 0 to 1,000,000; None where all count once. The sources of one entry
+    # have one weight; see `entries`.
     weights: tuple[int, ...] | None = None
 
     @classmethod
     def from_files(
-        cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
+        cls,
+        paths: AnyPath | Iterable[AnyPath],
+        documents: str = "file",
+        encoding: str | None = None,
+        *,
+        field: str | None = None,
+        split_by: str | None = None,
+        delimiter: str | None = None,
+        least_characters: int = 0,
+        most_characters: int | None = None,
+        most_bytes: int | None = None,
+        deduplicate: bool = False,
+        as_text: bool = False,
+        keep_truncated: bool = False,
     ) -> Corpus:
-        """Reads files in the order given, and the text files of a folder sorted by path.
+        """Reads files in the order given, and what can be read of a folder sorted by path.
+
+        Compressed files (gzip, Zstandard, xz, bzip2) and the members of ZIP and tar archives are read as what is in
+        them. JSON Lines, JSON, CSV, Parquet, Arrow and folders of their shards are data sets: a column of text is
+        read, and each row is a document. The notes of the sources say what was dropped.
 
         Args:
             paths: Files and folders.
-            documents: "file" for one document per file, "line" for one per line, including its line feed.
-            encoding: None to detect it for each file; "bytes" to decode nothing, which reads binary files too; else the
-                name of an encoding. With characters as base tokens, bytes that are not UTF-8 become U+FFFD.
+            documents: "file" for one document per file, "line" for one per line, including its line feed. The rows of
+                a data set are not divided further.
+            encoding: None to detect it for each file; "bytes" to decode and unpack nothing, which reads binary files
+                too; else the name of an encoding. With characters as base tokens, bytes that are not UTF-8 become
+                U+FFFD.
+            field: The column of data sets that is read, such as "text" or "messages.content"; None to choose it: the
+                first of text, content, body, document and sentence that there is, else the one with the longest texts.
+            split_by: A column that divides each data set into a source for each of its values.
+            delimiter: What separates the columns of CSV; None to detect it.
+            least_characters: Documents with fewer characters are dropped.
+            most_characters: Documents are cut after so many characters.
+            most_bytes: Only the first so many bytes of each source are read.
+            deduplicate: Whether a document that occurred before in the same file or data set is dropped.
+            as_text: Whether JSON and tables are read as plain text.
+            keep_truncated: Whether the beginning of compressed data that ends too early is read.
 
         Raises:
-            ConfigError: `documents` or `encoding` is unknown.
-            CorpusError: A file or a folder cannot be read, or holds no text. A binary file is refused if it is
-                named, and skipped in a folder.
+            ConfigError: An argument is unknown or out of its range.
+            CorpusError: A file or a folder cannot be read, holds no text, or has no such column. A binary file is
+                refused if it is named, and skipped in a folder.
         """
-        return finish(cls.from_files_work(paths, documents, encoding))
+        reading = Reading(
+            field,
+            split_by,
+            delimiter,
+            least_characters,
+            most_characters,
+            most_bytes,
+            deduplicate,
+            as_text,
+            keep_truncated,
+        )
+        return finish(cls.from_files_work(paths, documents, encoding, reading))
 
     @classmethod
     def from_files_work(
-        cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
+        cls,
+        paths: AnyPath | Iterable[AnyPath],
+        documents: str = "file",
+        encoding: str | None = None,
+        reading: Reading | None = None,
     ) -> Work[Corpus]:
         """Does the same as `from_files` in bounded pieces."""
-        files = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
-        if not files:
+        entries = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+        if not entries:
             raise CorpusError("No files given: name at least one.")
-        sources: list[Source] = []
-        for file in files:
-            sources.append((yield from read_source(file, documents, encoding)))
+        sources, budget = list[Source](), Budget()
+        for entry in entries:
+            sources += yield from read_work(entry, documents, encoding, reading, budget)
         return cls(tuple(sources))
 
     @classmethod
@@ -77,7 +125,7 @@ class Corpus:
 
     @classmethod
     def from_texts(cls, texts: Iterable[Text]) -> Corpus:
-        """Makes a corpus of several documents."""
+        """Makes a corpus of several documents; the iterable is read once, and only the bytes are kept."""
         return cls((Source.from_texts(texts),))
 
     @classmethod
@@ -104,8 +152,8 @@ class Corpus:
         """The same text with weights: a source of weight 2 counts twice, one of weight 0 not at all.
 
         Args:
-            weights: By the name of a source, of the folder or data set that it was opened with, or by its index from 0;
-                0 to 1,000, in steps of 0.001. Other sources count once.
+            weights: By the name of an entry (a source, or the folder, archive or data set that several were opened
+                with), or by the index of a source, from 0; each is 0 to 1,000, in steps of 0.001. Others count once.
 
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.
@@ -125,18 +173,20 @@ class Corpus:
         return made
 
     def _named(self, which: str | int) -> list[int]:
+        """The sources of an entry."""
+        found = entries(self.sources)
         if isinstance(which, int):
-            if not 0 <= which < len(self.sources):
-                raise ConfigError(f"There is no source {which}: the corpus has {len(self.sources)}, counted from 0.")
-            return [which]
-        named = [index for index, source in enumerate(self.sources) if source.name == which]
-        if len(named) > 1:
-            raise ConfigError(f"{shown(which)} is the name of {len(named)} sources: give the weight by index, from 0.")
-        named = named or [index for index, source in enumerate(self.sources) if source.group == which]
-        if not named:
-            names = ", ".join(shown(source.name) for source in self.sources[:_MOST_NAMED])
-            raise ConfigError(f"There is no source {shown(which)}. The corpus has: {names}.")
-        return named
+            if not 0 <= which < len(found):
+                raise ConfigError(f"There is no source {which}: the corpus has {len(found)}, counted from 0.")
+            numbers = {found[which][1]}
+        else:
+            numbers = {number for name, number in found if name == which}
+        if len(numbers) > 1:
+            raise ConfigError(f"{shown(str(which))} is the name of {len(numbers)} sources: give the index, from 0.")
+        if not numbers:
+            names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
+            raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")
+        return [index for index, (_, number) in enumerate(found) if number in numbers]
 
     @property
     def weight_scale(self) -> int:
@@ -145,10 +195,11 @@ class Corpus:
 
     @property
     def multipliers(self) -> tuple[int, ...]:
-        """How much each source counts, in units of 1 / `weight_scale`."""
-        if self.weights is None:
-            return (1,) * len(self.sources)
-        return tuple(weight * self.weight_scale // ONCE for weight in self.weights)
+        """How much each entry counts, in units of 1 / `weight_scale`."""
+        numbers = [number for _, number in entries(self.sources)]
+        weights = self.weights or (ONCE,) * len(self.sources)
+        by_entry = dict(zip(numbers, weights, strict=True))
+        return tuple(weight * self.weight_scale // ONCE for weight in by_entry.values())
 
     @property
     def bytes(self) -> int:
@@ -219,8 +270,9 @@ def check_weight(which: str | int, weight: float) -> int:
 
 def refuse_overflow(corpus: Corpus) -> None:
     """Raises CorpusError where the text of all sources together, weighted, is too large to count."""
-    sizes = zip(corpus.sources, corpus.multipliers, strict=True)
-    if sum(source.bytes * multiplier for source, multiplier in sizes) > LARGEST:
+    multipliers = corpus.multipliers
+    sizes = zip(corpus.sources, entries(corpus.sources), strict=True)
+    if sum(source.bytes * multipliers[number] for source, (_, number) in sizes) > LARGEST:
         raise CorpusError(
             "The corpus is too large: its word counts add up to more text than can be counted. Remove some"
             + (", or lower the weights." if corpus.weights else ".")

@@ -85,6 +85,20 @@ def is_counts_file(path: Path) -> bool:
         return False
 
 
+def counted_with(path: Path) -> CountedWith | None:
+    """The settings of a file of counted words; None for any other file. Errors are left to reading the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not is_counts_file(path):
+        return None
+    try:
+        raw = (pq.read_metadata(path).metadata or {}).get(_KEY)
+        return None if raw is None else _Facts(file_name(path), raw).settings
+    except (OSError, pa.ArrowException, CorpusError):
+        return None
+
+
 def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     """Reads a file of counted words as sources of word counts, in bounded pieces.
 
@@ -114,7 +128,6 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
                 rows.counts[here],
                 rows.firsts[here],
                 rows.settings,
-                file_name(path),
             )
         )
         yield Progress("reading", number, len(rows.totals))
@@ -254,7 +267,7 @@ class _Facts:
             sources = self._facts["sources"]
             self._totals = tuple(SourceTotals(one["name"], one["bytes"], one["documents"]) for one in sources)
             settings = self._facts["pattern"], tuple(self._facts["special_tokens"]), self._facts["documents"]
-            self._settings = CountedWith(*settings)
+            self.settings = CountedWith(*settings)
             self._cut_out = dict(self._facts["cut_out"])
             numbers: list[object] = [number for one in self._totals for number in (one.bytes, one.documents)]
             texts = [*(one.name for one in self._totals), settings[0], *settings[1], settings[2], *self._cut_out]
@@ -283,7 +296,7 @@ class _Facts:
         if firsts[0] < 0 or not np.all(firsts[1:] > firsts[:-1]):
             raise self.fault("its rows are not sorted")
         ends = np.cumsum(lengths, dtype=np.int64)
-        rows = CountedRows(data, ends, sources, counts, firsts, self._totals, self._settings, self._cut_out)
+        rows = CountedRows(data, ends, sources, counts, firsts, self._totals, self.settings, self._cut_out)
         if _sha256(rows) != self._facts.get("sha256"):
             raise self.fault("the rows are not those that were counted")
         return rows

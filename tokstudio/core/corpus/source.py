@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 
 DOCUMENTS = ("file", "line")
@@ -47,6 +49,25 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
         filled += len(here)
         yield Progress("splitting", (len(data) + start) // 2, len(data))
     return ends
+
+
+def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
+    """The entry of each source: its name and number, from 0.
+
+    Neighbours of one group are one entry, named like the group; any other source is an entry of its own.
+    """
+    made: list[tuple[str, int]] = []
+    for index, source in enumerate(sources):
+        if index and is_one_entry(sources[index - 1], source):
+            made.append(made[-1])
+        else:
+            made.append((source.group or source.name, made[-1][1] + 1 if made else 0))
+    return made
+
+
+def is_one_entry(before: Source, source: Source) -> bool:
+    """Whether two neighbours in a corpus are one entry."""
+    return bool(source.group) and source.group == before.group
 
 
 def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:
@@ -94,19 +115,28 @@ class Source:
     places: NDArray[np.int64] | None = None
     counted_with: CountedWith | None = None  # for words that were counted in a text with a pattern
     group: str = ""  # the folder, archive or data set that it was opened with; "" where it was opened alone
+    # How it was read, with the chosen column of a data set; None for plain text that is read whole.
+    reading: Reading | None = None
+    member: str = ""  # of an archive, or of a folder with several data sets, at `path`; "" where there is none
+    value: str | None = None  # of the column that divides a data set; None where none does
+    is_rows: bool = False  # whether documents are the rows of a data set, which lines do not divide
 
     def __post_init__(self) -> None:
-        for array in (self.data, self.ends, self.counts, self.places):
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        for numbers in (self.data, self.ends, self.counts, self.places):
+            if isinstance(numbers, np.ndarray):
+                numbers.setflags(write=False)
 
     @classmethod
     def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
         """Makes a source of given texts, each a document."""
-        parts = [to_utf8(text) for text in ([texts] if isinstance(texts, (str, bytes)) else texts)]
-        data = np.frombuffer(b"".join(parts), dtype=np.uint8)
-        ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), dtype=np.int64)
-        return cls(name, None, "utf-8" if all(map(is_utf8, parts)) else "bytes", "", data, ends)
+        data, ends, is_text = bytearray(), array("q"), True
+        for text in [texts] if isinstance(texts, (str, bytes)) else texts:
+            raw = to_utf8(text)
+            data += raw
+            ends.append(len(data))
+            is_text = is_text and is_utf8(raw)
+        whole = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
+        return cls(name, None, "utf-8" if is_text else "bytes", "", whole, np.array(ends, np.int64))
 
     @cached_property
     def bytes(self) -> int:
@@ -121,8 +151,11 @@ class Source:
         return len(self.ends)
 
     def split_work(self, documents: str) -> Work[Source]:
-        """Divides the same text into one document ("file") or one per line ("line"); word counts stay as they are."""
-        if self.counts is not None:
+        """Divides the same text into one document ("file") or one per line ("line").
+
+        Word counts and the rows of data sets stay as they are.
+        """
+        if self.counts is not None or self.is_rows:
             return self
         return replace(self, ends=(yield from document_ends(self.data, documents)))
 

@@ -19,7 +19,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 

@@ -227,3 +227,14 @@ def gather(arena: Bytes, offsets: Int64, order: Int64, into: Bytes, ends: Int64,
             into[at] = arena[i]
             at += 1
         ends[k] = at
+
+
+@njit(nogil=True, cache=True)
+def partition(arena: Bytes, offsets: Int64, partitions: int, into: Int32) -> None:
+    """Writes a number below `partitions` for each word, the same for the same word."""
+    for number in range(into.size):
+        mixed = np.uint64(0)
+        for at in range(offsets[number], offsets[number + 1]):
+            mixed = (mixed ^ np.uint64(arena[at])) * _MULTIPLIER
+            mixed ^= mixed >> np.uint64(32)
+        into[number] = np.int32(mixed % np.uint64(partitions))

@@ -14,7 +14,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.readers import read_file_work
+from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.model.alphabet import CODE_POINTS
 from tokstudio.core.text.encodings import code_points
 

@@ -21,10 +21,12 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
+from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder
 from tokstudio.core.text.utf8 import AnyPath
 
 _GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
+
+FILE = 1 << 40  # places from the beginning of one file to that of the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,13 @@ class WordCounts:
         data: uint8, the distinct words one after another, followed by padding.
         ends: int64 [words], the end of each word.
         words: int32 [rows], the word of each row; words are numbered in the order of their first rows.
-        sources: int32 [rows], the source of each row.
+        sources: int32 [rows], the source of each row: an entry of the corpus (see `Corpus.weights`).
         counts: int64 [rows], how often the word occurs in the source, at least once.
         firsts: int64 [rows], the place of the word's first occurrence in the source.
         totals: One for each source.
         settings: The settings that the words were counted with.
         cut_out: How often each special token was cut out of the text.
+        files: The number of files.
     """
 
     data: NDArray[np.uint8]
@@ -64,6 +67,7 @@ class WordCounts:
     totals: tuple[SourceTotals, ...]
     settings: CountedWith
     cut_out: tuple[tuple[str, int], ...] = ()
+    files: int = 1
 
     def __post_init__(self) -> None:
         for array in (self.data, self.ends, self.words, self.sources, self.counts, self.firsts):
@@ -91,6 +95,16 @@ class WordCounts:
         order = np.flatnonzero(totals)
         order = order[np.argsort(rows[order])]
         return Sequences(self.data, starts[order], self.ends[order], totals[order])
+
+    def moved(self, sources: int, files: int) -> WordCounts:
+        """The same table as a part of a larger one, after so many sources and files."""
+        return replace(
+            self,
+            sources=self.sources + np.int32(sources),
+            firsts=self.firsts + files * FILE,
+            totals=(_NO_SOURCE,) * sources + self.totals,
+            files=self.files + files,
+        )
 
     def save(self, path: AnyPath) -> Path:
         """Writes the table to a Parquet file; raises FormatError where it cannot be written."""
@@ -135,92 +149,9 @@ class WordCounts:
         cut_out = Counter[str]()
         for part in parts:
             cut_out.update(dict(part.cut_out))
-        return (yield from builder.made_work(tuple(totals), parts[0].settings, tuple(sorted(cut_out.items()))))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Counted words of one source, each once."""
-
-    source: int
-    words: NDArray[np.int32]  # [n], numbers in the table that they were counted with
-    counts: NDArray[np.int64]  # [n]
-    firsts: NDArray[np.int64]  # [n], places
-
-
-class TableBuilder:
-    """Joins words that were counted in different tables, such as those of several threads.
-
-    Args:
-        table: The words that the first rows refer to.
-        rows: These rows.
-    """
-
-    def __init__(self, table: WordTable | None = None, rows: Sequence[Rows] = ()) -> None:
-        self._table = table or WordTable()
-        self._rows = list(rows)
-
-    def add_work(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: Sequence[Rows]) -> Work[None]:
-        """Adds rows whose words are numbered in `data`, uint8 with padding; `offsets` has their starts and one end."""
-        n = len(offsets) - 1
-        numbers = np.empty(n, np.int32)
-        for first in range(0, n, MOST_WORDS):
-            last = min(first + MOST_WORDS, n)
-            numbers[first:last] = self._table.look_up(data, int(offsets[first]), offsets[first + 1 : last + 1])
-            yield Progress("joining", last, n)
-        self._rows += [replace(each, words=numbers[each.words]) for each in rows]
-
-    def made_work(
-        self, totals: tuple[SourceTotals, ...], settings: CountedWith, cut_out: tuple[tuple[str, int], ...] = ()
-    ) -> Work[WordCounts]:
-        """The table with all rows, sorted by place."""
-        from tokstudio.core.kernels.words import gather, renumber
-
-        known, table = len(self._table), self._table
-        rows = yield from self._joined_work()
-        words = np.concatenate([np.empty(0, np.int32), *(each.words for each in rows)])
-        counts = np.concatenate([np.empty(0, np.int64), *(each.counts for each in rows)])
-        firsts = np.concatenate([np.empty(0, np.int64), *(each.firsts for each in rows)])
-        sources = np.repeat(np.array([each.source for each in rows], np.int32), [len(each.words) for each in rows])
-        if not np.all(firsts[1:] > firsts[:-1]):
-            order = np.argsort(firsts, kind="stable")
-            words, sources = words.take(order), sources.take(order)
-            counts, firsts = counts.take(order), firsts.take(order)
-        order = np.empty(known, np.int64)
-        renumber(words, np.full(known, -1, np.int32), order)
-        data, ends = np.empty(int(table.offsets[-1]) + PADDING, np.uint8), np.empty(known, np.int64)
-        words_there, offsets, order = read_only(table.words), read_only(table.offsets), read_only(order)
-        for first in range(0, known, _GATHERED):
-            gather(words_there, offsets, order, data, ends, first, min(known, first + _GATHERED))
-            yield Progress("joining", first, known)
-        return WordCounts(data, ends, words, sources, counts, firsts, totals, settings, cut_out)
-
-    def _joined_work(self) -> Work[list[Rows]]:
-        """Adds the rows of each source that have the same word."""
-        from tokstudio.core.kernels.words import add_rows, take_rows
-
-        known = len(self._table)
-        by_source: dict[int, list[Rows]] = {}
-        for each in self._rows:
-            by_source.setdefault(each.source, []).append(each)
-        self._rows = []
-        counts = firsts = np.zeros(0, np.int64)
-        found = np.empty(known, np.int32)
-        for source in sorted(by_source):
-            parts = by_source.pop(source)
-            if len(parts) > 1:
-                if not len(counts):
-                    counts, firsts = np.zeros(known, np.int64), np.zeros(known, np.int64)
-                used = 0
-                for part in parts:
-                    more = read_only(part.words), read_only(part.counts), read_only(part.firsts)
-                    used = add_rows(*more, counts, firsts, found, used)
-                    yield Progress("joining")
-                here = Rows(source, found[:used].copy(), np.empty(used, np.int64), np.empty(used, np.int64))
-                take_rows(here.words, counts, firsts, here.counts, here.firsts)
-                parts = [here]
-            self._rows += parts
-        return self._rows
+        joined = yield from builder.joined_work()
+        files = max(part.files for part in parts)
+        return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())), files)
 
 
 _NO_SOURCE = SourceTotals("", 0, 0)

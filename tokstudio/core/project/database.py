@@ -16,7 +16,7 @@ from tokstudio.core.base.atomic_files import file_name, write_fault
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
 from tokstudio.core.project.json_values import LONGEST
-from tokstudio.core.project.schema import APPLICATION_ID, TABLES, VERSION
+from tokstudio.core.project.schema import APPLICATION_ID, OLDEST_VERSION, VERSION, tables_of
 
 LARGEST_FILE = 1 << 33
 
@@ -56,12 +56,12 @@ def create(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def make_tables(connection: sqlite3.Connection) -> None:
-    """Makes the tables in an empty database, and marks it as a project."""
+def make_tables(connection: sqlite3.Connection, version: int = VERSION) -> None:
+    """Makes the tables in an empty database, and marks it as a project of this version."""
     connection.execute("PRAGMA encoding='UTF-8'")
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={VERSION}")
-    for table in TABLES:
+    connection.execute(f"PRAGMA user_version={version}")
+    for table in tables_of(version):
         connection.execute(table)
 
 
@@ -80,6 +80,12 @@ def plain_errors(path: Path) -> Generator[None]:
         raise write_fault(path, OSError(_SYSTEM_CODES.get(_code(error), errno.EIO), str(error))) from error
 
 
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version of an open project."""
+    ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+    return version
+
+
 def is_system_error(error: sqlite3.Error) -> bool:
     """Whether the disk or another process caused an error, not the content of the file."""
     return _code(error) in {*_SYSTEM_CODES, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM}
@@ -96,7 +102,7 @@ def check_header(path: Path) -> int:
     page, pages, version, application = struct.unpack_from(">16xH10xI28xI4xI", header)
     if application != APPLICATION_ID:
         raise FormatError(f"{name}: this is an SQLite database of another program.")
-    if version != VERSION:
+    if not OLDEST_VERSION <= version <= VERSION:
         newer = version > VERSION
         raise FormatError(
             f"{name}: it was saved by {'a newer' if newer else 'an unknown'} TokStudio, as version {version} of a "
@@ -178,7 +184,7 @@ def _restrict(connection: sqlite3.Connection, size: int) -> None:
 
 def _check_schema(connection: sqlite3.Connection, name: str) -> None:
     with closing(sqlite3.connect(":memory:")) as model:
-        make_tables(model)
+        make_tables(model, version_of(connection))
         ours = model.execute(_SCHEMA).fetchall()
     # One row too many is enough to see a difference.
     if connection.execute(_SCHEMA).fetchmany(len(ours) + 1) != ours:

@@ -16,11 +16,12 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project.checked_row import LARGEST, Row, numbered_rows
-from tokstudio.core.project.database import check_pages, opened
+from tokstudio.core.project.database import check_pages, opened, version_of
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.readings import with_reading
 from tokstudio.core.project.run_reader import read_run_work
-from tokstudio.core.project.schema import ACTIVE
+from tokstudio.core.project.schema import ACTIVE, VERSION
 from tokstudio.core.project.sources import text_hash_work
 
 _MOST_KEYS = 1000
@@ -36,6 +37,7 @@ _SOURCE_COLUMNS = (
     *("number", "name", "path", "encoding", "note", "bytes", "documents", "size_on_disk", "modified", "sha256"),
     *("in_corpus", *(f"length({column}) AS {column}_bytes" for column in _BLOBS)),
     *(f"typeof({column}) AS {column}" for column in _BLOBS),
+    "reading",  # the last one, which version 1 lacks
 )
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
@@ -72,7 +74,8 @@ def _read_state(connection: sqlite3.Connection, name: str) -> dict[str, Json]:
 
 def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[ProjectSource, ...]]:
     sources: list[ProjectSource] = []
-    for row in numbered_rows(connection, name, "source", _SOURCE_COLUMNS, _MOST_SOURCES):
+    columns = _SOURCE_COLUMNS if version_of(connection) == VERSION else _SOURCE_COLUMNS[:-1]
+    for row in numbered_rows(connection, name, "source", columns, _MOST_SOURCES):
         for column in _BLOBS:
             row.blob_type(column)
         documents = None if row.is_null("documents") else row.text("documents")
@@ -94,6 +97,11 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
             (yield from _read_text_work(connection, row, path)) if documents is None else None,
             row.whole("in_corpus", 0, 1) == 1,
         )
+        if "reading" in columns and not row.is_null("reading"):
+            try:
+                kept = with_reading(kept, row.json_object("reading"))
+            except ValueError as error:
+                raise row.fault("reading", str(error)) from error
         sources.append(kept)
         yield Progress("reading")
     return tuple(sources)

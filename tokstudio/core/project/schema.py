@@ -9,7 +9,8 @@ from __future__ import annotations
 
 SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
-VERSION = 1
+VERSION = 2
+OLDEST_VERSION = 1  # that can be opened
 
 # The one key of the table `project` that is not the window's: the number of the active run, or null.
 ACTIVE = "active_run"
@@ -32,6 +33,7 @@ TABLES = (
   modified REAL CHECK (typeof(modified) IN ('real', 'null')),
   sha256 TEXT NOT NULL CHECK (typeof(sha256) = 'text'), -- of its text in UTF-8
   in_corpus INTEGER NOT NULL CHECK (in_corpus IN (0, 1)),
+  reading TEXT CHECK (typeof(reading) IN ('text', 'null')), -- JSON: how a data set or an archive is read
   text BLOB CHECK (typeof(text) IN ('blob', 'null')),
   ends BLOB CHECK (typeof(ends) IN ('blob', 'null')), -- where each document ends in text: 8 bytes each, little endian
   counts BLOB CHECK (typeof(counts) IN ('blob', 'null')) -- how often each occurs, likewise
@@ -75,3 +77,10 @@ TABLES = (
   content BLOB NOT NULL CHECK (typeof(content) = 'blob')
 )""",
 )
+
+_READING = "  reading TEXT CHECK (typeof(reading) IN ('text', 'null')), -- JSON: how a data set or an archive is read\n"
+
+
+def tables_of(version: int) -> tuple[str, ...]:
+    """The tables of a version of projects: in version 1, a source has no column `reading`."""
+    return TABLES if version == VERSION else tuple(table.replace(_READING, "") for table in TABLES)

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import BinaryError
+from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source, document_ends
 from tokstudio.core.project.model import ProjectSource
 
@@ -47,6 +47,11 @@ def keep_source_work(source: Source) -> Work[ProjectSource]:
         source.modified,
         sha256,
         source if documents is None else None,
+        reading=source.reading,
+        member=source.member,
+        value=source.value,
+        group=source.group,
+        is_rows=source.is_rows,
     )
 
 
@@ -63,8 +68,12 @@ def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
     # Detection and a chosen encoding treat faults differently: one keeps them, the other replaces them.
     for encoding in (kept.encoding, None):
         try:
-            current = yield from read_source(kept.path, "file", encoding)
-        except BinaryError:
+            documents = "file" if kept.reading is None else kept.documents or "file"
+            again = read_again_work(kept.path, documents, encoding, kept.reading, kept.member, kept.value)
+            current = replace((yield from again), group=kept.group)
+        except CorpusError:
+            if source is None:
+                raise
             break
         source = yield from _beginning_work(current, kept)
         if (yield from text_hash_work(source.data)) == kept.sha256:
@@ -86,6 +95,11 @@ def text_hash_work(data: NDArray[np.uint8]) -> Work[str]:
 
 def _division_work(source: Source) -> Work[Literal["file", "line"] | None]:
     """The division of a file's text into documents; None where reading the file would not repeat it."""
+    if source.is_rows:
+        return "file"
+    if source.reading is not None:
+        # The filters are applied to the documents again.
+        return "file" if source.documents == 1 else "line"
     if np.array_equal(source.ends, [len(source.data)]):
         return "file"
     lines = yield from document_ends(source.data, "line")
@@ -94,6 +108,13 @@ def _division_work(source: Source) -> Work[Literal["file", "line"] | None]:
 
 def _beginning_work(source: Source, kept: ProjectSource) -> Work[Source]:
     assert kept.documents is not None
+    if source.reading is not None:
+        if len(source.data) <= kept.bytes:
+            return source
+        whole = source.ends[source.ends < kept.bytes]
+        places = None if source.places is None else source.places[: len(whole) + 1]
+        ends = np.concatenate((whole, [kept.bytes]))
+        return replace(source, data=source.data[: kept.bytes], ends=ends, places=places)
     if len(source.data) > kept.bytes:
         source = replace(source, data=source.data[: kept.bytes])
     if kept.documents == "line":

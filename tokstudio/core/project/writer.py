@@ -22,6 +22,7 @@ from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.core.project.database import LARGEST_FILE, create, plain_errors
 from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
+from tokstudio.core.project.readings import reading_to_json
 from tokstudio.core.project.schema import ACTIVE
 from tokstudio.core.text.utf8 import to_utf8
 
@@ -79,7 +80,7 @@ def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch)
 
 def _insert_source_work(connection: sqlite3.Connection, number: int, source: ProjectSource) -> Work[None]:
     connection.execute(
-        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
         (
             number,
             _text(source.name),
@@ -92,6 +93,7 @@ def _insert_source_work(connection: sqlite3.Connection, number: int, source: Pro
             None if source.modified is None else float(source.modified),
             source.sha256,
             int(source.in_corpus),
+            reading_to_json(source),
         ),
     )
     yield Progress("writing")

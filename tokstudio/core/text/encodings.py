@@ -10,9 +10,10 @@ import codecs
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from encodings import normalize_encoding
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ _MARKS = (
     ("utf-16-le", codecs.BOM_UTF16_LE),
     ("utf-16-be", codecs.BOM_UTF16_BE),
 )
+MARKS = dict(_MARKS)
 _MARK_DROPPED = "byte order mark dropped"
 
 # Encodings that short or repetitive Western text is easily taken for. Czech has š and ž in nearly every line, Hungarian
@@ -132,8 +134,23 @@ def encoding_name(encoding: str) -> str:
     return usual.get(known, known.removesuffix("-sig"))
 
 
-def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
-    """Decodes bytes in a chosen encoding; invalid sequences become U+FFFD and are counted in the note."""
+class Sink(Protocol):
+    """Takes the pieces of a decoded text."""
+
+    def add(self, piece: bytes, /) -> None:
+        """Takes the next piece."""
+        ...
+
+    def finish_work(self) -> Work[NDArray[np.uint8]]:
+        """The whole text."""
+        ...
+
+
+def decode(raw: NDArray[np.uint8], encoding: str, sink: Callable[[], Sink] | None = None) -> Work[Decoded]:
+    """Decodes bytes in a chosen encoding; invalid sequences become U+FFFD and are counted in the note.
+
+    What must be recoded goes into a new `sink`, by default into the memory.
+    """
     if encoding == "bytes":
         return Decoded("bytes", "", raw)
     if encoding in ("utf-16", "utf-32"):
@@ -142,12 +159,12 @@ def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
     text = raw[len(mark) :]
     if encoding == "utf-8" and (yield from _is_utf8(text)):
         return Decoded(encoding, _note(_MARK_DROPPED if mark else ""), text)
-    text, replaced = yield from _transcoded(text, encoding, "replace")
+    text, replaced = yield from _transcoded(text, encoding, "replace", sink)
     wrong = f"{several(replaced, 'byte sequence is', 'byte sequences are')} not valid {encoding}; shown as U+FFFD"
     return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong if replaced else ""), text)
 
 
-def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
+def detect(raw: NDArray[np.uint8], sink: Callable[[], Sink] | None = None) -> Work[Decoded]:
     """Detects the encoding of bytes and decodes them, or keeps them as bytes; no byte is ever replaced.
 
     The order of the tests: a byte order mark, UTF-32 and UTF-16 without one, UTF-8, UTF-8 with a few invalid bytes,
@@ -157,7 +174,7 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
     wide = [encoding for encoding in marks if encoding != "utf-8"]
     for encoding in wide:
         try:
-            text, _ = yield from _transcoded(raw[len(marks[encoding]) :], encoding, "strict")
+            text, _ = yield from _transcoded(raw[len(marks[encoding]) :], encoding, "strict", sink)
         except UnicodeDecodeError:
             continue
         return Decoded(encoding, _MARK_DROPPED, text)
@@ -166,7 +183,7 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
     is_utf8 = yield from _is_utf8(text)
     for encoding in [] if dropped else _wide_without_mark(text[:SAMPLE], is_utf8):
         try:
-            decoded, _ = yield from _transcoded(text, encoding, "strict")
+            decoded, _ = yield from _transcoded(text, encoding, "strict", sink)
         except UnicodeDecodeError:
             continue
         return Decoded(encoding, "", decoded)
@@ -179,7 +196,7 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
         return Decoded("bytes", _note(dropped, f"{several(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
     if wide:
         return Decoded("bytes", f"begins like {wide[-1]} but is not valid; read as bytes", raw)
-    return (yield from _detect_by_content(raw))
+    return (yield from _detect_by_content(raw, sink))
 
 
 def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], int]]:
@@ -329,7 +346,7 @@ def _is_plausible(text: str) -> bool:
     return "\0" not in counts and 200 * odd <= len(text)
 
 
-def _detect_by_content(raw: NDArray[np.uint8]) -> Work[Decoded]:
+def _detect_by_content(raw: NDArray[np.uint8], sink: Callable[[], Sink] | None) -> Work[Decoded]:
     """Takes the best answer of charset-normalizer in which all of the bytes are valid."""
     from charset_normalizer import CharsetMatch, CharsetMatches, from_bytes
 
@@ -345,7 +362,7 @@ def _detect_by_content(raw: NDArray[np.uint8]) -> Work[Decoded]:
         if encoding in _NEAR_WESTERN and _is_western(sample):
             encoding = "windows-1252"
         try:
-            text, _ = yield from _transcoded(raw, encoding, "strict")
+            text, _ = yield from _transcoded(raw, encoding, "strict", sink)
         except UnicodeDecodeError:
             continue
         return Decoded(encoding, "", text)
@@ -373,10 +390,12 @@ def _cut(piece: NDArray[np.uint8]) -> bytes:
     return piece[borders[0] : borders[-1]].tobytes() if len(borders) else piece.tobytes()
 
 
-def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tuple[NDArray[np.uint8], int]]:
+def _transcoded(
+    data: NDArray[np.uint8], encoding: str, errors: str, sink: Callable[[], Sink] | None
+) -> Work[tuple[NDArray[np.uint8], int]]:
     """Decodes `encoding` to UTF-8, and counts the sequences replaced by U+FFFD."""
     decoder, without = (codecs.getincrementaldecoder(encoding)(handling) for handling in (errors, "ignore"))
-    pieces, replaced = list[bytes](), 0
+    made, replaced = _Pieces() if sink is None else sink(), 0
     for start in range(0, len(data), _DECODE):
         piece, final = data[start : start + _DECODE].tobytes(), start + _DECODE >= len(data)
         state = decoder.getstate()
@@ -385,19 +404,28 @@ def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tup
             # The text itself may contain U+FFFD; the characters that "ignore" drops are the replaced ones.
             without.setstate(state)
             replaced += len(text) - len(without.decode(piece, final))
-        pieces.append(to_utf8(text))
+        made.add(to_utf8(text))
         yield Progress("decoding", start, len(data))
-    return (yield from _joined(pieces)), replaced
+    return (yield from made.finish_work()), replaced
 
 
-def _joined(pieces: list[bytes]) -> Work[NDArray[np.uint8]]:
-    """Joins pieces and frees each at once, so that the text is not held twice."""
-    whole = np.empty(sum(map(len, pieces)), dtype=np.uint8)
-    done = 0
-    pieces.reverse()
-    while pieces:
-        piece = pieces.pop()
-        whole[done : done + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-        done += len(piece)
-        yield Progress("decoding", done, len(whole))
-    return whole
+class _Pieces:
+    """Keeps pieces in the memory."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def add(self, piece: bytes, /) -> None:
+        self._pieces.append(piece)
+
+    def finish_work(self) -> Work[NDArray[np.uint8]]:
+        """Joins the pieces and frees each at once, so that the text is not held twice."""
+        whole = np.empty(sum(map(len, self._pieces)), dtype=np.uint8)
+        done = 0
+        self._pieces.reverse()
+        while self._pieces:
+            piece = self._pieces.pop()
+            whole[done : done + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+            done += len(piece)
+            yield Progress("decoding", done, len(whole))
+        return whole

@@ -23,7 +23,7 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.locate import first_occurrence_work
-from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import special_ids
@@ -64,20 +64,20 @@ class CountedText:
     """A corpus before it is laid out; it can be laid out again with other weights."""
 
     counts: WordCounts | None  # None without a pattern
-    documents: tuple[Sequences, ...]  # without a pattern, the documents of each source
+    documents: tuple[tuple[int, Sequences], ...]  # without a pattern: the entry and documents of each source
     cut_out: Mapping[str, int]
     replaced: int
     held_out: tuple[Source, ...]
     sources: tuple[Source, ...]  # the text that was counted
 
     def weighted(self, weights: Sequence[int]) -> list[Sequences]:
-        """The sequences with their counts times the weight of each source, a whole number."""
+        """The sequences with their counts times the weight of each entry, a whole number."""
         if self.counts is not None:
             return [self.counts.weighted(weights)]
         return [
-            part if weight == 1 else _times(part, weight)
-            for part, weight in zip(self.documents, weights, strict=True)
-            if weight
+            part if weights[entry] == 1 else _times(part, weights[entry])
+            for entry, part in self.documents
+            if weights[entry]
         ]
 
 
@@ -138,7 +138,8 @@ def count_text_work(corpus: Corpus, config: TrainingConfig, threads: int | None 
     cut, cut_out = yield from cut_sources_work(sources, config.all_specials)
     counts, documents = None, ()
     if config.pattern == "none":
-        documents = tuple(_whole(source, pieces) for source, pieces in cut)
+        numbers = [number for _, number in entries(sources)]
+        documents = tuple((number, _whole(*each)) for number, each in zip(numbers, cut, strict=True))
     else:
         settings = CountedWith(config.pattern, config.all_specials)
         counts = yield from count_work(cut, settings, threads)

@@ -13,7 +13,7 @@ import numpy as np
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
     Project,

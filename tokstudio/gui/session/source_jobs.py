@@ -11,9 +11,11 @@ import numpy as np
 
 from tokstudio.core.base.errors import BinaryError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.readers import Folder, expand_work, read_source, unique_work
+from tokstudio.core.corpus.open_sources import read_again_work, read_source, read_work
+from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.structured import structure_remark
 from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.text.utf8 import to_utf8
@@ -29,7 +31,7 @@ class Read:
     sources: tuple[Source, ...]
     problems: tuple[tuple[Path, Exception], ...]  # why others cannot be read
     documents: str  # what one document is: "file" or "line"
-    remarks: tuple[tuple[Path, str], ...] = ()  # skipped files, structured text read as plain text
+    remarks: tuple[tuple[Path, str], ...] = ()  # skipped files, what was dropped of data sets
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,11 @@ class Unread:
     error: Exception
 
 
-def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -> Work[Read]:
+def read_all(
+    paths: list[Path], encoding: str | None, documents: str = "file", reading: Reading | None = None
+) -> Work[Read]:
     """Reads the readable files and folders; a file named twice, as by its folder, is read once."""
-    files: list[Path] = []
+    files: list[Entry] = []
     problems: list[tuple[Path, Exception]] = []
     folders: list[Folder] = []
     for path in paths:
@@ -61,17 +65,22 @@ def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -
             problems.append((path, error))
     if len(paths) > 1:
         files = yield from unique_work(files)
-    read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
+    budget, sources = Budget(), list[Source]()
+    for file in files:
+        try:
+            sources += yield from read_work(file, documents, encoding, reading, budget)
+        except TokStudioError as error:
+            problems.append((file.path, error))
+        yield Progress("reading")
     remarks = [(folder.path, folder.remark) for folder in folders if folder.remark]
-    return replace(read, problems=(*problems, *read.problems), remarks=(*remarks, *_structured(read.sources)))
+    return Read(tuple(sources), tuple(problems), documents, (*remarks, *_dropped(sources)))
 
 
-def _structured(sources: tuple[Source, ...]) -> list[tuple[Path, str]]:
-    """One remark about all sources of JSON or tables, which are read as plain text."""
-    told = [(source, structure_remark(source.name, source.data)) for source in sources]
-    told = [(source, remark) for source, remark in told if remark]
-    more = f" and {len(told) - 1:,} more" if len(told) > 1 else ""
-    return [(source.path, f"{source.name}{more}: {remark}.") for source, remark in told[:1] if source.path is not None]
+def _dropped(sources: list[Source]) -> list[tuple[Path, str]]:
+    """One remark about all data sets of which something was dropped."""
+    told = [source for source in sources if source.is_rows and source.note]
+    more = f" (and of {len(told) - 1:,} more: see their notes)" if len(told) > 1 else ""
+    return [(one.path, f"{one.name}: {one.note}{more}.") for one in told[:1] if one.path is not None]
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
@@ -97,10 +106,13 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
     """
     path = old.path
     assert path is not None
-    reading = read_source(path, documents, encoding) if old.counts is None else read_counts_work(path)
     try:
         try:
-            made = yield from reading
+            if old.counts is not None:
+                made = yield from read_counts_work(path)
+            else:
+                again = read_again_work(path, documents, encoding, old.reading, old.member, old.value)
+                made = replace((yield from again), group=old.group)
         except BinaryError:
             if old.encoding != "bytes":
                 raise

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.panes.configure.pane import ConfigurePane

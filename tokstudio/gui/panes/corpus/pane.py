@@ -14,8 +14,8 @@ from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QToolButton, QWidget
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.readers import ENCODINGS
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.text.encodings import ENCODINGS
 from tokstudio.gui.panes.corpus.mixture import Mixture
 from tokstudio.gui.panes.corpus.problem_list import ProblemList
 from tokstudio.gui.panes.corpus.source_model import RELOAD, counted_text, encoding_text, outdated_text

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.gui.panes.text.decode_page import DecodePage
 from tokstudio.gui.panes.text.encode_page import EncodePage
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work

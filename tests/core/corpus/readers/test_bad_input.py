@@ -1,0 +1,264 @@
+"""Damaged, broken and hostile files: one clear sentence each, and what is whole is read."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import os
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+import zstandard
+
+from tests.core.corpus.readers.written import (
+    COMPRESSIONS,
+    DOCUMENTS,
+    FORMATS,
+    json_lines,
+    of_arrow,
+    of_parquet,
+    tarred,
+    zipped,
+)
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.open_sources import read_work
+from tokstudio.core.corpus.readers import collect, compression, csv_rows, text_store
+from tokstudio.core.corpus.readers.compression import TruncatedError
+from tokstudio.core.corpus.readers.reading import Reading
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(name, data):
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return write
+
+
+def texts_of(source):
+    return [bytes(document).decode() for document in Corpus((source,)).iter_documents()]
+
+
+def refused(path, **options):
+    with pytest.raises(CorpusError) as caught:
+        Corpus.from_files(path, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_broken_lines_are_named_and_the_rest_is_read(write):
+    lines = json_lines(DOCUMENTS).splitlines()
+    lines[4] = lines[4][:20]
+    lines.insert(9, b"")
+    lines[30] = b'{"text": "a", }'
+    source = Corpus.from_files(write("a.jsonl", b"\n".join(lines))).sources[0]
+    wanted = [text for number, text in enumerate(DOCUMENTS) if number not in (4, 29)]
+    assert texts_of(source) == wanted
+    assert source.note == "2 broken rows dropped (line 5, 31)"
+
+
+def test_rows_without_the_column_or_with_another_type_are_counted(write):
+    made = [{"text": "one"}, {"id": 1}, {"text": None}, {"text": 5}, {"text": ["two", "three"]}, {"text": {"a": 1}}]
+    lines = "".join(json.dumps(row) + "\n" for row in made).encode() + b'"text"\n[1]\nnull\n'
+    source = Corpus.from_files(write("a.jsonl", lines), field="text").sources[0]
+    assert texts_of(source) == ["one", "two\nthree"]
+    assert source.note == "5 rows without the column dropped; 2 rows with no text in the column dropped"
+
+
+def test_escapes_are_decoded_and_halves_of_characters_counted(write):
+    lines = rb'{"text": "\u3042\ud83d\ude00\/\n"}' + b"\n" + rb'{"text": "a\ud800b\udc00"}' + b"\n"
+    for name, data in (("a.jsonl", lines), ("a.json", b"[" + lines.strip().replace(b"\n", b",") + b"]")):
+        source = Corpus.from_files(write(name, data)).sources[0]
+        assert texts_of(source) == ["あ😀/\n", "a\ufffdb\ufffd"]
+        assert source.note == "2 halves of characters became U+FFFD"
+
+
+def test_invalid_utf8_is_replaced_and_counted(write):
+    lines = json_lines(["Größe"] * 50, ensure_ascii=False) + b'{"text": "a\xff\xfeb"}\n'
+    source = Corpus.from_files(write("a.jsonl", lines)).sources[0]
+    assert texts_of(source)[-1] == "a\ufffd\ufffdb"
+    assert source.note == "2 byte sequences are not valid utf-8; shown as U+FFFD"
+    raw = pa.array([b"good", b"b\xffd"], pa.binary())
+    file = io.BytesIO()
+    invalid = pa.Array.from_buffers(pa.string(), 2, raw.buffers())
+    parquet.write_table(pa.table({"text": invalid}), file)
+    source = Corpus.from_files(write("a.parquet", file.getvalue())).sources[0]
+    assert texts_of(source) == ["good", "b\ufffdd"]
+    assert source.note == "1 byte sequence is not valid utf-8; shown as U+FFFD"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet", "a.json", "stream.arrow"])
+def test_a_wrong_column_is_refused_with_those_that_there_are(write, name):
+    path = write(name, FORMATS[name](DOCUMENTS))
+    assert refused(path, field="texts").startswith(f'{name}: there is no column "texts"; there are "id", "text"')
+    assert 'there is no column "language"' in refused(path, split_by="language")
+    if "csv" not in name:
+        assert refused(path, field="id").startswith(f'{name}: the column "id" holds no text (')
+
+
+def test_a_column_with_too_many_values_does_not_divide(write, monkeypatch):
+    monkeypatch.setattr(collect, "_MOST_VALUES", 20)
+    message = refused(write("a.csv", FORMATS["a.csv"](DOCUMENTS)), split_by="id")
+    assert message == 'a.csv: the column "id" has more than 20 values; divide by a column with fewer.'
+
+
+def test_an_unclosed_quote_is_named_with_its_line(write):
+    good = 'id,text\n1,"two\nlines"\n2,one\n'
+    message = refused(write("a.csv", f'{good}3,"never closed\n4,five\n5,six\n'.encode()))
+    assert message.startswith("a.csv: a quote in the row at line 5 is never closed")
+    # A quote within a value is no quotation.
+    source = Corpus.from_files(write("b.csv", f'{good}3,a 5" disk\n'.encode())).sources[0]
+    assert texts_of(source) == ["two\nlines", "one", 'a 5" disk']
+
+
+def test_an_unclosed_quote_over_more_than_a_block_is_named(write, monkeypatch):
+    monkeypatch.setattr(csv_rows, "_BLOCKS", (1_000, 1_000_000))
+    rows = "".join(f"{number},some words\n" for number in range(2_000))
+    assert "at line 2 is never closed" in refused(write("a.csv", f'id,text\n0,"open\n{rows}'.encode()))
+    long = f'id,text\n0,"{"long " * 1_000}"\n{rows}'
+    assert Corpus.from_files(write("b.csv", long.encode())).documents == 2_001
+
+
+def test_rows_of_another_width_are_dropped_and_counted(write):
+    source = Corpus.from_files(
+        write("a.csv", b"id,text\n1,one\n2\n3,two\n4,x,y\n5,three\n6,a\n7,b\n8,c\n9,d\n")
+    ).sources[0]
+    assert (source.documents, source.note) == (7, "2 broken rows dropped")
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_truncated_data_is_refused_and_its_whole_part_offered(write, suffix):
+    text = "".join(f"line {number * number}\n" for number in range(30_000))
+    data = COMPRESSIONS[suffix](text.encode())
+    path = write(f"a.txt{suffix}", data[: len(data) * 2 // 3])
+    with pytest.raises(TruncatedError, match=r"data ends too early; [\d,]+ bytes before that are whole"):
+        Corpus.from_files(path)
+    if suffix == ".bz2":  # a block of it is longer than this text
+        return
+    source = Corpus.from_files(path, keep_truncated=True).sources[0]
+    assert source.bytes > 10_000
+    assert text.startswith(source.data.tobytes().decode())
+    assert "the compressed data ends too early; what was whole is read" in source.note
+    lines = COMPRESSIONS[suffix](json_lines(DOCUMENTS * 30))
+    source = Corpus.from_files(write("a.jsonl", lines[: len(lines) // 2]), keep_truncated=True).sources[0]
+    assert texts_of(source)[: len(DOCUMENTS)] == list(DOCUMENTS)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_damaged_compressed_data_is_named(write, suffix):
+    text = "".join(f"line {number * number}\n" for number in range(30_000)).encode()
+    data = bytearray(COMPRESSIONS[suffix](text))
+    data[len(data) // 2] ^= 0xFF
+    data[len(data) // 2 + 1] ^= 0xFF
+    assert "data is damaged after" in refused(write("a.txt", bytes(data)))
+    after = COMPRESSIONS[suffix](text) + b"garbage, not zeros"
+    assert "something follows that is not" in refused(write("a.txt", after))
+    padded = COMPRESSIONS[suffix](text) + bytes(512)
+    assert Corpus.from_files(write("a.txt", padded)).bytes == len(text)
+
+
+@pytest.mark.parametrize("cut", [8, 100, 1_000])
+def test_invalid_tables_are_named(write, cut):
+    for name, data in (("a.parquet", of_parquet(DOCUMENTS)), ("a.arrow", of_arrow(DOCUMENTS))):
+        message = refused(write(name, data[:-cut]))
+        assert "file is damaged or not complete" in message
+        assert message.startswith(f"{name}: the ")
+    footer = bytearray(of_parquet(DOCUMENTS))
+    footer[-30:-10] = b"\xff" * 20
+    assert "the Parquet file is damaged" in refused(write("a.parquet", bytes(footer)))
+    archive = zipped(**{f"{number}.txt": b"some text " * 500 for number in range(50)})
+    assert "archive is damaged" in refused(write("a.zip", archive[:-cut]))
+
+
+def test_bombs_are_refused(write, monkeypatch):
+    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.archives._PLAUSIBLE", 1_000_000)
+    zeros = b"a" * 20_000_000
+    for data in (zstandard.ZstdCompressor().compress(zeros), bz2.compress(zeros), gzip.compress(zeros)):
+        if len(zeros) / len(data) > 1_000:
+            assert "as only a bomb does" in refused(write("a.txt", data))
+    with zipfile.ZipFile(file := io.BytesIO(), "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("a.txt", zeros)
+    assert "as only a bomb does" in refused(write("a.zip", file.getvalue()))
+    deep = b"text"
+    for _ in range(6):
+        deep = gzip.compress(deep)
+    assert "compressed more than 4 times over" in refused(write("a.gz", deep))
+
+
+def test_archives_of_nothing_to_read_are_refused(write):
+    inner = zipped(**{"a.txt": b"text"})
+    assert "no texts in this archive: 1 member skipped" in refused(write("a.zip", zipped(**{"inner.zip": inner})))
+    assert "no texts in this archive" in refused(write("a.tar", tarred(**{"a.png": b"\x89PNG\r\n\x1a\n"})))
+    with pytest.raises(BinaryError, match="this is an Office document"):
+        Corpus.from_files(write("a.docx", zipped(**{"[Content_Types].xml": b"<a/>", "word.xml": b"<b/>"})))
+    # A member outside of the folder is read under its name, and written nowhere.
+    [source] = Corpus.from_files(write("b.zip", zipped(**{"../../up.txt": b"text"}))).sources
+    assert source.name == "../../up.txt"
+
+
+def test_a_file_that_changes_while_it_is_streamed_is_named(write):
+    data = zstandard.ZstdCompressor().compress(json_lines(DOCUMENTS * 200))
+    path = write("a.jsonl.zst", data)
+    work = read_work(path)
+    next(work)
+    with path.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(
+        CorpusError, match=r"^a\.jsonl\.zst: (the file changed while it was being read|after .* something)"
+    ):
+        finish(work)
+    path = write("b.jsonl", json_lines(DOCUMENTS * 200))
+    work = read_work(path)
+    next(work)
+    os.utime(path, (1, 1))
+    with pytest.raises(CorpusError, match=r"^b\.jsonl: the file changed while it was being read; try again\."):
+        finish(work)
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(write, monkeypatch, tmp_path):
+    monkeypatch.setattr(text_store, "free_memory", lambda: 100)
+    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(text_store, "_free", lambda folder: 200_000_500)
+    message = refused(write("a.jsonl", json_lines(DOCUMENTS)))
+    assert "does not fit into the free memory, and the disk with" in message
+    assert list((tmp_path / "cache" / "texts").iterdir()) == []
+
+
+def test_broken_json_is_named_with_its_line(write):
+    assert refused(write("a.json", b'[{"text": "a"},\n{"text": "b"},\n{"text": c}]')).startswith(
+        "a.json: the JSON is broken at line 3;"
+    )
+    assert refused(write("a.json", b'[{"text": "a"},\n{"text": "b"}')).startswith("a.json: the JSON ends too early;")
+
+
+def test_data_without_a_column_of_text_is_plain_text(write):
+    for name, data in (("a.jsonl", b'{"id": 1}\n{"id": 2}\n'), ("a.json", b'{"size": 2}'), ("b.jsonl", b'["a", 1]\n')):
+        [source] = Corpus.from_files(write(name, data)).sources
+        assert (source.data.tobytes(), source.is_rows) == (data, False)
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"id": [1, 2]}), file)
+    assert "no column of this Parquet file holds text" in refused(write("a.parquet", file.getvalue()))
+
+
+def test_readings_out_of_range_are_refused():
+    for wrong in (
+        {"delimiter": "ab"},
+        {"delimiter": "\n"},
+        {"least_characters": -1},
+        {"most_characters": 0},
+        {"most_bytes": 0},
+        {"as_text": True, "field": "text"},
+    ):
+        with pytest.raises(ConfigError):
+            Reading(**wrong)

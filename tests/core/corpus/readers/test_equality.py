@@ -1,0 +1,346 @@
+"""The same documents are the same corpus in every format and compression, in archives and in folders of shards."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.core.corpus.readers.written import (
+    COMPRESSIONS,
+    DOCUMENTS,
+    FORMATS,
+    LANGUAGES,
+    json_lines,
+    of_parquet,
+    rows,
+    tarred,
+    zipped,
+)
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
+from tokstudio.core.corpus.readers.large_file import FileText
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.source import Source
+
+WANTED = Corpus.from_texts(DOCUMENTS)
+any_text = st.text(st.characters(exclude_categories=["Cs"]))
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(name, data):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return write
+
+
+def texts_of(source):
+    return [bytes(document).decode() for document in Corpus((source,)).iter_documents()]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("compression", ["", *COMPRESSIONS])
+def test_documents_are_equal_in_every_format_and_compression(write, name, compression):
+    data = FORMATS[name](DOCUMENTS)
+    corpus = Corpus.from_files(write(name + compression, COMPRESSIONS[compression](data) if compression else data))
+    assert len(corpus.sources) == 1
+    assert texts_of(corpus.sources[0]) == list(DOCUMENTS)
+    assert corpus.sha256 == WANTED.sha256
+    assert (corpus.sources[0].note, corpus.sources[0].reading.field) == ("", "text")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_is_recognised_under_any_name_of_its_kind_and_in_parts(write, name):
+    data = FORMATS[name](DOCUMENTS)
+    half = len(data) // 2
+    for compress in COMPRESSIONS.values():
+        # A name may say nothing of the compression, which may be several parts one after another.
+        parts = compress(data[:half]) + compress(data[half:])
+        assert Corpus.from_files(write(name, parts)).sha256 == WANTED.sha256
+
+
+@same_folder
+@given(documents=st.lists(any_text, min_size=1), name=st.sampled_from(list(FORMATS)))
+def test_any_documents_are_equal_in_every_format(write, documents, name):
+    documents = ["The first one has words.", *documents]
+    if name.endswith((".csv", ".tsv")):
+        # CSV has no zeros; a reader of it takes a lone carriage return for the end of a row.
+        documents = [text.replace("\0", "").replace("\r", "") for text in documents]
+    source = Corpus.from_files(write(name, FORMATS[name](documents))).sources[0]
+    assert texts_of(source) == documents
+
+
+@pytest.mark.parametrize("documents", ["file", "line"])
+def test_a_text_is_equal_in_every_compression_and_archive(write, documents):
+    text = "".join(f"Zeile {number}: ä, ö und 日本.\n" for number in range(5_000)).encode()
+    wanted = Corpus.from_files(write("a.txt", text), documents)
+    packed = {f"a.txt{suffix}": compress(text) for suffix, compress in COMPRESSIONS.items()}
+    packed |= {"a.zip": zipped(**{"a.txt": text}), "a.tar": tarred(**{"a.txt": text})}
+    packed["b.tar.gz"] = tarred("w:gz", **{"a.txt": text})
+    packed["twice.gz.xz"] = COMPRESSIONS[".xz"](COMPRESSIONS[".gz"](text))
+    packed["packed.zip"] = zipped(**{"a.txt.zst": COMPRESSIONS[".zst"](text)})
+    for name, data in packed.items():
+        corpus = Corpus.from_files(write(name, data), documents)
+        assert (name, corpus.sha256) == (name, wanted.sha256)
+
+
+def test_members_of_an_archive_are_sources_of_its_group(write):
+    members = {"one.txt": b"one text", "b/two.jsonl": json_lines(DOCUMENTS), "b/c.png": b"\x89PNG\r\n\x1a\n", "e": b""}
+    for path in (write("a.zip", zipped(**members)), write("a.tar.xz", tarred("w:xz", **members))):
+        one, two = Corpus.from_files(path).sources
+        assert [(source.name, source.member, source.group) for source in (one, two)] == [
+            ("one.txt", "one.txt", path.name),
+            ("b/two.jsonl", "b/two.jsonl", path.name),
+        ]
+        assert texts_of(two) == list(DOCUMENTS)
+        assert "2 members skipped (1 no text, 1 empty)" in one.note or "(1 empty, 1 no text)" in one.note
+        again = finish(read_again_work(path, "file", None, two.reading, two.member))
+        assert texts_of(again) == list(DOCUMENTS)
+
+
+def test_a_nested_column_is_read_and_the_texts_of_a_list_are_joined(write):
+    chats = [[{"role": "user", "content": f"Question {n}"}, {"role": "bot", "content": "Ja"}] for n in range(50)]
+    chats[3] = []
+    chats[4] = [{"role": "user", "content": None}, {"role": "bot", "content": "only"}]
+    made = [{"id": n, "messages": chat} for n, chat in enumerate(chats)]
+    wanted = [f"Question {n}\nJa" for n in range(50)]
+    wanted[4] = "only"
+    del wanted[3]
+    file = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(made), file)
+    lines = "".join(json.dumps(row) + "\n" for row in made).encode()
+    # A broken line lets the block be read line by line.
+    for data in (file.getvalue(), lines, lines + b"{\n", json.dumps(made).encode()):
+        source = Corpus.from_files(write("chats", data), field="messages.content").sources[0]
+        assert texts_of(source) == wanted
+        assert "1 row without the column dropped" in source.note
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet", "stream.arrow", "a.json"])
+def test_a_column_divides_a_data_set_without_changing_places(write, name):
+    path = write(name, FORMATS[name](DOCUMENTS))
+    [whole] = Corpus.from_files(path).sources
+    sources = Corpus.from_files(path, split_by="lang").sources
+    assert [(source.name, source.value) for source in sources] == [(f"{name}: {one}", one) for one in LANGUAGES]
+    starts = np.concatenate(([0], whole.ends[:-1]))
+    for number, source in enumerate(sources):
+        assert texts_of(source) == list(DOCUMENTS[number::3])
+        assert source.places.tolist() == starts[number::3].tolist()
+        again = finish(read_again_work(path, "file", None, source.reading, "", source.value))
+        assert (texts_of(again), again.places.tolist()) == (texts_of(source), source.places.tolist())
+    assert Source.from_texts(["a"]).places is None
+
+
+def test_a_nested_column_divides_as_well(write):
+    sources = Corpus.from_files(write("a.jsonl", json_lines(DOCUMENTS)), split_by="meta.lang").sources
+    assert [source.value for source in sources] == list(LANGUAGES)
+
+
+def test_shards_in_a_folder_are_one_data_set(write, tmp_path):
+    write("data/train-00000-of-00002.parquet", of_parquet(DOCUMENTS[:200]))
+    write("data/train-00001-of-00002.parquet", of_parquet(DOCUMENTS[200:]))
+    write("data/README.md", b"A description.")
+    [source] = Corpus.from_files(tmp_path / "data").sources
+    assert (source.name, texts_of(source)) == ("data", list(DOCUMENTS))
+    again = finish(read_again_work(tmp_path / "data", "file", None, source.reading))
+    assert texts_of(again) == list(DOCUMENTS)
+    write("data/test-00000-of-00002.parquet", of_parquet(["one"]))
+    write("data/test-00001-of-00002.parquet", of_parquet(["two"]))
+    test, _ = Corpus.from_files(tmp_path / "data").sources
+    assert (test.name, test.group, texts_of(test)) == ("data: test-#-of-#.parquet", "data", ["one", "two"])
+
+
+def test_a_saved_data_set_of_hugging_face_is_read_in_its_order(write, tmp_path):
+    parts = {"data-00000-of-00002.arrow": DOCUMENTS[:100], "data-00001-of-00002.arrow": DOCUMENTS[100:]}
+    for name, documents in parts.items():
+        content = pa.Table.from_pylist(rows(documents))
+        file = io.BytesIO()
+        with ipc.new_stream(file, content.schema) as writer:
+            writer.write_table(content)
+        write(f"set/train/{name}", file.getvalue())
+    state = {"_data_files": [{"filename": name} for name in reversed(parts)]}
+    write("set/train/state.json", json.dumps(state).encode())
+    write("set/train/dataset_info.json", b'{"features": {}}')
+    write("set/dataset_dict.json", b'{"splits": ["train"]}')
+    [source] = Corpus.from_files(tmp_path / "set").sources
+    assert texts_of(source) == [*DOCUMENTS[100:], *DOCUMENTS[:100]]
+
+
+def test_texts_of_a_folder_keep_their_sources_and_its_group(write, tmp_path):
+    write("texts/a.txt", b"one")
+    write("texts/b.jsonl", json_lines(["two", "three"]))
+    sources = Corpus.from_files(tmp_path / "texts").sources
+    assert [(source.name, source.group) for source in sources] == [("a.txt", "texts"), ("b.jsonl", "texts")]
+
+
+def test_other_encodings_of_json_and_tables_are_decoded(write):
+    documents = ["Größe und Länge", "Übermut tut selten gut, für jeden", "naïve"] * 40
+    table = "id;text\n" + "".join(f'{n};"{text}"\n' for n, text in enumerate(documents))
+    lines = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in documents)
+    for name, text in (("a.csv", table), ("a.jsonl", lines)):
+        for encoding in ("windows-1252", "utf-16", "utf-8-sig"):
+            assert texts_of(Corpus.from_files(write(name, text.encode(encoding))).sources[0]) == documents
+        source = Corpus.from_files(write(name, text.encode("cp437")), encoding="cp437").sources[0]
+        assert texts_of(source) == documents
+
+
+def test_filters_drop_cut_and_count(write):
+    documents = ["日本語です", "ab", "a long document", "ab", "日本語です", "x"]
+    for name in ("a.jsonl", "a.parquet", "a.csv"):
+        path = write(name, FORMATS[name](documents))
+        source = Corpus.from_files(path, least_characters=2, most_characters=4, deduplicate=True).sources[0]
+        assert texts_of(source) == ["日本語で", "ab", "a lo"]
+        assert source.note == "1 short document dropped; 3 long documents cut; 2 duplicates dropped"
+        source = Corpus.from_files(path, most_bytes=19).sources[0]
+        assert texts_of(source) == ["日本語です", "ab", "a "]
+        assert source.note == "only the first 19 bytes are read"
+    lines = write("a.txt", "日本語です\nab\nab\nx\n".encode())
+    source = Corpus.from_files(lines, "line", least_characters=3, deduplicate=True).sources[0]
+    assert (texts_of(source), source.note) == (
+        ["日本語です\n", "ab\n"],
+        "1 short document dropped; 1 duplicate dropped",
+    )
+    assert texts_of(Corpus.from_files(lines, most_bytes=8).sources[0]) == ["日本"]
+    with_mark = write("b.txt", b"\xef\xbb\xbf" + "日本語".encode() * 9)
+    assert texts_of(Corpus.from_files(with_mark, most_bytes=7).sources[0]) == ["日本"]
+
+
+@same_folder
+@given(
+    documents=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=9),
+    least=st.integers(0, 3),
+    most=st.none() | st.integers(1, 5),
+    deduplicate=st.booleans(),
+    limit=st.none() | st.integers(1, 30),
+)
+def test_filters_do_as_a_simple_loop_does(write, documents, least, most, deduplicate, limit):
+    documents = ["first", *documents]
+    kept = [text[:most] for text in documents if len(text) >= least]
+    if deduplicate:
+        kept = list(dict.fromkeys(kept))
+    data, ends = "".join(kept).encode(), [len("".join(kept[: n + 1]).encode()) for n in range(len(kept))]
+    if limit is not None and len(data) > limit:
+        data = data[:limit].decode("utf-8", "ignore").encode()
+        ends = [end for end in ends if end < len(data)] + ([len(data)] if data else [])
+    if not data:
+        return
+    options = {"least_characters": least, "most_characters": most, "deduplicate": deduplicate, "most_bytes": limit}
+    source = Corpus.from_files(write("a.jsonl", json_lines(documents)), **options).sources[0]
+    assert source.data.tobytes() == data
+    assert [end for end in dict.fromkeys(source.ends.tolist()) if end] == [end for end in dict.fromkeys(ends) if end]
+
+
+def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write, monkeypatch, tmp_path):
+    from tokstudio.core.corpus.readers import text_store
+
+    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 16)
+    monkeypatch.setattr(text_store, "free_memory", lambda: 100)
+    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    text = "Größe und Länge, 日本. " * 3_000
+    paths = {
+        "jsonl.zst": write("a.jsonl.zst", COMPRESSIONS[".zst"](json_lines(DOCUMENTS))),
+        "gz": write("a.txt.gz", COMPRESSIONS[".gz"](text.encode())),
+        "utf-16": write("b.txt", text.encode("utf-16")),
+        "parquet.gz": write("a.parquet.gz", COMPRESSIONS[".gz"](of_parquet(DOCUMENTS))),
+    }
+    wanted = {name: WANTED.sha256 for name in ("jsonl.zst", "parquet.gz")}
+    wanted |= dict.fromkeys(("gz", "utf-16"), Corpus.from_text(text).sha256)
+    kept = tmp_path / "cache" / "texts"
+    for name, path in paths.items():
+        corpus = Corpus.from_files(path)
+        assert isinstance(corpus.sources[0].data, FileText)
+        assert corpus.sha256 == wanted[name]
+        assert len(list(kept.iterdir())) == 1
+        del corpus
+        assert list(kept.iterdir()) == []
+        work = read_work(path)
+        for _ in range(3):
+            next(work, None)
+        work.close()
+        del work
+        assert list(kept.iterdir()) == []
+
+
+def test_texts_left_by_a_killed_process_are_removed(tmp_path, monkeypatch, write):
+    from tokstudio.core.base import leftovers
+    from tokstudio.core.corpus.readers import text_store
+
+    monkeypatch.setattr(text_store, "free_memory", lambda: 100)
+    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    corpus = Corpus.from_files(write("a.jsonl", json_lines(DOCUMENTS)))
+    kept = tmp_path / "cache" / "texts"
+    left = leftovers.hidden_name(kept)
+    # A process number that Linux never gives.
+    left = left.with_name(left.name.replace(f"-{leftovers.os.getpid()}.", "-4194305."))
+    left.write_bytes(b"left")
+    other = Corpus.from_files(write("b.jsonl", json_lines(DOCUMENTS)))
+    assert not left.exists()
+    assert corpus.sha256 == other.sha256
+
+
+def test_a_look_shows_columns_and_texts(write):
+    for name in FORMATS:
+        contents = finish(look_work(write(name, FORMATS[name](DOCUMENTS))))
+        [text] = [column for column in contents.columns if column.name == "text"]
+        assert (contents.field, contents.is_data, text.values[:2]) == ("text", True, DOCUMENTS[:2])
+        assert len(text.values) == 10
+    assert (
+        finish(look_work(write("a.jsonl.zst", COMPRESSIONS[".zst"](json_lines(DOCUMENTS))))).kind == "JSON Lines, zstd"
+    )
+    assert finish(look_work(write("s.csv", FORMATS["semicolons.csv"](DOCUMENTS)))).delimiter == ";"
+    parquet_file = finish(look_work(write("a.parquet", of_parquet(DOCUMENTS))))
+    assert (parquet_file.kind, parquet_file.rows) == ("Parquet", len(DOCUMENTS))
+    archive = finish(look_work(write("a.zip", zipped(**{"a.txt": b"text", "b.jsonl": json_lines(DOCUMENTS)}))))
+    assert (archive.kind, archive.files, archive.field) == ("ZIP archive: JSON Lines", 2, "text")
+    plain = finish(look_work(write("a.txt", b"Some text.")))
+    assert (plain.kind, plain.is_data, plain.field) == ("plain text", False, None)
+
+
+def test_where_no_column_has_a_known_name_the_longest_texts_are_chosen(write):
+    lines = "".join(json.dumps({"title": f"T{n}", "story": "Once upon a time " * 3, "n": n}) + "\n" for n in range(9))
+    source = Corpus.from_files(write("a.jsonl", lines.encode())).sources[0]
+    assert (source.reading.field, source.documents) == ("story", 9)
+
+
+def test_data_can_be_read_as_plain_text(write):
+    lines = json_lines(DOCUMENTS)
+    source = Corpus.from_files(write("a.jsonl.gz", COMPRESSIONS[".gz"](lines)), as_text=True).sources[0]
+    assert (source.data.tobytes(), source.documents, source.is_rows) == (lines, 1, False)
+    raw = Corpus.from_files(write("a.jsonl", lines), encoding="bytes").sources[0]
+    assert raw.data.tobytes() == lines
+
+
+def test_rows_are_documents_that_lines_do_not_divide(write):
+    source = Corpus.from_files(write("a.jsonl", json_lines(["one\ntwo", "three"])), "line").sources[0]
+    assert texts_of(source) == ["one\ntwo", "three"]
+    assert finish(source.split_work("file")) is source
+
+
+def test_a_reading_is_kept_as_json():
+    reading = Reading(field="text", split_by="lang", delimiter="\t", most_bytes=5, deduplicate=True)
+    assert Reading.from_json(json.loads(json.dumps(reading.to_json()))) == reading
+    assert Reading().to_json() == {}
+    for wrong in ({"field": 1}, {"most_bytes": True}, {"unknown": 1}, {"deduplicate": 1}):
+        with pytest.raises(ValueError, match="is not known"):
+            Reading.from_json(wrong)
+
+
+def test_texts_of_an_iterator_are_read_once():
+    source = Source.from_texts(text for text in ("one", b"two", "", "日"))
+    assert texts_of(source) == ["one", "two", "", "日"]
+    assert Corpus.from_texts(iter(DOCUMENTS)).sha256 == WANTED.sha256

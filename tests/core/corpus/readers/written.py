@@ -1,0 +1,103 @@
+"""The same documents in every format and compression, each written by its own library."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import zipfile
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.ipc as ipc
+import pyarrow.parquet as parquet
+import zstandard
+
+DOCUMENTS = (
+    *('He said "no", and\nleft;\r\n', "あいう 😀", "", "a\tb | c", "it's", "naïve, \\ and / and \u2028"),
+    *(f"The number {number} is the successor of {number - 1}, and {number % 7} is left over." for number in range(400)),
+)
+LANGUAGES = ("de", "en", "ja")
+
+
+def rows(documents):
+    return [
+        {"id": n, "text": text, "meta": {"lang": LANGUAGES[n % 3]}, "lang": LANGUAGES[n % 3]}
+        for n, text in enumerate(documents)
+    ]
+
+
+def json_lines(documents, **options):
+    return "".join(json.dumps(row, **options) + "\n" for row in rows(documents)).encode()
+
+
+def table(documents, delimiter):
+    made = io.StringIO(newline="")
+    writer = csv.writer(made, delimiter=delimiter)
+    writer.writerow(["id", "text", "lang"])
+    writer.writerows([row["id"], row["text"], row["lang"]] for row in rows(documents))
+    return made.getvalue().encode()
+
+
+def of_parquet(documents, **options):
+    made = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows(documents)), made, row_group_size=100, **options)
+    return made.getvalue()
+
+
+def of_arrow(documents, write=ipc.new_file):
+    made, content = io.BytesIO(), pa.Table.from_pylist(rows(documents))
+    with write(made, content.schema) as writer:
+        writer.write_table(content, max_chunksize=90)
+    return made.getvalue()
+
+
+def of_feather(documents):
+    made = io.BytesIO()
+    feather.write_feather(pa.Table.from_pylist(rows(documents)), made)
+    return made.getvalue()
+
+
+FORMATS = {
+    "a.jsonl": json_lines,
+    "raw.ndjson": lambda documents: json_lines(documents, ensure_ascii=False),
+    "a.json": lambda documents: json.dumps(rows(documents), indent=1).encode(),
+    "object.json": lambda documents: json.dumps({"version": 1, "tags": ["x"], "data": rows(documents)}).encode(),
+    "a.csv": lambda documents: table(documents, ","),
+    "semicolons.csv": lambda documents: table(documents, ";"),
+    "a.tsv": lambda documents: table(documents, "\t"),
+    "a.parquet": of_parquet,
+    "a.arrow": of_arrow,
+    "stream.arrow": lambda documents: of_arrow(documents, ipc.new_stream),
+    "a.feather": of_feather,
+}
+
+
+def zst(data):
+    return zstandard.ZstdCompressor().compress(data)
+
+
+COMPRESSIONS = {".gz": gzip.compress, ".zst": zst, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+def zipped(**members):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def tarred(mode="w", **members):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode=mode) as archive:
+        for name, data in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return made.getvalue()

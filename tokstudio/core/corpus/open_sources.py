@@ -1,0 +1,440 @@
+"""Reads files, archives, folders and data sets into sources, and shows what is in them before."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import BinaryError, CorpusError
+from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.readers import kinds
+from tokstudio.core.corpus.readers.archives import Member, Skipped, plain_archive_errors, tar_members, zip_members
+from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
+from tokstudio.core.corpus.readers.columnar import open_table
+from tokstudio.core.corpus.readers.contents import Contents
+from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
+from tokstudio.core.corpus.readers.datasets import (
+    Look,
+    look,
+    plan_of,
+    read_rows_work,
+    refuse_unclosed,
+    seekable_work,
+    unpacked_work,
+)
+from tokstudio.core.corpus.readers.files import plain_errors, read_regular_work
+from tokstudio.core.corpus.readers.folders import Entry, expand_work
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.streams import OpenText, encoding_of, opened
+from tokstudio.core.corpus.readers.text_store import Budget, TextStore
+from tokstudio.core.corpus.source import Source, check_documents, document_ends, groups
+from tokstudio.core.text.encodings import SAMPLE, decode, detect, encoding_name, refuse_binary
+from tokstudio.core.text.utf8 import AnyPath
+
+_PIECE = 1 << 20
+_DOCUMENTS = 1 << 14
+_LOOKED_AT = 100  # members of a tar archive, which has no list of them
+_MARK_AND_CHARACTER = 8  # bytes: a byte order mark and a whole character
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What to read, and how: the arguments of `read_work`."""
+
+    documents: str
+    encoding: str | None
+    reading: Reading
+    budget: Budget
+    member: str | None = None  # the only one to read; None for all
+    value: str | None = None  # likewise
+    is_long: bool = False  # whether rows of a table are longer than usual
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a source comes from; see the fields of `Source`."""
+
+    name: str
+    path: Path | None
+    group: str = ""
+    status: os.stat_result | None = None
+    member: str = ""
+
+    def source(self, name: str, encoding: str, note: str, part: Part, reading: Reading | None, is_rows: bool) -> Source:
+        """A source of a part of the place."""
+        status = self.status
+        return Source(
+            name,
+            self.path,
+            encoding,
+            note,
+            part.data,
+            part.ends,
+            None if status is None else status.st_mtime,
+            None if status is None else status.st_size,
+            places=part.places,
+            group=self.group,
+            reading=reading,
+            member=self.member,
+            value=part.value,
+            is_rows=is_rows,
+        )
+
+
+def look_work(path: AnyPath, encoding: str | None = None, reading: Reading | None = None) -> Work[Contents]:
+    """Looks at the beginning of a file, an archive or a folder, which shows its kind and its columns.
+
+    Raises:
+        ConfigError: `encoding` is unknown.
+        CorpusError: It cannot be read.
+    """
+    chosen = None if encoding is None else encoding_name(encoding)
+    wanted = _Wanted("file", chosen, reading or Reading(keep_truncated=True), Budget())
+    path = Path(path)
+    entries = yield from expand_work([path])
+    file = entries[0].shards[0] if entries[0].shards else entries[0].path
+    files = sum(max(1, len(entry.shards)) for entry in entries)
+    with plain_errors(file), opened(file) as open_file:
+        text = OpenText(open_file.file, file_name(file), open_file.status.st_size, wanted.reading.keep_truncated)
+        found = look(text, wanted.encoding, wanted.reading)
+        if found.kind in kinds.ARCHIVES:
+            return (yield from _look_into_archive_work(text, found, open_file.file, wanted))
+        found = yield from _with_columns_work(text, found, open_file.file, wanted, bool(found.compression))
+        return found.contents(file_name(path), files)
+
+
+def read_work(
+    path: AnyPath | Entry,
+    documents: str = "file",
+    encoding: str | None = None,
+    reading: Reading | None = None,
+    budget: Budget | None = None,
+) -> Work[tuple[Source, ...]]:
+    """Reads a file, an archive, a folder or a data set.
+
+    Args:
+        path: Or an entry of `expand_work`.
+        documents: What a document of plain text is: "file" or "line". The rows of a data set are its documents.
+        encoding: As of `Corpus.from_files`; "bytes" reads any file as it is.
+        reading: Which column of a data set is read, and what is kept; None for the default.
+        budget: The memory that is shared with other calls; None for a new one.
+
+    Returns:
+        A source for each plain text, data set, or value of the column that divides it, in their order.
+
+    Raises:
+        ConfigError: `documents` or `encoding` is unknown.
+        CorpusError: Something cannot be read, is empty, or changed while it was read.
+        BinaryError: It is nothing that can be read, and `encoding` is not "bytes".
+    """
+    wanted = _wanted(documents, encoding, reading, budget)
+    entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
+    sources: list[Source] = []
+    for entry in entries:
+        sources += yield from _read_entry_work(entry, wanted)
+    return tuple(sources)
+
+
+def read_again_work(
+    path: Path,
+    documents: str = "file",
+    encoding: str | None = None,
+    reading: Reading | None = None,
+    member: str = "",
+    value: str | None = None,
+) -> Work[Source]:
+    """Reads one source again; the arguments after `encoding` are the fields of the source.
+
+    Raises:
+        CorpusError: It is no longer there, or as of `read_work`.
+    """
+    # Without a reading, the file was plain text, which it stays.
+    wanted = _wanted(documents, encoding, reading or Reading(as_text=True), None)
+    wanted = replace(wanted, member=member or None, value=value)
+    entries = [Entry(path)]
+    if path.is_dir():
+        entries = [entry for entry in (yield from expand_work([path])) if entry.shards and entry.name == member]
+    for entry in entries:
+        for made in (yield from _read_entry_work(entry, wanted)):
+            return replace(made, reading=None) if reading is None else made
+    raise CorpusError(f"{file_name(path)}: {shown(member if value is None else value)} is no longer in it.")
+
+
+def read_source(
+    path: AnyPath, documents: str = "file", encoding: str | None = None, budget: Budget | None = None
+) -> Work[Source]:
+    """Reads one regular file as plain text, in bounded pieces; arguments and errors are those of `read_work`."""
+    wanted = _wanted(documents, encoding, None, budget)
+    path = Path(path)
+    with plain_errors(path):
+        return (yield from _read_plain_work(Entry(path), wanted))
+
+
+def content_work(
+    raw: NDArray[np.uint8], name: str, documents: str, encoding: str | None, reading: Reading | None = None
+) -> Work[tuple[Source, ...]]:
+    """Makes sources of content that is read already, such as standard input; they have no path."""
+    wanted, place = _wanted(documents, encoding, reading, None), _Place(name, None)
+    if not len(raw):
+        raise CorpusError(f"{name}: it has no text.")
+
+    def read_work(wanted: _Wanted) -> Work[list[Source]]:
+        if wanted.encoding == "bytes":
+            return [(yield from _plain_source_work(raw, wanted, place))]
+        file = cast("BinaryIO", io.BytesIO(raw.data))
+        text = OpenText(file, name, len(raw), wanted.reading.keep_truncated)
+        found = look(text, wanted.encoding, wanted.reading)
+        return (yield from _read_found_work(text, found, file, wanted, place))
+
+    return tuple((yield from _with_long_rows_work(read_work, wanted)))
+
+
+def _wanted(documents: str, encoding: str | None, reading: Reading | None, budget: Budget | None) -> _Wanted:
+    check_documents(documents)
+    chosen = None if encoding is None else encoding_name(encoding)
+    return _Wanted(documents, chosen, reading or Reading(), budget or Budget())
+
+
+def _with_long_rows_work(read: Callable[[_Wanted], Work[list[Source]]], wanted: _Wanted) -> Work[list[Source]]:
+    """Reads; begins again with more memory where a row of a table is very long."""
+    try:
+        return (yield from read(wanted))
+    except RowTooLongError:
+        return (yield from read(replace(wanted, is_long=True)))
+
+
+def _read_entry_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
+    read = _read_shards_work if entry.shards else _read_file_work
+    return (yield from _with_long_rows_work(lambda wanted: read(entry, wanted), wanted))
+
+
+def _read_file_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
+    path, name = entry.path, file_name(entry.path)
+    with plain_errors(path):
+        if wanted.encoding != "bytes":
+            with opened(path) as file:
+                text = OpenText(file.file, name, file.status.st_size, wanted.reading.keep_truncated)
+                found = look(text, wanted.encoding, wanted.reading)
+                if found.kind != kinds.TEXT or found.compression:
+                    place = _Place(name, path, entry.group, file.status)
+                    made = yield from _read_found_work(text, found, file.file, wanted, place)
+                    file.check()
+                    return made
+        return [(yield from _read_plain_work(entry, wanted))]
+
+
+def _read_found_work(
+    text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, place: _Place, is_member: bool = False
+) -> Work[list[Source]]:
+    """Reads what a look has found; `file` holds the stored bytes."""
+    if found.kind in kinds.ARCHIVES:
+        if is_member:
+            raise BinaryError(f"{text.name}: this is an archive within an archive.")
+        return (yield from _read_members_work(text, found, file, wanted, place))
+    if found.kind == kinds.TEXT:
+        content = yield from unpacked_work(text, wanted.budget)
+        return [(yield from _plain_source_work(content, wanted, place, text.is_cut))]
+    collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
+    reading = yield from _collect_work(text, found, file, wanted, collect, is_member)
+    return (yield from _sources_work(collect, reading, found.encoding or "utf-8", place))
+
+
+def _collect_work(
+    text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, collect: Collector, is_member: bool = False
+) -> Work[Reading]:
+    """Collects the rows of a data set; returns how it was read, with the chosen column."""
+    reading = wanted.reading
+    is_plain = not found.compression and not is_member
+    if found.kind in kinds.COLUMNAR:
+        file = yield from seekable_work(text, file, wanted.budget, is_plain)
+        with open_table(text.name, found.kind, file) as table:
+            found = replace(found, columns=table.columns())
+        plan = plan_of(found, reading, text.name)
+        file.seek(0)
+        with open_table(text.name, found.kind, file) as table:
+            yield from table.read_work(plan, collect)
+        collect.dropped.truncated |= text.is_cut
+        return replace(reading, field=plan.text.name)
+    plan = plan_of(found, reading, text.name)
+    if found.dialect is None:
+        yield from read_rows_work(text, found, plan, collect)
+        return replace(reading, field=plan.text.name)
+    if is_member:
+        # A quote that is not closed is looked for from the beginning, to which not every member can be set back.
+        file = yield from seekable_work(text, file, wanted.budget, False)
+        text = OpenText(file, text.name, text.size)
+    is_doubtful = yield from read_rows_work(text, found, plan, collect, wanted.is_long)
+    if is_doubtful:
+        file.seek(0)
+        refuse_unclosed(OpenText(file, text.name, text.size, reading.keep_truncated), found)
+    return replace(reading, field=plan.text.name, delimiter=found.dialect.delimiter)
+
+
+def _with_columns_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, is_packed: bool) -> Work[Look]:
+    """Adds the columns of Parquet and Arrow to a look; `file` is at its beginning again where it is not packed."""
+    if found.kind not in kinds.COLUMNAR:
+        return found
+    file = yield from seekable_work(text, file, wanted.budget, not is_packed)
+    with open_table(text.name, found.kind, file) as table:
+        return replace(found, columns=table.columns(), rows=table.rows)
+
+
+def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) -> Work[Contents]:
+    """Shows the first member of an archive that is a data set, else its kind."""
+    files, shown_member = 0, None
+    for member in _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped()):
+        files += 1
+        if shown_member is None:
+            inner = OpenText(member.file, member.name, member.size, True)
+            with suppress(BinaryError):
+                look_inside = look(inner, wanted.encoding, wanted.reading)
+                if look_inside.kind in kinds.DATA:
+                    shown_member = yield from _with_columns_work(inner, look_inside, member.file, wanted, True)
+        if found.kind == kinds.TAR and files == _LOOKED_AT:
+            break
+    made = (shown_member or Look(kinds.TEXT)).contents(text.name, files)
+    return replace(made, kind=f"{found.shown}: {made.kind}")
+
+
+def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) -> Work[BinaryIO]:
+    """The file of an archive, in which one can seek where its kind needs it."""
+    if found.kind == kinds.TAR:
+        return file
+    return (yield from seekable_work(text, file, wanted.budget, not found.compression))
+
+
+def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> Iterator[Member]:
+    if found.kind == kinds.TAR:
+        return tar_members(text, text.name, skipped)
+    return zip_members(file, text.name, text.size, skipped)
+
+
+def _read_members_work(
+    text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, place: _Place
+) -> Work[list[Source]]:
+    """Reads each member of an archive as a file of its own."""
+    skipped, sources, name = Skipped(), list[Source](), text.name
+    members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
+    done = 0
+    with plain_archive_errors(name):
+        for member in members:
+            done = text.done - member.stored if found.kind == kinds.TAR else done
+            if wanted.member in (None, member.name):
+                here = replace(place, name=member.name, member=member.name, group=name)
+                work = _read_member_work(member, wanted, here)
+                try:
+                    sources += yield from part_of(work, "reading", done, member.stored, text.size)
+                except BinaryError:
+                    skipped.add("no text")
+                if wanted.member is not None:
+                    break
+            done += member.stored
+    if not sources and wanted.member is None:
+        raise CorpusError(f"{name}: no texts in this archive{f': {skipped}' if skipped else ''}.")
+    if skipped and sources:
+        note = "; ".join(filter(None, (sources[0].note, str(skipped))))
+        sources[0] = replace(sources[0], note=note)
+    return sources
+
+
+def _read_member_work(member: Member, wanted: _Wanted, place: _Place) -> Work[list[Source]]:
+    text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated)
+    found = look(text, wanted.encoding, wanted.reading)
+    return (yield from _read_found_work(text, found, member.file, wanted, place, is_member=True))
+
+
+def _read_shards_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
+    """Reads the shards of a data set one after another, as if they were one file."""
+    folder = file_name(entry.path)
+    name = f"{folder}: {entry.name}" if entry.name else folder
+    collect = Collector(name, wanted.reading, wanted.budget, wanted.value)
+    reading, encoding = wanted.reading, "utf-8"
+    sizes = [path.stat().st_size if path.exists() else 0 for path in entry.shards]
+    for number, path in enumerate(entry.shards):
+        with plain_errors(path), opened(path) as file:
+            text = OpenText(file.file, file_name(path), file.status.st_size, reading.keep_truncated)
+            found = look(text, wanted.encoding, reading)
+            if found.kind not in kinds.DATA:
+                raise CorpusError(f"{file_name(path)}: it is no data set like the other files of {name}.")
+            work = _collect_work(text, found, file.file, replace(wanted, reading=reading), collect)
+            reading = yield from part_of(work, "reading", sum(sizes[:number]), sizes[number], sum(sizes))
+            encoding = found.encoding or encoding
+            file.check()
+        if collect.is_full:
+            break
+    with plain_errors(entry.path):
+        place = _Place(name, entry.path, entry.group, entry.path.stat(), entry.name)
+    return (yield from _sources_work(collect, replace(reading, delimiter=wanted.reading.delimiter), encoding, place))
+
+
+def _sources_work(collect: Collector, reading: Reading, encoding: str, place: _Place) -> Work[list[Source]]:
+    """Makes a source of each part that was collected."""
+    sources: list[Source] = []
+    parts = yield from collect.parts_work()
+    note = collect.dropped.note
+    for part in parts:
+        name = place.name if part.value is None else f"{place.name}: {part.value}"
+        sources.append(place.source(name, encoding, "" if sources else note, part, reading, is_rows=True))
+    if not any(len(source.data) for source in sources):
+        raise CorpusError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
+    return sources
+
+
+def _read_plain_work(entry: Entry, wanted: _Wanted) -> Work[Source]:
+    path, most = entry.path, wanted.reading.most_bytes
+    if most is not None:
+        # Of text in UTF-8, no more need be read.
+        with opened(path) as file:
+            head = file.file.read(SAMPLE)
+        is_utf8 = wanted.encoding != "bytes" and encoding_of(head, len(head) < SAMPLE) == "utf-8"
+        most = most + _MARK_AND_CHARACTER if is_utf8 else None
+    raw, status = yield from read_regular_work(path, wanted.budget, most)
+    if len(raw) < status.st_size:
+        raw, _ = first_bytes(raw, np.array([len(raw)], np.int64), len(raw) - 1)
+    if wanted.encoding is None:
+        refuse_binary(raw, file_name(path))
+    return (yield from _plain_source_work(raw, wanted, _Place(file_name(path), path, entry.group, status)))
+
+
+def _plain_source_work(raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, is_cut: bool = False) -> Work[Source]:
+    """Decodes the content of a plain text, divides it into documents and filters them."""
+    reading, budget = wanted.reading, wanted.budget
+
+    def store() -> TextStore:
+        return TextStore(place.name, budget)
+
+    if wanted.encoding is None:
+        decoded = yield from detect(raw, store)
+    else:
+        decoded = yield from decode(raw, wanted.encoding, store)
+    if not len(decoded.data):
+        raise CorpusError(f"{place.name}: the file has no text.")
+    ends = yield from document_ends(decoded.data, wanted.documents)
+    part = Part(None, decoded.data, ends, None)
+    collect = Collector(place.name, reading, budget)
+    collect.dropped.truncated = is_cut
+    if reading.filters:
+        for first, last, start, stop in groups(ends, _PIECE, _DOCUMENTS):
+            data, here = np.asarray(decoded.data[start:stop]), ends[first:last] - start
+            collect.add(data, here)
+            yield Progress("reading", start, len(decoded.data))
+            if collect.is_full:
+                break
+        parts = [one for one in (yield from collect.parts_work()) if len(one.data)]
+        if not parts:
+            raise CorpusError(f"{place.name}: no text is left ({collect.dropped.note}).")
+        part = parts[0]
+    note = "; ".join(filter(None, (decoded.note, collect.dropped.note)))
+    is_default = reading == Reading()
+    return place.source(place.name, decoded.encoding, note, part, None if is_default else reading, is_rows=False)

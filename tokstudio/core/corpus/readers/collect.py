@@ -1,0 +1,269 @@
+"""Collects the texts of documents: filters them, divides them by a column, and counts what is dropped."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.untyped import untyped
+from tokstudio.core.base.wording import several, shown
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.text_store import Budget, TextStore
+
+NO_VALUE = "(none)"
+_MOST_VALUES = 1_000
+_LINES_NAMED = 3
+
+
+@dataclass
+class Dropped:
+    """What was not read as it stands in a file."""
+
+    broken: int = 0  # lines or rows that cannot be parsed
+    broken_lines: list[int] = field(default_factory=list[int])  # the first of them, from 1
+    missing: int = 0  # rows without the column
+    no_text: int = 0  # rows with another type in it
+    surrogates: int = 0  # halves of characters that became U+FFFD
+    invalid: int = 0  # sequences that are not in the encoding
+    encoding: str = "utf-8"
+    short: int = 0
+    cut: int = 0
+    duplicates: int = 0
+    beyond: int = 0  # bytes of each source where reading ended; 0 where all was read
+    truncated: bool = False
+    further: list[str] = field(default_factory=list[str])
+
+    @property
+    def note(self) -> str:
+        """All of it with its numbers; "" where there is nothing."""
+        parts = [*self.further]
+        if self.truncated:
+            parts.append("the compressed data ends too early; what was whole is read")
+        if self.broken:
+            names = ", ".join(f"{line:,}" for line in self.broken_lines[:_LINES_NAMED])
+            where = f" (line {names}{' and others' if self.broken > _LINES_NAMED else ''})" if names else ""
+            parts.append(f"{several(self.broken, 'broken row')} dropped{where}")
+        for number, one, many in (
+            (self.missing, "row without the column dropped", "rows without the column dropped"),
+            (self.no_text, "row with no text in the column dropped", "rows with no text in the column dropped"),
+            (self.surrogates, "half of a character became U+FFFD", "halves of characters became U+FFFD"),
+            (self.invalid, *(f"byte sequence{s} not valid {self.encoding}; shown as U+FFFD" for s in (" is", "s are"))),
+            (self.short, "short document dropped", "short documents dropped"),
+            (self.cut, "long document cut", "long documents cut"),
+            (self.duplicates, "duplicate dropped", "duplicates dropped"),
+        ):
+            if number:
+                parts.append(several(number, one, many))
+        if self.beyond:
+            parts.append(f"only the first {self.beyond:,} bytes are read")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The documents of one value of the dividing column, or all; arrays as in `Source`."""
+
+    value: str | None
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    places: NDArray[np.int64] | None
+
+
+class Collector:
+    """Takes documents in the order of a file.
+
+    Args:
+        name: The name of the file, for errors.
+        only: The one value of `reading.split_by` to keep; None to keep all.
+    """
+
+    def __init__(self, name: str, reading: Reading, budget: Budget, only: str | None = None) -> None:
+        self._name, self._reading, self._budget, self._only = name, reading, budget, only
+        self._builders: dict[str | None, _Builder] = {}
+        self._seen: set[bytes] = set()
+        self._place = 0
+        self.dropped = Dropped()
+        self.is_full = False  # whether nothing more is kept
+
+    def add_texts(self, texts: Any, keys: Any = None) -> None:  # noqa: ANN401 -- arrays of pyarrow have no types
+        """Adds an Arrow array of strings or bytes, of which nulls are dropped uncounted, with their dividing values."""
+        compute = untyped("pyarrow.compute")
+
+        if texts.null_count:
+            valid = compute.is_valid(texts)
+            texts, keys = texts.filter(valid), None if keys is None else keys.filter(valid)
+        if len(texts):
+            self.add(*arrays_of(texts), _codes_of(keys) if keys is not None else None)
+
+    def add(
+        self,
+        data: NDArray[np.uint8],
+        ends: NDArray[np.int64],
+        codes: tuple[NDArray[np.int64], list[str]] | None = None,
+    ) -> None:
+        """Adds documents with their ends, and the number of each one's dividing value in a list."""
+        keep = np.ones(len(ends), np.bool_)
+        reading, starts = self._reading, np.concatenate(([0], ends[:-1]))
+        if reading.least_characters or reading.most_characters is not None:
+            data, ends, keep = self._by_length(data, starts, ends)
+            starts = np.concatenate(([0], ends[:-1]))
+        if reading.deduplicate:
+            self._drop_duplicates(data, starts, ends, keep)
+        if not keep.all():
+            data, ends = _gathered(data, starts, ends, keep)
+            starts = np.concatenate(([0], ends[:-1]))
+        if not len(ends):
+            return
+        place, self._place = self._place, self._place + int(ends[-1])
+        if codes is None:
+            builder = self._builder(None)
+            builder.add(data, ends)
+            self.is_full = builder.is_full
+            return
+        numbers: NDArray[np.int64] = codes[0][keep]
+        values = codes[1]
+        for number in range(len(values)):
+            chosen: NDArray[np.bool_] = numbers == number
+            if self._only in (None, values[number]) and chosen.any():
+                self._builder(values[number]).add(*_gathered(data, starts, ends, chosen), place + starts[chosen])
+
+    def parts_work(self) -> Work[list[Part]]:
+        """The collected parts, in the order of their first documents."""
+        if any(builder.is_full for builder in self._builders.values()):
+            self.dropped.beyond = self._reading.most_bytes or 0
+        parts: list[Part] = []
+        for value, builder in self._builders.items():
+            parts.append((yield from builder.part_work(value)))
+        return parts
+
+    def _builder(self, value: str | None) -> _Builder:
+        if value not in self._builders:
+            if len(self._builders) == _MOST_VALUES:
+                raise CorpusError(
+                    f"{self._name}: the column {shown(self._reading.split_by or '')} has more than {_MOST_VALUES:,} "
+                    "values; divide by a column with fewer."
+                )
+            self._builders[value] = _Builder(self._name, self._reading.most_bytes, self._budget)
+        return self._builders[value]
+
+    def _by_length(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+        """Cuts long documents, and says which are not too short."""
+        firsts = np.flatnonzero((data & 0xC0) != 0x80)  # the first byte of each character
+        before, after = np.searchsorted(firsts, starts), np.searchsorted(firsts, ends)
+        keep = after - before >= self._reading.least_characters
+        self.dropped.short += len(keep) - int(np.count_nonzero(keep))
+        most = self._reading.most_characters
+        if most is not None and (long := after - before > most).any():
+            self.dropped.cut += int(np.count_nonzero(long & keep))
+            stops = ends.copy()
+            stops[long] = firsts[before[long] + most]
+            data, ends = _cut(data, starts, ends, stops)
+        return data, ends, keep
+
+    def _drop_duplicates(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], keep: NDArray[np.bool_]
+    ) -> None:
+        view, seen = np.ascontiguousarray(data).data, self._seen
+        for number in np.flatnonzero(keep).tolist():
+            key = hashlib.blake2b(view[starts[number] : ends[number]], digest_size=16).digest()
+            if key in seen:
+                keep[number] = False
+                self.dropped.duplicates += 1
+            else:
+                seen.add(key)
+
+
+class _Builder:
+    """One source as it grows."""
+
+    def __init__(self, name: str, most: int | None, budget: Budget) -> None:
+        self._store, self._most = TextStore(name, budget), most
+        self._ends: list[NDArray[np.int64]] = []
+        self._places: list[NDArray[np.int64]] = []
+        self.is_full = False
+
+    def add(self, data: NDArray[np.uint8], ends: NDArray[np.int64], places: NDArray[np.int64] | None = None) -> None:
+        if self.is_full:
+            return
+        if self._most is not None and self._store.size + len(data) > self._most:
+            self.is_full = True
+            data, ends = first_bytes(data, ends, self._most - self._store.size)
+        self._ends.append(ends + self._store.size)
+        if places is not None:
+            self._places.append(places[: len(ends)])
+        self._store.add(data)
+
+    def part_work(self, value: str | None) -> Work[Part]:
+        data = yield from self._store.finish_work()
+        places = np.concatenate(self._places) if self._places else None
+        return Part(value, data, np.concatenate(self._ends), places)
+
+
+def first_bytes(
+    data: NDArray[np.uint8], ends: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The first `most` bytes of more, without the part of a character at their end, and the ends of documents there."""
+    stop = most
+    while stop > 0 and most - stop < 4 and (int(data[stop]) & 0xC0) == 0x80:
+        stop -= 1
+    if int(data[stop]) & 0xC0 == 0x80:  # this is no UTF-8
+        stop = most
+    whole = ends[: int(np.searchsorted(ends, stop, side="right"))]
+    is_cut = stop > (int(whole[-1]) if len(whole) else 0)
+    return data[:stop], np.concatenate((whole, [stop])) if is_cut else whole
+
+
+def arrays_of(texts: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:  # noqa: ANN401 -- see above
+    """The bytes of an Arrow array of strings or bytes without nulls, and their ends; nothing is copied."""
+    pyarrow = untyped("pyarrow")
+
+    if texts.type not in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary()):
+        texts = texts.cast(pyarrow.large_binary())
+    is_large = texts.type in (pyarrow.large_string(), pyarrow.large_binary())
+    _, offsets, content = texts.buffers()
+    here = slice(texts.offset, texts.offset + len(texts) + 1)
+    borders = np.frombuffer(offsets, np.int64 if is_large else np.int32)[here].astype(np.int64)
+    data = np.frombuffer(content, np.uint8) if content is not None else np.zeros(0, np.uint8)
+    return data[borders[0] : borders[-1]], borders[1:] - borders[0]
+
+
+def _codes_of(keys: Any) -> tuple[NDArray[np.int64], list[str]]:  # noqa: ANN401 -- see above
+    pyarrow = untyped("pyarrow")
+    compute = untyped("pyarrow.compute")
+
+    coded = compute.fill_null(keys.cast(pyarrow.large_string()), NO_VALUE).dictionary_encode()
+    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary.to_pylist()
+
+
+def _gathered(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], keep: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Some of the documents, one after another."""
+    lengths = ends - starts
+    return data[np.repeat(keep, lengths)], np.cumsum(lengths[keep])
+
+
+def _cut(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], stops: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The documents up to their new ends, one after another."""
+    kept = np.arange(len(data)) < np.repeat(stops, ends - starts)
+    return data[kept], np.cumsum(stops - starts)
+
+
+def documents_in_pieces(
+    data: NDArray[np.uint8], pieces: Iterator[tuple[int, int, int, int]], ends: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+    """Groups of the documents of a text, with their ends."""
+    for first, last, start, stop in pieces:
+        yield np.asarray(data[start:stop]), ends[first:last] - start

@@ -1,0 +1,243 @@
+"""Reads CSV and TSV with pyarrow; the dialect is detected by the first lines."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.untyped import untyped
+from tokstudio.core.corpus.readers.collect import Collector
+from tokstudio.core.corpus.readers.compression import Stream
+from tokstudio.core.corpus.readers.json_rows import Plan
+from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
+from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
+
+# The longest row that is read; a block holds at least one row.
+_BLOCKS = (1 << 22, 1 << 29)
+_LINES = 100
+_LONGEST_NAME = 64
+_NUMBER = re.compile(r"[-+]?[\d.,]+")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a table is written.
+
+    Attributes:
+        quote: What is around a value with delimiters in it; "" where nothing is.
+        escape: What stands before a quote within quotes; "" where it is doubled.
+        names: The names of the columns.
+        has_names: Whether they are the first row.
+    """
+
+    delimiter: str
+    quote: str
+    escape: str
+    names: tuple[str, ...]
+    has_names: bool
+
+
+def dialect_of(head: str, is_whole: bool, kind: str, delimiter: str | None) -> Dialect:
+    """The dialect of a table that begins so; a `delimiter` that is given is not detected."""
+    lines = lines_of(head)
+    lines = lines if is_whole or len(lines) < 2 else lines[:-1]
+    lines = lines[:_LINES]
+    escape = "\\" if '\\"' in head and '""' not in head else ""
+    quote = '"' if kind != TSV or _are_even(lines, '"') else ""
+    if quote and any(line.startswith("'") for line in lines) and not any('"' in line for line in lines):
+        quote = "'"
+    candidates = (
+        [delimiter] if delimiter else sorted(DELIMITERS, key=lambda sign: sign != ("\t" if kind == TSV else ","))
+    )
+    best = max(candidates, key=lambda sign: _fit(_rows(lines, sign, quote, escape)))
+    rows = _rows(lines, best, quote, escape)
+    first = rows[0] if rows else []
+    names = tuple(name.strip() for name in first)
+    has_names = bool(names) and len(set(names)) == len(names) and all(map(_is_name, names))
+    return Dialect(
+        best, quote, escape, names if has_names else tuple(str(n) for n in range(1, len(names) + 1)), has_names
+    )
+
+
+def sample_of_table(head: str, is_whole: bool, dialect: Dialect) -> Iterator[dict[str, object]]:
+    """The first rows, without one that may be cut."""
+    lines = lines_of(head)
+    lines = lines if is_whole or len(lines) < 2 else lines[:-1]
+    rows = _rows(lines, dialect.delimiter, dialect.quote, dialect.escape)
+    for row in rows[int(dialect.has_names) :]:
+        if len(row) == len(dialect.names):
+            yield dict(zip(dialect.names, row, strict=True))
+
+
+def read_table_work(
+    text: OpenText, rows: Utf8Stream, dialect: Dialect, plan: Plan, collect: Collector, is_long: bool
+) -> Work[bool]:
+    """Reads a table in blocks of whole rows; with `is_long` the blocks are large.
+
+    Returns:
+        Whether a quote may be unclosed, as their number is odd.
+
+    Raises:
+        RowTooLongError: A row is longer than a block.
+        CorpusError: The table is broken.
+    """
+    pyarrow = untyped("pyarrow")
+    arrow_csv = untyped("pyarrow.csv")
+
+    block = _BLOCKS[int(is_long)]
+    stream = _Counting(rows, dialect.quote)
+    names = [plan.text.name] if plan.split is None else [plan.text.name, plan.split.name]
+
+    def skip(row: Any) -> str:  # noqa: ANN401
+        collect.dropped.broken += 1
+        return "skip"
+
+    try:
+        reader = arrow_csv.open_csv(
+            pyarrow.PythonFile(stream, "r"),
+            arrow_csv.ReadOptions(
+                use_threads=False,
+                block_size=block,
+                column_names=list(dialect.names),
+                skip_rows_after_names=int(dialect.has_names),
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                quote_char=dialect.quote or False,
+                double_quote=bool(dialect.quote) and not dialect.escape,
+                escape_char=dialect.escape or False,
+                newlines_in_values=bool(dialect.quote),
+                invalid_row_handler=skip,
+            ),
+            arrow_csv.ConvertOptions(
+                include_columns=names,
+                column_types=dict.fromkeys(names, pyarrow.string()),
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+        for batch in reader:
+            collect.add_texts(batch.column(0), batch.column(len(names) - 1) if plan.split is not None else None)
+            yield Progress("reading", min(text.done, text.size), text.size)
+            if collect.is_full:
+                return False
+    except pyarrow.ArrowInvalid as error:
+        if "straddling" in str(error):
+            raise RowTooLongError(f"{text.name}: a row is longer than {block:,} bytes.") from error
+        raise CorpusError(f"{text.name}: the table is broken ({error}); try another delimiter.") from error
+    return stream.quotes % 2 == 1
+
+
+class RowTooLongError(CorpusError):
+    """A row does not fit into a block."""
+
+
+class _Counting(io.RawIOBase):
+    """A file for pyarrow that counts the quotes in it."""
+
+    def __init__(self, below: Stream, quote: str) -> None:
+        self._below, self._quote, self.quotes = below, quote.encode(), 0
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        pieces, there = [self._held], len(self._held)
+        while (size < 0 or there < size) and (piece := self._below.read(1 << 20)):
+            pieces.append(piece)
+            there += len(piece)
+        made = b"".join(pieces)
+        if 0 <= size < len(made):
+            made, self._held = made[:size], made[size:]
+        else:
+            self._held = b""
+        if self._quote:
+            self.quotes += made.count(self._quote)
+        return made
+
+
+def unclosed_quote(stream: Stream, dialect: Dialect) -> int:
+    """The line on which the row begins whose quote is never closed; 0 where all are closed."""
+    lines = _Lines(stream)
+    reader = _reader(lines, dialect.delimiter, dialect.quote, dialect.escape)
+    first = 1
+    try:
+        for _ in reader:
+            if lines.ended:
+                return first
+            first = lines.number + 1
+    except csv.Error:  # a value is longer than 128 KiB
+        return first
+    return 0
+
+
+class _Lines:
+    """The lines of a stream in UTF-8."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self._cut = stream, b""
+        self._lines: Iterator[bytes] = iter(())
+        self.number, self.ended = 0, False
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        while True:
+            for line in self._lines:
+                self.number += 1
+                return line.decode("utf-8", "replace")
+            piece = self._stream.read(1 << 20)
+            if not piece:
+                if not self._cut:
+                    self.ended = True
+                    raise StopIteration
+                lines, self._cut = [self._cut], b""
+            else:
+                *whole, self._cut = (self._cut + piece).split(b"\n")
+                lines = [line + b"\n" for line in whole]
+            self._lines = iter(lines)
+
+
+def _reader(lines: Iterable[str], delimiter: str, quote: str, escape: str) -> Iterator[list[str]]:
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quotechar=quote or None,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        doublequote=not escape,
+        escapechar=escape or None,
+    )
+
+
+def _rows(lines: list[str], delimiter: str, quote: str, escape: str) -> list[list[str]]:
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # a value is longer than 128 KiB
+        rows.extend(row for row in _reader(lines, delimiter, quote, escape) if row)
+    return rows
+
+
+def _fit(rows: list[list[str]]) -> tuple[float, int]:
+    """How well a delimiter fits: the share of rows as wide as the first one, if that has several columns."""
+    if not rows or len(rows[0]) < 2:
+        return 0.0, 0
+    width = len(rows[0])
+    return sum(len(row) == width for row in rows) / len(rows), width
+
+
+def _are_even(lines: list[str], quote: str) -> bool:
+    """Whether quotes are around values, so that a line that begins a value with one ends one too."""
+    return all(line.count(quote) % 2 == 0 for line in lines) or any(f"{quote}{quote}" in line for line in lines)
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST_NAME and _NUMBER.fullmatch(name) is None

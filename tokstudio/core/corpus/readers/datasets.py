@@ -1,0 +1,178 @@
+"""Reads one text or data set: looks at its beginning, chooses the column, and collects the documents."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import BinaryError, CorpusError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.readers import kinds
+from tokstudio.core.corpus.readers.collect import Collector
+from tokstudio.core.corpus.readers.columns import columns_of_rows
+from tokstudio.core.corpus.readers.contents import TEXT, Column, Contents, column_named, suggested
+from tokstudio.core.corpus.readers.csv_rows import (
+    Dialect,
+    dialect_of,
+    read_table_work,
+    sample_of_table,
+    unclosed_quote,
+)
+from tokstudio.core.corpus.readers.json_rows import (
+    Plan,
+    read_json_work,
+    read_lines_work,
+    sample_of_json,
+    sample_of_lines,
+)
+from tokstudio.core.corpus.readers.large_file import ContentFile, FileText
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream, encoding_of
+from tokstudio.core.corpus.readers.text_store import Budget, TextStore
+from tokstudio.core.text.encodings import SAMPLE
+
+_HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
+_ROWS_LOOKED_AT = 1_000
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the beginning of a file shows.
+
+    Attributes:
+        kind: One of the kinds of `kinds`.
+        compression: Those around it, the outermost first.
+        encoding: Of JSON and tables.
+        columns: Of a data set.
+        dialect: Of CSV and TSV.
+    """
+
+    kind: str
+    compression: tuple[str, ...] = ()
+    encoding: str = ""
+    columns: tuple[Column, ...] = ()
+    dialect: Dialect | None = None
+    rows: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """The kind with its compression: "JSON Lines, zstd"."""
+        return ", ".join((self.kind, *reversed(self.compression)))
+
+    def contents(self, name: str, files: int = 1) -> Contents:
+        """The same for a preview."""
+        delimiter = None if self.dialect is None else self.dialect.delimiter
+        rows = self.rows if files == 1 else None
+        return Contents(name, self.shown, self.columns, suggested(self.columns), delimiter, files, rows)
+
+
+def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
+    """Looks at the beginning of a text, of which nothing is read; columns of Parquet and Arrow are not looked at.
+
+    Raises:
+        BinaryError: It is nothing that can be read.
+    """
+    name, head = text.name, text.head()
+    kind = kinds.kind_of(name, head)
+    if kind.is_binary and encoding is not None:
+        return Look(kinds.TEXT, text.compression)
+    if kind.is_binary:
+        raise BinaryError(f'{name}: this is {kind.name}, not text; use the encoding "bytes" to read it anyway.')
+    if kind.name != kinds.TEXT or reading.as_text:
+        return Look(kind.name, text.compression)
+    is_whole = len(head) < SAMPLE
+    found = encoding or encoding_of(head, is_whole)
+    decoded = _decoded(head, found)
+    sort = kinds.text_kind(name, decoded, is_whole, reading.delimiter is not None)
+    if sort == kinds.TEXT:
+        return Look(sort, text.compression)
+    head = text.peek(_HEAD_OF_ROWS)
+    is_whole, decoded = len(head) < _HEAD_OF_ROWS, _decoded(head, found)
+    dialect = None
+    if sort == kinds.JSON_LINES:
+        rows: Iterable[dict[str, object]] = sample_of_lines(decoded, is_whole)
+    elif sort == kinds.JSON:
+        rows = sample_of_json(decoded)
+    else:
+        dialect = dialect_of(decoded, is_whole, sort, reading.delimiter)
+        rows = sample_of_table(decoded, is_whole, dialect)
+    columns = columns_of_rows(row for row, _ in zip(rows, range(_ROWS_LOOKED_AT), strict=False))
+    if dialect is not None and not columns:
+        columns = tuple(Column(one, TEXT, (), (one,), (0,)) for one in dialect.names)
+    if not reading.field and suggested(columns) is None:
+        return Look(kinds.TEXT, text.compression)  # word counts, numbers, settings: no column holds text
+    return Look(sort, text.compression, found, columns, dialect)
+
+
+def plan_of(found: Look, reading: Reading, name: str) -> Plan:
+    """The columns to read; CorpusError where there is no such column or it holds no text."""
+    chosen = reading.field or suggested(found.columns)
+    if chosen is None:
+        names = ", ".join(shown(column.name) for column in found.columns[:12])
+        raise CorpusError(f"{name}: no column of this {found.kind} file holds text; there are {names or 'no columns'}.")
+    text = column_named(found.columns, chosen, name)
+    if text.kind != TEXT:
+        texts = ", ".join(shown(column.name) for column in found.columns if column.kind == TEXT)
+        raise CorpusError(
+            f"{name}: the column {shown(chosen)} holds no text ({text.kind}); "
+            + (f"columns of text are {texts}." if texts else "no column does.")
+        )
+    split = None if reading.split_by is None else column_named(found.columns, reading.split_by, name)
+    return Plan(text, split)
+
+
+def read_rows_work(text: OpenText, found: Look, plan: Plan, collect: Collector, is_long: bool = False) -> Work[bool]:
+    """Reads JSON Lines, JSON or a table; returns whether a quote may be unclosed."""
+    stream = Utf8Stream(text, found.encoding)
+    doubtful = False
+    if found.dialect is not None:
+        doubtful = yield from read_table_work(text, stream, found.dialect, plan, collect, is_long)
+    elif found.kind == kinds.JSON_LINES:
+        yield from read_lines_work(text, stream, plan, collect)
+    else:
+        yield from read_json_work(text, stream, plan, collect)
+    collect.dropped.invalid += stream.replaced
+    collect.dropped.encoding = found.encoding
+    collect.dropped.truncated |= text.is_cut
+    return doubtful
+
+
+def refuse_unclosed(text: OpenText, found: Look) -> None:
+    """Raises CorpusError where a quote of a table is never closed; `text` is at its beginning."""
+    assert found.dialect is not None
+    if line := unclosed_quote(Utf8Stream(text, found.encoding), found.dialect):
+        raise CorpusError(
+            f"{text.name}: a quote in the row at line {line:,} is never closed; close it, or read the file as "
+            "plain text."
+        )
+
+
+def seekable_work(text: OpenText, file: BinaryIO, budget: Budget, is_plain: bool) -> Work[BinaryIO]:
+    """A file in which one can seek: the file itself where it is stored plainly, else its unpacked content."""
+    if is_plain:
+        file.seek(0)
+        return file
+    content = yield from unpacked_work(text, budget)
+    if isinstance(content, FileText):
+        return cast("BinaryIO", ContentFile(content))
+    return io.BytesIO(content.data)
+
+
+def unpacked_work(text: OpenText, budget: Budget) -> Work[NDArray[np.uint8]]:
+    """The decompressed bytes, in the memory or on the disk."""
+    store = TextStore(text.name, budget)
+    for piece in text.pieces():
+        store.add(piece)
+        yield Progress("reading", min(text.done, text.size), text.size)
+    return (yield from store.finish_work())
+
+
+def _decoded(head: bytes, encoding: str) -> str:
+    return Utf8Stream(io.BytesIO(head), encoding).read(len(head) + 1).decode("utf-8", "replace")

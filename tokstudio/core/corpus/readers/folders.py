@@ -1,0 +1,203 @@
+"""Lists what a folder holds: texts, archives, and data sets, whose shards belong together."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.files import plain_errors
+from tokstudio.core.corpus.readers.kinds import COLUMNAR, kind_of, suffix_of
+from tokstudio.core.corpus.readers.streams import OpenText
+from tokstudio.core.text.utf8 import AnyPath
+
+_FOLDER = "folder"
+# The reasons to skip an entry of a folder, in the order of the report.
+_WHY = ("unreadable", "damaged", "binary", "empty", "not a file", "beside a data set", "hidden")
+_MOST_NAMED = 4
+_DIGITS = re.compile(r"\d+")
+_OF_LINES = frozenset((".jsonl", ".ndjson", ".csv", ".tsv", ".tab"))
+_LARGEST_STATE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is read as one: a file, an archive, or the shards of a data set.
+
+    Attributes:
+        path: The file; of shards, the folder.
+        group: The name of the folder that it was opened with; "" where it was opened alone.
+        shards: The files of a data set, in their order; none of a single file.
+        name: The name of such a data set within its folder; "" where it is the only one.
+    """
+
+    path: Path
+    group: str = ""
+    shards: tuple[Path, ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The texts and data sets below a folder."""
+
+    path: Path  # the folder
+    files: tuple[Path, ...]  # the files that can be read, sorted by path
+    # All other files, each with the reason, such as "binary" or "empty". A hidden folder counts as one.
+    skipped: tuple[tuple[Path, str], ...]
+    entries: tuple[Entry, ...] = ()  # what the files are read as
+
+    @property
+    def remark(self) -> str:
+        """One sentence with the number of skipped files and the first of them; "" where none was skipped."""
+        order = sorted(self.skipped, key=lambda one: (_WHY.index(one[1]), one[0]))
+        names = [f"{file_name(path)} ({why})" for path, why in order[:_MOST_NAMED]]
+        more = len(order) - len(names)
+        told = ", ".join([*names, *([f"and {more:,} more"] if more else [])])
+        return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}." if order else ""
+
+
+def read_folder_work(path: AnyPath) -> Work[Folder]:
+    """Lists the files below a folder that can be read; raises CorpusError where it cannot be read or holds none."""
+    root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
+    folders, columnar = [root], set[Path]()
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            if folder != root:
+                skipped.append((folder, "unreadable"))
+                continue
+            with plain_errors(root):
+                raise
+        for entry in entries:
+            # A file that has just been deleted is ignored.
+            with suppress(FileNotFoundError):
+                what = _folder_or_reason(entry)
+                if what == _FOLDER:
+                    folders.append(Path(entry.path))
+                elif what in COLUMNAR:
+                    columnar.add(Path(entry.path))
+                    files.append(Path(entry.path))
+                elif what:
+                    skipped.append((Path(entry.path), what))
+                else:
+                    files.append(Path(entry.path))
+            yield Progress("looking for text", len(files))
+    files.sort(key=lambda file: file.relative_to(root).parts)
+    if columnar:
+        # Texts beside tables, such as their description, are not part of the data.
+        skipped += [(file, "beside a data set") for file in files if file not in columnar]
+        files = [file for file in files if file in columnar]
+    made = Folder(root, tuple(files), tuple(skipped), tuple(_entries(root, files, columnar)))
+    if not files:
+        raise CorpusError(" ".join(filter(None, (f"{file_name(root)}: no text files in this folder.", made.remark))))
+    return made
+
+
+def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Entry]]:
+    """Replaces each folder by what it holds, and passes it to `tell`; files stay as given, whether they exist or not.
+
+    A file that is named twice, for example by its folder as well, is listed once.
+    """
+    entries: list[Entry] = []
+    several = list(map(Path, paths))
+    for path in several:
+        if os.path.isdir(path):
+            folder = yield from read_folder_work(path)
+            entries += folder.entries
+            if tell is not None:
+                tell(folder)
+        else:
+            entries.append(Entry(path))
+    return (yield from unique_work(entries)) if len(several) > 1 else entries
+
+
+def unique_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
+    """The entries without duplicates, also where a file has several names."""
+    known: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        place = str(entry.path)
+        with suppress(OSError, ValueError):
+            place = os.path.realpath(entry.path)
+        known.setdefault((place, entry.name), entry)
+        yield Progress("looking for text", len(known))
+    return list(known.values())
+
+
+def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
+    """Puts the shards of each data set together: their names differ in their numbers only."""
+    group = file_name(root)
+    sets: dict[tuple[Path, str], list[Path]] = {}
+    for file in files:
+        if file in columnar or suffix_of(file.name) in _OF_LINES:
+            sets.setdefault((file.parent, _DIGITS.sub("#", file.name)), []).append(file)
+    shards = {shard: key for key, several in sets.items() if len(several) > 1 for shard in several}
+    only = len({shards.get(file, file) for file in files}) == 1
+    entries: list[Entry] = []
+    for file in files:
+        key = shards.get(file)
+        if key is None:
+            entries.append(Entry(file, group))
+        elif file == sets[key][0]:
+            name = "" if only else key[0].joinpath(key[1]).relative_to(root).as_posix()
+            entries.append(Entry(root, "" if only else group, _in_order(sets[key]), name))
+    return entries
+
+
+def _in_order(shards: list[Path]) -> tuple[Path, ...]:
+    """The shards in the order that `datasets` has noted beside them, else by their numbers."""
+    noted: list[str] = []
+    with suppress(OSError, ValueError, RecursionError), (shards[0].parent / "state.json").open("rb") as file:
+        match json.loads(file.read(_LARGEST_STATE)):
+            case {"_data_files": [*names]}:
+                noted = [
+                    str(cast("dict[str, object]", name).get("filename")) for name in names if isinstance(name, dict)
+                ]
+            case _:
+                pass
+    place = {name: number for number, name in enumerate(noted)}
+    numbers = {shard: tuple(map(int, _DIGITS.findall(shard.name))) for shard in shards}
+    return tuple(sorted(shards, key=lambda shard: (place.get(shard.name, len(noted)), numbers[shard])))
+
+
+def _is_hidden(entry: os.DirEntry[str]) -> bool:
+    attributes = getattr(entry.stat(follow_symlinks=False), "st_file_attributes", 0)
+    return entry.name.startswith(".") or bool(attributes & stat.FILE_ATTRIBUTE_HIDDEN)
+
+
+def _folder_or_reason(entry: os.DirEntry[str]) -> str:
+    """`_FOLDER`, the kind of a table, or the reason to skip a file; "" for anything else that can be read."""
+    try:
+        if _is_hidden(entry):
+            return "hidden"
+        if entry.is_dir(follow_symlinks=False):
+            return _FOLDER
+        if not entry.is_file():
+            return "not a file"
+        with Path(entry.path).open("rb") as file:
+            head = OpenText(file, entry.name, 0, keep_truncated=True).head()
+    except FileNotFoundError:
+        raise
+    except CorpusError:
+        return "damaged"
+    except OSError:
+        return "unreadable"
+    if not head:
+        return "empty"
+    kind = kind_of(entry.name, head)
+    if kind.name in COLUMNAR:
+        return kind.name
+    return "binary" if kind.is_binary else ""

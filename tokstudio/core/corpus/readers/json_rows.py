@@ -1,0 +1,314 @@
+"""Reads JSON Lines and JSON: blocks by pyarrow, and what it refuses line by line, so that a broken line is named."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.json_depth import is_too_deep
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.untyped import untyped
+from tokstudio.core.corpus.readers.collect import NO_VALUE, Collector
+from tokstudio.core.corpus.readers.columns import text_of_row, texts_of, type_of
+from tokstudio.core.corpus.readers.compression import Stream
+from tokstudio.core.corpus.readers.contents import Column
+from tokstudio.core.corpus.readers.reading import TEXT_FIELDS
+from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
+from tokstudio.core.text.utf8 import to_utf8
+
+_BLOCK = 1 << 22
+_ROWS = 1_000  # parsed before they are added together
+_LONGEST = 1 << 28  # characters of one object in a list
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns are read: that of the texts, and the one that divides them, if any."""
+
+    text: Column
+    split: Column | None = None
+
+
+def sample_of_lines(head: str, is_whole: bool) -> Iterator[dict[str, object]]:
+    """The objects on the first lines."""
+    lines = head.split("\n")
+    for line in lines if is_whole or len(lines) < 2 else lines[:-1]:
+        row = _parsed(line) if line.strip() else None
+        if isinstance(row, dict):
+            yield cast("dict[str, object]", row)
+
+
+def sample_of_json(head: str) -> Iterator[dict[str, object]]:
+    """The first objects of a JSON text, as far as they are whole."""
+    reader = _Objects(io.BytesIO(to_utf8(head)), "")
+    try:
+        for row in reader:
+            if isinstance(row, dict):
+                yield cast("dict[str, object]", row)
+    except CorpusError:
+        return
+
+
+def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
+    """Reads JSON Lines; lines that are broken, or without text in the column, are dropped and counted."""
+    number = 1
+    for block, count in _blocks(lines):
+        if not _add_block(block, plan, collect):
+            yield from _add_lines_work(block, number, plan, collect, text)
+        number += count
+        yield Progress("reading", min(text.done, text.size), text.size)
+        if collect.is_full:
+            return
+
+
+def read_json_work(text: OpenText, stream: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
+    """Reads a JSON list of objects, an object that holds one, or one object."""
+    batch = _Batch(plan, collect)
+    for row in _Objects(stream, text.name):
+        batch.add(row)
+        if len(batch) == _ROWS:
+            batch.flush()
+            if collect.is_full:
+                return
+            yield Progress("reading", min(text.done, text.size), text.size)
+    batch.flush()
+
+
+def _blocks(stream: Stream) -> Iterator[tuple[bytes, int]]:
+    """Whole lines, together about 4 MiB, and their number."""
+    begun: list[bytes] = []
+    size = 0
+    while piece := stream.read(_BLOCK):
+        end = piece.rfind(b"\n") + 1 if size + len(piece) >= _BLOCK else 0
+        if end:
+            block = b"".join((*begun, piece[:end]))
+            yield block, block.count(b"\n")
+            begun, size = [piece[end:]], len(piece) - end
+        else:
+            begun.append(piece)
+            size += len(piece)
+    if size:
+        block = b"".join(begun)
+        yield block, block.count(b"\n") + 1
+
+
+def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
+    """Parses whole lines at once; False where a line is broken or has another type in a column."""
+    pyarrow = untyped("pyarrow")
+    arrow_json = untyped("pyarrow.json")
+
+    schema = [(plan.text.steps[0], type_of(plan.text))]
+    if plan.split is not None:
+        if plan.split.steps[0] == plan.text.steps[0]:
+            return False
+        schema.append((plan.split.steps[0], type_of(plan.split)))
+    try:
+        table = arrow_json.read_json(
+            io.BytesIO(block),
+            arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            arrow_json.ParseOptions(explicit_schema=pyarrow.schema(schema), unexpected_field_behavior="ignore"),
+        )
+    except pyarrow.ArrowInvalid:
+        return False
+    # A broken line and the next one can be one object.
+    if table.num_rows != _lines_in(block):
+        return False
+    for batch in table.to_batches():
+        texts = texts_of(batch.column(0), plan.text)
+        keys = None if plan.split is None else texts_of(batch.column(1), plan.split)
+        collect.dropped.missing += texts.null_count
+        collect.add_texts(texts, keys)
+    return True
+
+
+def _lines_in(block: bytes) -> int:
+    """The number of lines that are not blank."""
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    has_blanks = block.startswith(b"\n") or any(blank in block for blank in (b"\n\n", b"\n\r", b"\n ", b"\n\t"))
+    return sum(bool(line.strip()) for line in block.split(b"\n")) if has_blanks else lines
+
+
+def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, text: OpenText) -> Work[None]:
+    batch = _Batch(plan, collect)
+    for number, line in enumerate(block.split(b"\n"), first):
+        if line and not line.isspace():
+            row = _parsed(line.decode("utf-8", "replace"))
+            if row is None:
+                collect.dropped.broken += 1
+                if len(collect.dropped.broken_lines) < _ROWS:
+                    collect.dropped.broken_lines.append(number)
+            else:
+                batch.add(row)
+        if len(batch) == _ROWS:
+            batch.flush()
+            yield Progress("reading", min(text.done, text.size), text.size)
+    batch.flush()
+
+
+def _parsed(line: str) -> object:
+    """The value of a line; None where it is broken."""
+    try:
+        value = None if is_too_deep(line) else json.loads(line.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    return [] if value is None and line.strip() == "null" else value
+
+
+class _Batch:
+    """Rows on their way to the collector."""
+
+    def __init__(self, plan: Plan, collect: Collector) -> None:
+        self._plan, self._collect = plan, collect
+        self._texts: list[bytes] = []
+        self._keys: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def add(self, row: object) -> None:
+        dropped = self._collect.dropped
+        try:
+            found = text_of_row(row, self._plan.text)
+        except TypeError:
+            dropped.no_text += 1
+            return
+        if found is None:
+            dropped.missing += 1
+            return
+        raw = to_utf8(found)
+        if _SURROGATES.search(found):
+            dropped.surrogates += raw.decode().count("\ufffd") - found.count("\ufffd")
+        self._texts.append(raw)
+        if self._plan.split is not None:
+            self._keys.append(_key(row, self._plan.split))
+
+    def flush(self) -> None:
+        pyarrow = untyped("pyarrow")
+
+        texts = pyarrow.array(self._texts, pyarrow.large_binary())
+        self._collect.add_texts(texts, pyarrow.array(self._keys, pyarrow.string()) if self._keys else None)
+        self._texts.clear()
+        self._keys.clear()
+
+
+def _key(row: object, column: Column) -> str:
+    try:
+        found = text_of_row(row, column)
+    except TypeError:
+        value = row
+        for step in column.steps:
+            value = cast("dict[str, object]", value).get(step) if isinstance(value, dict) else None
+        found = json.dumps(value)
+    return NO_VALUE if found is None else to_utf8(found).decode()
+
+
+class _Objects:
+    """The objects of a JSON text, one at a time; only one of them is held."""
+
+    def __init__(self, stream: Stream, name: str) -> None:
+        self._stream, self._name = stream, name
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._decoder = json.JSONDecoder()
+        self._text, self._at, self._ended, self._before = "", 0, False, 0
+
+    def __iter__(self) -> Iterator[object]:
+        opening = self._next()
+        self._at += 1
+        if opening == "[":
+            yield from self._list()
+        elif opening == "{":
+            yield from self._object()
+        else:
+            raise self._broken()
+
+    def _object(self) -> Iterator[object]:
+        """The objects of the first list of objects in an object; the object itself where there is none."""
+        whole: dict[str, object] = {}
+        while self._next() != "}":
+            key = self._value()
+            if not isinstance(key, str) or self._next() != ":":
+                raise self._broken()
+            self._at += 1
+            if self._next() == "[":
+                self._at += 1
+                if self._next() == "{" and not any(isinstance(whole.get(name), str) for name in TEXT_FIELDS):
+                    yield from self._list()
+                    return
+                whole[key] = list(self._list())
+            else:
+                whole[key] = self._value()
+            if self._next() == ",":
+                self._at += 1
+            elif self._next() != "}":
+                raise self._broken()
+        yield whole
+
+    def _list(self) -> Iterator[object]:
+        """The rest of a list after its opening bracket."""
+        while self._next() != "]":
+            yield self._value()
+            sign = self._next()
+            if sign == ",":
+                self._at += 1
+            elif sign != "]":
+                raise self._broken()
+        self._at += 1
+
+    def _next(self) -> str:
+        """The next sign after white space, which is not passed."""
+        while True:
+            match = _SPACE.match(self._text, self._at)
+            assert match is not None
+            self._at = match.end()
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more(_BLOCK):
+                raise self._broken()
+
+    def _value(self) -> object:
+        """The next value, which is passed."""
+        size = _BLOCK
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+                # A number may go on.
+                if end < len(self._text) or self._ended:
+                    self._at = end
+                    return value
+            except ValueError:
+                if self._ended or len(self._text) - self._at > _LONGEST:
+                    raise self._broken() from None
+            except RecursionError:
+                raise CorpusError(f"{self._name}: the JSON is nested too deeply.") from None
+            self._more(size)
+            size *= 2
+
+    def _more(self, size: int) -> bool:
+        """Reads on; False at the end."""
+        if self._at:
+            self._before += self._text.count("\n", 0, self._at)
+            self._text, self._at = self._text[self._at :], 0
+        if self._ended:
+            return False
+        pieces, there = [self._text], 0
+        while there < size and not self._ended:
+            piece = self._stream.read(size)
+            self._ended = not piece
+            pieces.append(self._decode(piece, self._ended))
+            there += len(piece)
+        self._text = "".join(pieces)
+        return there > 0
+
+    def _broken(self) -> CorpusError:
+        line = 1 + self._before + self._text.count("\n", 0, self._at)
+        what = "ends too early" if self._ended and self._at >= len(self._text) else f"is broken at line {line:,}"
+        return CorpusError(f"{self._name}: the JSON {what}; to read it as it stands, read it as plain text.")

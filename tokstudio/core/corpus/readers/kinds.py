@@ -1,0 +1,152 @@
+"""Recognises what a file holds by its beginning; where that leaves a choice, its name decides."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from tokstudio.core.base.json_depth import is_too_deep
+from tokstudio.core.text.encodings import binary_kind
+
+# Every kind, by the name that is shown.
+TEXT, JSON_LINES, JSON, CSV, TSV = "plain text", "JSON Lines", "JSON", "CSV", "TSV"
+PARQUET, ARROW, ARROW_STREAM, ZIP, TAR = "Parquet", "Arrow", "Arrow stream", "ZIP archive", "tar archive"
+COLUMNAR = (PARQUET, ARROW, ARROW_STREAM)
+ARCHIVES = (ZIP, TAR)
+DATA = (JSON_LINES, JSON, CSV, TSV, *COLUMNAR)
+
+_MAGIC = (
+    (re.compile(rb"PAR1"), PARQUET),
+    (re.compile(rb"ARROW1\0\0"), ARROW),
+    # Four bytes of ones, the length of the schema, the offset of its table.
+    (re.compile(rb"\xff\xff\xff\xff..[\0-\x0f]\0\x10\0\0\0", re.DOTALL), ARROW_STREAM),
+    (re.compile(rb"PK(\x03\x04|\x05\x06)"), ZIP),
+    (re.compile(rb".{257}ustar[\0 ]", re.DOTALL), TAR),
+)
+_LINES = 20  # lines to look at
+_FEWEST_LINES = 5  # of a table that its name does not tell
+_FEWEST_COLUMNS = 3  # of such a table, unless tabs separate them
+_NAMED_LINES = frozenset((".jsonl", ".ndjson"))
+_NAMED_TABLES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
+DELIMITERS = ",;\t|"
+_MOST_FIT = 0.6  # of the rows of a table
+_NAME = re.compile(r"[\w.-]+( [\w.-]+){0,2}")  # of the only column
+_COMPRESSIONS = frozenset((".gz", ".zst", ".zstd", ".xz", ".bz2"))
+_OBJECT = re.compile(r'\s*\{\s*"([^"\\]|\\.)*"\s*:')
+_LIST_OF_OBJECTS = re.compile(r'\s*\[\s*\{\s*("([^"\\]|\\.)*"\s*:|\})')
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file holds.
+
+    Attributes:
+        name: One of the kinds above, or such as "a PNG image".
+        is_binary: Whether it is none that can be read.
+    """
+
+    name: str
+    is_binary: bool = False
+
+
+def kind_of(name: str, head: bytes) -> Kind:
+    """What a file with this name and this decompressed beginning (at most `SAMPLE` bytes) holds; texts are `TEXT`."""
+    for magic, kind in _MAGIC:
+        if magic.match(head):
+            return Kind(kind)
+    binary = binary_kind(np.frombuffer(head, np.uint8))
+    return Kind(binary or TEXT, bool(binary))
+
+
+def suffix_of(name: str) -> str:
+    """The end of a name in lower case, without that of a compression: ".jsonl" of "A.JSONL.gz"."""
+    path = PurePath(name.lower())
+    while path.suffix in _COMPRESSIONS:
+        path = path.with_suffix("")
+    return path.suffix
+
+
+def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False) -> str:
+    """Which kind of text it is: `JSON_LINES`, `JSON`, `CSV`, `TSV` or `TEXT`.
+
+    With `has_delimiter`, because one is given, the name alone makes a table.
+
+    JSON Lines and lists of objects are recognised by their content. An object may be any file of settings, and commas
+    may stand in any prose, so that one object is `JSON`, and a table is one, only with such a name or without any.
+    """
+    suffix = suffix_of(name)
+    lines = [line for line in head.split("\n") if line.strip()]
+    # The last line may be cut.
+    lines = lines[:_LINES] if is_whole or len(lines) < 2 else lines[:-1][:_LINES]
+    if _is_json_lines(suffix, lines):
+        return JSON_LINES
+    if _is_json(suffix, head, is_whole):
+        return JSON
+    if named := _NAMED_TABLES.get(suffix, ""):
+        return named if lines and (has_delimiter or _is_table(lines_of(head))) else TEXT
+    return (_table(lines) if not suffix else "") or TEXT
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their line feeds; unlike `splitlines`, no other character ends one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    return lines[:-1] if text.endswith("\n") else [*lines[:-1], lines[-1][:-1]] if text else []
+
+
+def _is_json_lines(suffix: str, lines: list[str]) -> bool:
+    if suffix in _NAMED_LINES:
+        return bool(lines) and lines[0].lstrip()[:1] == "{"
+    return len(lines) > 1 and all(isinstance(_parsed(line), dict) for line in lines)
+
+
+def _is_json(suffix: str, text: str, is_whole: bool) -> bool:
+    if _LIST_OF_OBJECTS.match(text):
+        return suffix == ".json" or not is_whole or isinstance(_parsed(text), list)
+    if suffix == ".json":
+        return _OBJECT.match(text) is not None
+    return not suffix and is_whole and _OBJECT.match(text) is not None and isinstance(_parsed(text), dict)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return None if is_too_deep(text) else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_table(lines: list[str]) -> bool:
+    """Whether lines whose name says so are a table: most rows are as wide as the first, or it is a name alone."""
+    try:
+        for delimiter in DELIMITERS:
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+            # The last row may be cut.
+            widths = widths[:-1] if len(widths) > 2 else widths
+            if widths and widths[0] > 1 and widths.count(widths[0]) >= _MOST_FIT * len(widths):
+                return True
+        rows = [row for row in csv.reader(lines) if row]
+    except csv.Error:  # a value is longer than 128 KiB
+        return True
+    return all(len(row) == 1 for row in rows) and _NAME.fullmatch(rows[0][0].strip()) is not None
+
+
+def _table(lines: list[str]) -> str:
+    """The kind of table, whose name does not say so; "" where the lines are not a table."""
+    if len(lines) < _FEWEST_LINES:
+        return ""
+    for separator, kind, fewest in (("\t", TSV, 2), (",", CSV, _FEWEST_COLUMNS), (";", CSV, _FEWEST_COLUMNS)):
+        # In prose, a comma is followed by a space, and a tab stands before a line.
+        if any(f"{separator} " in line or line[0] == separator for line in lines):
+            continue
+        try:
+            widths = {len(row) for row in csv.reader(lines, delimiter=separator)}
+        except csv.Error:
+            continue
+        if len(widths) == 1 and widths.pop() >= fewest:
+            return kind
+    return ""
