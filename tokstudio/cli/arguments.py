@@ -138,6 +138,15 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     _add_encoding(add)
     add_reading(parser)
     add(
+        "--weight",
+        action="append",
+        default=[],
+        type=_weight,
+        metavar="NAME=W",
+        help="how much a text counts, such as de.txt=3 or de.txt=0.5, from 0 to 1000 (default: 1); NAME is that of a "
+        "file or a folder, or a number from 0 in their order; may be repeated",
+    )
+    add(
         "--held-out",
         type=_share,
         default=0.0,
@@ -403,6 +412,16 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, sign, number = text.rpartition("=")
+    try:
+        if not sign or not name:
+            raise ValueError(text)
+        return name, float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=W, such as de.txt=3') from None
 
 
 def _share(text: str) -> float:

@@ -12,19 +12,21 @@ import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
 from tokstudio.core.analysis.compression import measure_work
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.corpus import Corpus, counted_sources_work
+from tokstudio.core.base.wording import count_text, in_units, several
+from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import content_work, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.folders import Folder, expand_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
 
 def read_corpus_work(
@@ -94,7 +96,7 @@ def report_source(source: Source, console: Console) -> None:
         console.say(f"{source.name}: {'; '.join(remarks)}.")
 
 
-def report_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:
+def report_preparation(prepared: Prepared, config: TrainingConfig, weight_scale: int, console: Console) -> None:
     """Reports changes of the corpus before training."""
     if prepared.replaced:
         console.say(
@@ -102,8 +104,9 @@ def report_preparation(prepared: Prepared, config: TrainingConfig, console: Cons
             "merging begins with characters."
         )
     if prepared.unknown:
+        unknown = in_units(prepared.unknown, weight_scale)
         console.say(
-            f"{several(prepared.unknown, 'character is', 'characters are')} not in the base vocabulary and became "
+            f"{several(unknown, 'character is', 'characters are')} not in the base vocabulary and became "
             f"{config.unknown_token}."
         )
     if config.held_out:
@@ -111,6 +114,19 @@ def report_preparation(prepared: Prepared, config: TrainingConfig, console: Cons
         console.say(f"Held out: {held:,} bytes." if held else "Held out: nothing, because the share is too small.")
     if count := sum(prepared.cut_out.values()):
         console.say(f"{several(count, 'special token was', 'special tokens were')} cut out of the text.")
+
+
+def report_sources(run: Run, corpus: Corpus, console: Console) -> SourceCurves | None:
+    """Reports the weight and the compression of each source, and returns them; None where they cannot be measured."""
+    try:
+        curves = console.finish(source_curves_work(run, corpus))
+    except TokStudioError as error:
+        console.say(f"The text by source cannot be measured. {error}")
+        return None
+    weights = dict(zip(entries(corpus.sources), corpus.weights or (), strict=True)).values()
+    for name, weight, ratio in zip(curves.names, weights, curves.bytes_per_token().tolist(), strict=True):
+        console.say(f"{name}: weight {count_text(weight, ONCE)}, {ratio:.2f} bytes per token.")
+    return curves
 
 
 def report_held_out(

@@ -82,7 +82,7 @@ def _exercise_text() -> None:
     from tokstudio.core.base.arrays import read_only
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
-    from tokstudio.core.kernels.encode import take_apart
+    from tokstudio.core.kernels.encode import add_tokens, take_apart
     from tokstudio.core.kernels.words import add_rows, gather, partition, spread, weigh
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.pretokenization.patterns import cut
@@ -109,6 +109,7 @@ def _exercise_text() -> None:
     add_rows(fixed32, fixed64, fixed64, none64, none64, none32, 0)
     partition(read_only(none8), fixed64, 1, none32)
     weigh(fixed32, fixed32, fixed64, none64, none64, none64)
+    add_tokens(none32, none32, none64, np.zeros(0, np.uint32), none64, np.zeros((1, 1), np.int64))
 
 
 # The two parts are compiled side by side: they share few loops.

@@ -191,7 +191,7 @@ class Corpus:
     @property
     def weight_scale(self) -> int:
         """Counts of the corpus are in units of 1 / this: 1 where all weights are whole numbers, else 1,000."""
-        return 1 if self.weights is None or all(weight % ONCE == 0 for weight in self.weights) else ONCE
+        return scale_of(self.weights)
 
     @property
     def multipliers(self) -> tuple[int, ...]:
@@ -266,6 +266,11 @@ def check_weight(which: str | int, weight: float) -> int:
     if not is_number or not 0 <= weight <= LARGEST_WEIGHT:
         raise ConfigError(f"The weight of {which} must be a number from 0 to {LARGEST_WEIGHT:,}, not {weight!r}.")
     return round(weight * ONCE)
+
+
+def scale_of(weights: tuple[int, ...] | None) -> int:
+    """1 where all weights, in thousandths, are whole numbers; else 1,000."""
+    return 1 if weights is None or all(weight % ONCE == 0 for weight in weights) else ONCE
 
 
 def refuse_overflow(corpus: Corpus) -> None:

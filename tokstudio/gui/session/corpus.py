@@ -236,7 +236,7 @@ class CorpusState(QObject):
             return
         ((old, made),) = changed.pairs
         # It may have been divided while it was read; then only the file tells which source it is.
-        known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)
+        known = old if old in self.sources else next((one for one in self.sources if _same_place(one, old)), None)
         if known is not None:
             self._weights[made] = self._weights.get(known, ONCE)
             self.set_sources(tuple(made if source is known else source for source in self.sources))
@@ -268,3 +268,8 @@ class CorpusState(QObject):
 def is_sample(source: Source) -> bool:
     """Whether a source is a sample or a part of one."""
     return source.path is None and not {source.name, source.group}.isdisjoint(sample.title for sample in SAMPLES)
+
+
+def _same_place(one: Source, other: Source) -> bool:
+    """Whether two sources are the same part of the same file."""
+    return (one.path, one.member, one.value) == (other.path, other.member, other.value)
