@@ -73,12 +73,6 @@ class Studio(RuleBasedStateMachine):
         training = self.session.training.current
         return any(training is None or job is not training.job for job in self.session.jobs.running)
 
-    @property
-    def has_weights(self) -> bool:
-        """Whether the corpus or a run has weights."""
-        runs = [run.corpus for run in self.session.runs.all if run.corpus is not None]
-        return any(corpus.weights is not None for corpus in (self.session.corpus.current, *runs))
-
     def run_at(self, choice: int) -> StudioRun:
         """One of the runs."""
         return self.session.runs.all[choice % len(self.session.runs.all)]
@@ -265,13 +259,12 @@ class Studio(RuleBasedStateMachine):
 
     # ---- the project
 
-    # Projects do not keep weights yet.
-    @precondition(lambda self: self.session.training.current is None and not self.has_weights)
+    @precondition(lambda self: self.session.training.current is None)
     @rule()
     def save_and_open(self) -> None:
         session = self.session
         runs = [(run.name, run.merges.tolist(), run.bytes_per_token(len(run))) for run in session.runs.all]
-        texts = [bytes(source.data) for source in session.corpus.sources]
+        texts, weights = [bytes(source.data) for source in session.corpus.sources], session.corpus.weights
         at = session.runs.all.index(session.runs.active) if session.runs.active is not None else None
         playhead, settings, text = session.view.playhead, session.training.settings, session.view.text
         project = finish(project_work(snapshot(session, ""), session.corpus.kept))
@@ -279,6 +272,7 @@ class Studio(RuleBasedStateMachine):
         self.wait()
         assert [(run.name, run.merges.tolist(), run.bytes_per_token(len(run))) for run in session.runs.all] == runs
         assert [bytes(source.data) for source in session.corpus.sources] == texts
+        assert session.corpus.weights == weights
         assert session.runs.active is (None if at is None else session.runs.all[at])
         assert (session.view.playhead, session.training.settings, session.view.text) == (playhead, settings, text)
 

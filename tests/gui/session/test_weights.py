@@ -12,6 +12,7 @@ import pytest
 from tests.gui.person import PATIENCE
 from tokstudio import Trainer
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
@@ -107,6 +108,15 @@ def test_a_file_that_is_read_again_keeps_its_weight(qtbot, session, tmp_path: Pa
     idle(qtbot, session)
     assert session.corpus.sources[0].bytes == len("afterwards")
     assert session.corpus.weights == (2500, 1000)
+
+
+def test_sources_of_one_entry_count_alike(session):
+    first, between, last = (Source.from_texts([text], f"text {number}") for number, text in enumerate(TEXTS))
+    sources = (replace(first, group="books"), between, replace(last, group="books"))
+    session.corpus.set_sources(sources)
+    session.corpus.set_weights(MIXED)
+    session.corpus.remove_sources([1])
+    assert session.corpus.weights == (MIXED[0], MIXED[0])
 
 
 # ---- undo and redo

@@ -25,17 +25,15 @@ def source(size: int, name: str = "a", group: str = "") -> Source:
     return replace(Source.from_texts(["x" * size], name), group=group)
 
 
-def test_sources_that_were_opened_together_are_one_entry_beside_others():
-    sources = (source(3, "a", "books"), source(5, "c"), source(4, "b", "books"))
+def test_neighbours_that_were_opened_together_are_one_entry():
+    sources = (source(3, "a", "books"), source(4, "b", "books"), source(5, "c"), source(2, "d", "books"))
     assert [(entry.name, entry.places, entry.bytes) for entry in entries_of(sources)] == [
-        ("books", (0, 2), 7),
-        ("c", (1,), 5),
+        ("books", (0, 1), 7),
+        ("c", (2,), 5),
+        ("books", (3,), 2),
     ]
-
-
-def test_where_all_were_opened_together_each_source_is_an_entry():
-    sources = (source(3, "a", "books"), source(4, "b", "books"))
-    assert [entry.name for entry in entries_of(sources)] == ["a", "b"]
+    assert not has_mixture(sources[:2])
+    assert has_mixture(sources[1:3])
 
 
 def test_two_sources_of_one_name_are_two_entries():
@@ -55,8 +53,8 @@ def test_shares_are_of_the_weighted_bytes():
 
 
 def test_the_weight_of_an_entry_is_that_of_all_its_sources():
-    sources = (source(3, "a", "books"), source(5, "c"), source(4, "b", "books"))
-    assert with_weight((1000, 1000, 1000), entries_of(sources)[0], 250) == (250, 1000, 250)
+    sources = (source(3, "a", "books"), source(4, "b", "books"), source(5, "c"))
+    assert with_weight((1000, 1000, 1000), entries_of(sources)[0], 250) == (250, 250, 1000)
 
 
 @pytest.mark.parametrize("exponent", [EQUAL, 0.3, 0.7, AS_THEY_ARE])

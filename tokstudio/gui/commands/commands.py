@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.window_protocol import Window
-from tokstudio.gui.session.corpus import is_sample
+from tokstudio.gui.session.corpus import sample_title
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.mixture import by_temperature, entries_of
@@ -53,11 +53,11 @@ class Commands(QObject):
             self._session.corpus.report(Problem("The clipboard has no text."))
 
     def add_sample(self, key: str) -> None:
-        """Adds a sample to the corpus; one of several parts is a group of sources."""
+        """Adds a sample to the corpus; one of several parts becomes several sources."""
         title = next(sample.title for sample in SAMPLES if sample.key == key)
         parts = sample_parts(key)
         if parts:
-            self._session.corpus.add_group(parts, title)
+            self._session.corpus.add_texts(parts)
         else:
             self._session.corpus.add_text(sample_text(key), title)
 
@@ -69,9 +69,9 @@ class Commands(QObject):
     def train_sample(self, key: str) -> None:
         """Replaces the corpus by a sample and trains on it; an empty Text pane gets an example sentence."""
         session = self._session
-        names = ", ".join(list(dict.fromkeys(one.group or one.name for one in session.corpus.sources))[:3])
+        names = ", ".join(list(dict.fromkeys(sample_title(one) or one.name for one in session.corpus.sources))[:3])
         question = f"The corpus ({names}) will be replaced by the sample."
-        own = not all(map(is_sample, session.corpus.sources))
+        own = not all(map(sample_title, session.corpus.sources))
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
         before, own_settings = session.training.settings, Settings()

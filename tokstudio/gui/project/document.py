@@ -73,7 +73,8 @@ class ProjectDocument(QObject):
         self._opened: list[Any] = []  # what was opened and waits for the end of a training
         self._take: Callable[..., None] = self._adopt
         of_training = (session.training.settings_changed, session.training.merges_added)
-        for signal in (*of_training, session.corpus.sources_changed, session.runs.changed, session.view.text_changed):
+        of_corpus = (session.corpus.sources_changed, session.corpus.weights_settled)
+        for signal in (*of_training, *of_corpus, session.runs.changed, session.view.text_changed):
             signal.connect(self._look)
         session.training.state_changed.connect(self._go_on)
 
@@ -88,7 +89,7 @@ class ProjectDocument(QObject):
         session = self._session
         sources = tuple((id(one), one.name, len(one.data), one.documents) for one in session.corpus.sources)
         runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all)
-        return sources, runs, session.training.settings, session.view.text
+        return sources, session.corpus.weights, runs, session.training.settings, session.view.text
 
     @property
     def unsaved(self) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -13,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import ONCE, Corpus
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session import source_jobs
 from tokstudio.gui.session.jobs import Job, Jobs
@@ -64,8 +63,10 @@ class CorpusState(QObject):
 
     @property
     def weights(self) -> tuple[int, ...]:
-        """How much each source counts, in thousandths."""
-        return tuple(self._weights.get(source, ONCE) for source in self.sources)
+        """How much each source counts, in thousandths; sources of one entry count alike."""
+        found = zip(self.sources, entries(self.sources), strict=True)
+        of_entry: dict[int, int] = {}
+        return tuple(of_entry.setdefault(number, self._weights.get(source, ONCE)) for source, (_, number) in found)
 
     @property
     def splitting(self) -> bool:
@@ -99,11 +100,10 @@ class CorpusState(QObject):
             made = finish(Source.from_texts([text], name).split_work(documents))
             self.set_sources((*self.sources, made))
 
-    def add_group(self, texts: Sequence[tuple[str, str]], group: str) -> None:
-        """Adds short texts, each with its name, as the sources of one group."""
-        made = (Source.from_texts([text], name) for name, text in texts)
-        parts = tuple(finish(replace(part, group=group).split_work(self._documents)) for part in made)
-        self.set_sources((*self.sources, *parts))
+    def add_texts(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Adds short texts, each with its name, as sources."""
+        made = (Source.from_texts([text], name).split_work(self._documents) for name, text in texts)
+        self.set_sources((*self.sources, *map(finish, made)))
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Replaces the sources, and counts them again; those that stay keep their weights."""
@@ -206,7 +206,7 @@ class CorpusState(QObject):
                 self._jobs.refuse(f"{what} already in the corpus. That text now counts twice.")
             before = self.sources
             self.set_sources((*self.sources, *read.sources))
-            if before and all(map(is_sample, before)):
+            if before and all(map(sample_title, before)):
                 self._tell_of_samples(before, read.sources)
             if read.documents != self._documents:
                 # The setting has changed while they were read.
@@ -220,13 +220,13 @@ class CorpusState(QObject):
         """Says that texts were added to samples, as they may be thought to replace them."""
 
         def replace_samples() -> None:
-            self.set_sources(tuple(source for source in self.sources if not is_sample(source)))
+            self.set_sources(tuple(source for source in self.sources if not sample_title(source)))
 
         def holds() -> bool:
-            return {is_sample(source) for source in self.sources} == {True, False}
+            return {bool(sample_title(source)) for source in self.sources} == {True, False}
 
         what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
-        names = list(dict.fromkeys(source.group or source.name for source in samples))
+        names = list(dict.fromkeys(map(sample_title, samples)))
         whom = f"the sample {names[0]}" if len(names) == 1 else f"{len(names):,} samples"
         self._jobs.notify(f"{what} added to {whom}.", "Replace", replace_samples, holds)
 
@@ -265,9 +265,10 @@ class CorpusState(QObject):
             self.statistics_changed.emit()
 
 
-def is_sample(source: Source) -> bool:
-    """Whether a source is a sample or a part of one."""
-    return source.path is None and not {source.name, source.group}.isdisjoint(sample.title for sample in SAMPLES)
+def sample_title(source: Source) -> str:
+    """The title of the sample that a source is, or is a part of; "" if it is no sample."""
+    titles = (sample.title for sample in SAMPLES if source.name in (sample.title, *sample.parts))
+    return next(titles, "") if source.path is None else ""
 
 
 def _same_place(one: Source, other: Source) -> bool:

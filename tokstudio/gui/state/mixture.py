@@ -1,7 +1,7 @@
 """The mixture of a corpus: its entries, their shares, and weights that give other shares.
 
-An entry is a source, or all sources that were opened together as one folder, archive or data set. Where everything was
-opened together, its sources are the entries. Weights are in thousandths.
+An entry is a source, or neighbouring sources that were opened together as one folder, archive or data set; all its
+sources have the same weight. Weights are in thousandths.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, entries
 
 MOST = LARGEST_WEIGHT * ONCE  # the largest weight
 EQUAL, AS_THEY_ARE = 0.0, 1.0  # exponents: all shares are equal, all weights are 1
@@ -27,25 +27,23 @@ class Entry:
 
 
 def entries_of(sources: Sequence[Source]) -> tuple[Entry, ...]:
-    """The entries of a corpus, in the order of their first sources."""
-    alone = len({source.group or source for source in sources}) == 1
-    places: dict[Source | str, list[int]] = {}
-    for place, source in enumerate(sources):
-        places.setdefault(source if alone else source.group or source, []).append(place)
+    """The entries of a corpus, in order."""
+    places: dict[tuple[str, int], list[int]] = {}
+    for place, entry in enumerate(entries(sources)):
+        places.setdefault(entry, []).append(place)
     return tuple(
-        Entry(key if isinstance(key, str) else key.name, tuple(here), sum(sources[place].bytes for place in here))
-        for key, here in places.items()
+        Entry(name, tuple(here), sum(sources[place].bytes for place in here)) for (name, _), here in places.items()
     )
 
 
 def has_mixture(sources: Sequence[Source]) -> bool:
     """Whether a corpus has several entries, so that weights make a difference."""
-    return len(sources) > 1
+    return bool(sources) and entries(sources)[-1][1] > 0
 
 
-def shares(sources: Sequence[Source], entries: Sequence[Entry], weights: Sequence[int]) -> list[float]:
+def shares(sources: Sequence[Source], mixed: Sequence[Entry], weights: Sequence[int]) -> list[float]:
     """The share of each entry in the weighted bytes; all are 0 where nothing has a weight."""
-    sizes = [sum(sources[place].bytes * weights[place] for place in entry.places) for entry in entries]
+    sizes = [sum(sources[place].bytes * weights[place] for place in entry.places) for entry in mixed]
     total = sum(sizes)
     return [size / total if total else 0.0 for size in sizes]
 
@@ -55,15 +53,15 @@ def with_weight(weights: Sequence[int], entry: Entry, weight: int) -> tuple[int,
     return tuple(weight if place in entry.places else old for place, old in enumerate(weights))
 
 
-def by_temperature(sources: Sequence[Source], entries: Sequence[Entry], exponent: float) -> tuple[int, ...]:
+def by_temperature(sources: Sequence[Source], mixed: Sequence[Entry], exponent: float) -> tuple[int, ...]:
     """Weights of all sources for which the shares of the entries are in proportion to size ** exponent.
 
     The largest entry counts once, and smaller ones more often, but not more than 1,000 times. Entries without text
     count once.
     """
-    largest = max((entry.bytes for entry in entries), default=0)
+    largest = max((entry.bytes for entry in mixed), default=0)
     weights = [ONCE] * len(sources)
-    for entry in entries:
+    for entry in mixed:
         weight = (largest / entry.bytes) ** (1 - exponent) if entry.bytes else 1
         for place in entry.places:
             weights[place] = min(round(ONCE * weight), MOST)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -182,8 +183,7 @@ def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qt
         quiet(qtbot, window)
         corpus = window.session.corpus
         assert [source.name for source in corpus.sources][-3:] == ["Hindi", "Chinese", "Korean"]
-        assert {source.group for source in corpus.sources} == {"One story in eight scripts"}
-        assert window.session.history.undo_text == "Add One story in eight scripts"
+        assert window.session.history.undo_text == "Add 8 sources"
         assert not window.actions_by_id["weights_as_they_are"].isEnabled()
         window.actions_by_id["weights_equal"].trigger()
         window.corpus.tabs.setCurrentIndex(1)
@@ -196,18 +196,27 @@ def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qt
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_text_beside_the_story_has_the_story_as_one_entry(qtbot, monkeypatch):
+def test_a_text_beside_the_story_is_told_of_with_the_title_of_the_sample(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text(LATIN)
+
     def act(window, answers):
         window.actions_by_id["sample_scripts"].trigger()
-        window.session.corpus.add_text(LATIN, "mine.txt")
+        window.session.corpus.open_paths([path])
         quiet(qtbot, window)
-        assert [entry.name for entry in entries_of(window.session.corpus.sources)] == [
-            "One story in eight scripts",
-            "mine.txt",
-        ]
-        qtbot.waitUntil(lambda: len(window.corpus.mixture.rows) == 2)
-        window.corpus.mixture.rows[0].field.setValue(2)
-        assert window.session.corpus.weights == (*[2000] * 8, 1000)
+        assert window.notices.text.text() == "mine.txt was added to the sample One story in eight scripts."
+        qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
+        assert [source.name for source in window.session.corpus.sources] == ["mine.txt"]
         quiet(qtbot, window)
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_folder_beside_a_text_has_one_weight(qtbot, session, mixed):
+    parts = [replace(Source.from_texts([LATIN], f"{number}.txt"), group="books") for number in range(3)]
+    session.corpus.set_sources((*session.corpus.sources, *parts))
+    qtbot.waitUntil(lambda: len(mixed.mixture.rows) == 3)
+    mixed.mixture.rows[2].field.setValue(2)
+    assert session.corpus.weights == (1000, 1000, 2000, 2000, 2000)
+    assert mixed.mixture.rows[2].name.text() == "books"
+    idle(qtbot, session)
