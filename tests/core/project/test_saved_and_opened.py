@@ -181,6 +181,13 @@ def test_a_saved_weighted_run_resumes_with_the_same_weights_only(tmp_path):
         Trainer.resume(texts, entry.run, longer)
 
 
+def test_a_text_in_the_project_keeps_its_group(tmp_path):
+    source = replace(Source.from_texts("a text", "English"), group="One Story")
+    project = Project(sources=(finish(keep_source_work(source)),))
+    (again,) = opened(saved(project, tmp_path / "one.tokstudio")).sources
+    assert (again.text.name, again.text.group) == ("English", "One Story")
+
+
 # ---- sources
 
 

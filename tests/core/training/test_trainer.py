@@ -368,3 +368,10 @@ def test_before_the_corpus_is_laid_out_the_alphabet_is_that_of_the_base_vocabula
     tokenizer = Trainer(Corpus.from_text("ab"), config).tokenizer()
     assert [bytes(token) for token in tokenizer.tokens] == [b"a", b"<u>", b"b"]
     assert len(Trainer(Corpus.from_text("ab"), TrainingConfig(min_frequency=2, base="characters")).tokenizer()) == 0
+
+
+def test_a_frequency_too_large_to_be_counted_in_fractions_is_never_reached():
+    corpus = Corpus.from_texts(["abab"]).with_weights({0: 0.5})
+    run = train(corpus, TrainingConfig(min_frequency=2**62)).run
+    assert run is not None
+    assert run.ended == "no pair occurs 4,611,686,018,427,387,904 times"

@@ -19,6 +19,7 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
 from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.state.training_settings import Settings
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
@@ -554,3 +555,23 @@ def test_changes_saved_by_another_window_are_not_overwritten(qtbot, monkeypatch,
         opened(qtbot, window, other)
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
+
+
+def test_weights_of_the_corpus_and_of_a_run_are_restored(session, make_run):
+    session.corpus.add_text("the cat and the hat " * 9, "en")
+    session.corpus.add_text("die Katze und der Hut " * 9, "de")
+    session.corpus.set_weights((2000, 500))
+    run = make_run(vocabulary_size=262, pattern="gpt2")
+    session.corpus.set_weights((1000, 250))
+    project = finish(project_work(snapshot(session, ""), session.corpus.kept))
+    assert [source.weight for source in project.sources] == [1000, 250]
+    session.corpus.set_sources(())
+    adopt(session, finish(reopen_work(project)))
+    assert session.corpus.weights == (1000, 250)
+    again = session.runs.active
+    assert again is not run
+    assert (again.corpus.weights, again.weight_scale) == ((2000, 500), 1000)
+    larger = TrainingConfig(vocabulary_size=270, pattern="gpt2")
+    assert not again.may_continue(larger, session.corpus.current)
+    session.corpus.set_weights((2000, 500))
+    assert again.may_continue(larger, session.corpus.current)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -99,13 +99,15 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
             row.sha256("sha256"),
             (yield from _read_text_work(connection, row, path)) if documents is None else None,
             row.whole("in_corpus", 0, 1) == 1,
-            ONCE if row.is_null("weight") else row.whole("weight", 0, LARGEST_WEIGHT * ONCE),
+            weight=ONCE if row.is_null("weight") else row.whole("weight", 0, LARGEST_WEIGHT * ONCE),
         )
         if not row.is_null("reading"):
             try:
                 kept = with_reading(kept, row.json_object("reading"))
             except ValueError as error:
                 raise row.fault("reading", str(error)) from error
+            if kept.text is not None:
+                kept = replace(kept, text=replace(kept.text, group=kept.group))
         sources.append(kept)
         yield Progress("reading")
     return tuple(sources)

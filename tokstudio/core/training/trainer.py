@@ -232,7 +232,7 @@ class Trainer:
             self.prepared = prepared
             # With a size alone, merging goes on to pairs that occur once.
             scale = self.corpus.weight_scale
-            floor = scale * self.config.min_frequency if self.config.min_frequency else 1
+            floor = min(scale * self.config.min_frequency, _ALL) if self.config.min_frequency else 1
             self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes, scale)
             limit = self.config.max_merges(self._base_size)
             self._merging = MergingProgress(prepared.positions, limit, floor)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
@@ -40,6 +40,7 @@ class Snapshot:
 
     sources: tuple[Source, ...]  # the corpus, followed by other sources that runs were trained on
     in_corpus: int  # how many of the sources are in the corpus
+    weights: tuple[int, ...]  # the weight of each source in the corpus, in thousandths
     runs: tuple[ProjectRun | ProjectTokenizer, ...]
     active: int | None  # index of the active run
     state: Mapping[str, Json]
@@ -51,6 +52,7 @@ class OpenedProject:
     """The content of a project in the form that the session needs."""
 
     sources: tuple[Source, ...]  # the corpus
+    weights: tuple[int, ...]  # of its sources, in thousandths
     kept: tuple[tuple[Source, ProjectSource], ...]  # the records of the sources, for the next save
     runs: tuple[StudioRun, ...]
     active: StudioRun | None
@@ -92,6 +94,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     return Snapshot(
         tuple(numbers),
         len(session.corpus.sources),
+        session.corpus.weights,
         tuple(entries.values()),
         runs.index(session.runs.active) if session.runs.active in runs else None,
         state,
@@ -104,7 +107,8 @@ def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
     sources: list[ProjectSource] = []
     for number, source in enumerate(taken.sources):
         known = yield from kept.keep_work(source)
-        sources.append(replace(known, in_corpus=number < taken.in_corpus))
+        weight = taken.weights[number] if number < taken.in_corpus else ONCE
+        sources.append(replace(known, in_corpus=number < taken.in_corpus, weight=weight))
     return Project(tuple(sources), taken.runs, taken.active, taken.state)
 
 
@@ -144,6 +148,7 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
             runs.append(_reopened_run(key, entry, texts))
     return OpenedProject(
         tuple(texts.corpus),
+        tuple(kept.weight for kept in project.sources if kept.in_corpus),
         tuple(texts.kept),
         tuple(runs),
         None if project.active is None else runs[project.active],
@@ -178,6 +183,7 @@ def adopt(session: Session, reopened: OpenedProject) -> None:
             session.corpus.kept.put(source, kept)
         session.training.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
         session.corpus.set_sources(reopened.sources)
+        session.corpus.set_weights(reopened.weights)
         if reopened.state.get("splitting") is True:
             session.corpus.split()
         session.view.set_text(reopened.text("text"))
@@ -206,6 +212,7 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
         settings = asdict(made.config) | {"documents": _documents(reopened.sources)}
         session.training.set_settings(Settings.from_text(json.dumps(settings)))
         session.corpus.set_sources(reopened.sources)
+        session.corpus.set_weights(made.corpus.weights or (ONCE,) * len(reopened.sources))
     session.runs.add(run)
     for problem in reopened.problems:
         session.corpus.report(problem)
@@ -303,7 +310,8 @@ def _origin(entry: ProjectTokenizer) -> Origin:
 
 
 def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
-    corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources))
+    weights = entry.run.corpus.weights if entry.sources else None
+    corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources), weights)
     run = StudioRun.reopened(key, entry.name, entry.run, corpus)
     ratio = entry.state.get("held_out_ratio")
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)

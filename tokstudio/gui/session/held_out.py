@@ -1,4 +1,4 @@
-"""Measures how well runs compress their held-out text, in the background after each run."""
+"""Measures how well runs compress their held-out text, in the background after each run, and each of their sources."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,18 +6,21 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.run import Run
 from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
+from tokstudio.core.training.prepare_corpus import CountedText
+from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 
@@ -87,6 +90,88 @@ class HeldOutMeasurer(QObject):
         if run is not None and run.held_out.tokens is None and not run.held_out.problem:
             run.take_held_out(_CANCELLED)
         self._runs.tell()
+
+
+class SourceMeasurer(QObject):
+    """Measures the sources of one run that has ended, at request; text whose count is kept is not counted again."""
+
+    changed = Signal()  # an attempt has ended
+
+    def __init__(self, jobs: Jobs, counts: KeptCounts, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._counts = jobs, counts
+        self._job: Job | None = None
+        self._measuring: StudioRun | None = None
+        self._wanted: dict[str, StudioRun | None] = {}  # by who asked
+        self._closed = False
+        self._dropped = False  # whether the work was cancelled for another run, not by the user
+        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
+        self._patience.timeout.connect(self._show)
+
+    def want(self, run: StudioRun | None, asker: str) -> None:
+        """Measures a run that has several sources, unless that was tried.
+
+        If nobody asks for it any more, but for None or another run, it is cancelled.
+        """
+        self._wanted[asker] = run
+        self._look()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._wanted = {}
+        self._closed = True
+
+    def _look(self) -> None:
+        run = None if self._closed else next(filter(None, self._wanted.values()), None)
+        if self._job is not None:
+            if self._measuring is not run:
+                self._dropped = True
+                self._job.cancel()
+            return
+        if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
+            return
+        self._measuring, self._dropped = run, False
+        kept = self._counts.find(run.corpus.sources, run.run.config)
+        work = partial(_sources_work, run.run, run.corpus if kept is None else kept.counted)
+        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
+        self._job.ended.connect(self._ended)
+        self._patience.start()
+
+    def _show(self) -> None:
+        if self._job is not None:
+            self._jobs.reveal(self._job)
+
+    def _take(self, found: SourceCurves | str) -> None:
+        if self._measuring is not None:
+            self._measuring.note(by_source=found)
+
+    def _failed(self, error: Exception) -> None:
+        self._take("an error occurred.")
+        self._jobs.report(error)
+
+    def _ended(self) -> None:
+        run, self._job, self._measuring = self._measuring, None, None
+        self._patience.stop()
+        if run is not None and run.by_source is None and not self._dropped:
+            run.note(by_source="it was cancelled.")
+        self.changed.emit()
+        self._look()
+
+
+def has_sources(run: StudioRun) -> bool:
+    """Whether a run was trained on several sources whose texts are available."""
+    if run.corpus is None or run.corpus_problem or any(map(is_missing, run.corpus.sources)):
+        return False
+    return len(set(entries(run.corpus.sources))) > 1
+
+
+def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | str]:
+    """The measurements, or why there are none."""
+    yield from prepare_work()
+    try:
+        return (yield from source_curves_work(made, text))
+    except TokStudioError as error:
+        return str(error)
 
 
 def _is_to_be_measured(run: StudioRun) -> bool:

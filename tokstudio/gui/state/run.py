@@ -25,6 +25,7 @@ from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.held_out_curve import HeldOut
 from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.state.merge_log import MergeLog
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.source_records import is_missing
@@ -78,6 +79,7 @@ class Facts(TypedDict, total=False):
     written: int
     replaced: int
     held_out: HeldOutState
+    by_source: SourceCurves | str
     exported: bool
     is_demo: bool
     saved: int
@@ -97,11 +99,13 @@ class StudioRun:
         config: Its configuration; None for a tokenizer opened from a file.
         origin: Its file or folder; None for a run that was trained here.
         corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
+        by_source: The tokens of each source after each merge, or why they could not be counted; None if not tried.
         ended: How it ended; None while it trains.
         run: The core's run, once it has ended; None while it trains, and for a tokenizer opened from a file.
         alphabet: The base tokens; None until they are known, as characters are counted first.
         base_counts: int64 [base], the count of each base id in the corpus before the first merge; None until they are
             counted.
+        weight_scale: Counts, tokens and `corpus_bytes` are in units of 1 / this, as in the core's run.
         corpus_bytes: Bytes of the text that is merged; of the whole corpus until they are counted.
         unknown: The number of characters that became the unknown token.
         written: The occurrences of the text of the unknown token in the corpus.
@@ -132,9 +136,11 @@ class StudioRun:
         self.config = config
         self.corpus = corpus
         self.origin: Origin | None = None
+        self.weight_scale = 1
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.unknown = self.written = self.replaced = 0
         self.held_out = HeldOutState()
+        self.by_source: SourceCurves | str | None = None
         self.ended: str | None = None
         self.run: Run | None = None
         self.alphabet: Alphabet | None = None
@@ -259,10 +265,11 @@ class StudioRun:
         """Sets what is known once the corpus is prepared, and the run before its first merge."""
         self.alphabet = prepared.alphabet
         self.base_counts = prepared.base_counts
-        self.corpus_bytes = prepared.bytes
+        self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
         self.log.tokens_before = prepared.tokens
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
-        self.written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
+        written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
+        self.written = written * self.weight_scale
         self.held_out = HeldOutState(prepared.held_out)
         self.begun = begun
         self._tokenizer = None
@@ -274,7 +281,7 @@ class StudioRun:
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""
         self.alphabet, self.base_counts = earlier.alphabet, earlier.base_counts
-        self.corpus_bytes = earlier.corpus.bytes
+        self.weight_scale, self.corpus_bytes = earlier.weight_scale, earlier.corpus.bytes
         self.log.replace(earlier.merges, earlier.counts, earlier.tokens_after)
         self.log.tokens_before = earlier.tokens_before
 
@@ -289,7 +296,8 @@ class StudioRun:
             return False
         limit = config.max_merges(made.base_size)
         more = limit is None or limit > len(self)
-        rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= config.min_frequency)
+        least = self.weight_scale * (config.min_frequency or 0)
+        rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= least)
         # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
@@ -347,7 +355,9 @@ class StudioRun:
         return np.arange(len(tokens), dtype=np.float64), ratio
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """The count of each token in the corpus after a number of merges, by id; None if that is not known.
+        """The count of each token in the corpus after a number of merges, by id, in units of 1 / `weight_scale`.
+
+        None if that is not known.
 
         Every pane asks for those at the playhead, so the last answer is cached; do not write to it.
         """

@@ -17,11 +17,13 @@ class TokenUses:
     """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids of a tokenizer from a file.
 
     Attributes:
-        counts: int64, empty if the run has no counts; then every token counts as used.
+        counts: int64, in units of 1 / `scale`; empty if the run has no counts; then every token counts as used.
+        scale: 1,000 if a source of the run has a weight that is no whole number, else 1.
     """
 
     def __init__(self, run: StudioRun | None = None, playhead: int = 0, ids: NDArray[np.int32] | None = None) -> None:
         self.counts = np.zeros(0, np.int64)
+        self.scale = 1 if run is None else run.weight_scale
         self._absent = np.zeros(0, np.bool_)
         self._specials: dict[int, int | None] = {}
         self._guessed = False

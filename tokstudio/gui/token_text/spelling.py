@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tokstudio.core.base.wording import count_text
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.token_text.pieces import Kind, beginning, describe, hexadecimal, standing
 
@@ -93,6 +94,11 @@ def hex_head(head: bytes, limit: int) -> str:
     return hexadecimal(head) if len(head) <= limit else f"{hexadecimal(head[:limit])} {CUT}"
 
 
-def figure(value: int | None) -> str:
-    """Formats a whole number for a table; a dash if it is not known."""
-    return "–" if value is None else f"{value:,}"
+def figure(value: int | None, scale: int = 1) -> str:
+    """Formats a number, in units of 1 / `scale`, for a table; a dash if it is not known."""
+    return "–" if value is None else count_text(value, scale)
+
+
+def widest_figure(value: int, scale: int) -> str:
+    """A text as wide as the widest of `figure` for all numbers up to this."""
+    return f"{value // scale:,}{'.000' if scale > 1 else ''}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.wording import count_text
 from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -51,8 +52,9 @@ def curve(run: StudioRun, view: View) -> Points:
         return run.curve()
     if view is COUNT:
         # No pair was chosen before the first merge.
-        return np.arange(1, len(run) + 1, dtype=np.float64), run.log.count.astype(np.float64)
-    return _points(run, _tokens(run), run.corpus_bytes, view)
+        return np.arange(1, len(run) + 1, dtype=np.float64), run.log.count / run.weight_scale
+    places, values = _points(run, _tokens(run), run.corpus_bytes, view)
+    return places, values / run.weight_scale if view is TOKENS else values
 
 
 def has_held_out_curve(run: StudioRun, view: View) -> bool:
@@ -68,11 +70,21 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
     return _points(run, tokens, run.held_out.bytes, view)
 
 
+def source_curves(run: StudioRun) -> list[tuple[str, Points]]:
+    """The name of each source, with merges and bytes per token; [] if they are not known."""
+    found = run.by_source
+    if found is None or isinstance(found, str):
+        return []
+    places = np.arange(len(found.tokens), dtype=np.float64)
+    ratios = np.divide(found.bytes, found.tokens, out=np.zeros(found.tokens.shape), where=found.tokens > 0)
+    return [(name, (places, ratios[:, number])) for number, name in enumerate(found.names)]
+
+
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     """The text at the playhead."""
     place = f"merge {merges:,}" if merges else "no merges"
     if view is COUNT:
-        return f"{place}   {int(run.log.count[merges - 1]):,} times" if merges else place
+        return f"{place}   {count_text(int(run.log.count[merges - 1]), run.weight_scale)} times" if merges else place
     held_out, beside = run.held_out.tokens, ""
     if view is SAVED:
         if not merges:
@@ -82,7 +94,7 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
         return f"{place}   {_few(_saved_by(run, merges))} bytes per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
-        return f"{place}   {run.log.tokens_at(merges):,} tokens{beside}"
+        return f"{place}   {count_text(run.log.tokens_at(merges), run.weight_scale)} tokens{beside}"
     ratio = run.held_out_bytes_per_token(merges) if held_out is not None else None
     beside = "" if ratio is None else f" · held-out {ratio:,.2f}"
     return f"{place}   {run.bytes_per_token(merges):,.2f} bytes per token{beside}"

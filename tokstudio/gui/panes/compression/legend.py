@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -23,17 +23,29 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One curve: its key for `chosen`, its name, its colour, whether it is of the active run, and of held-out text."""
+    """One curve.
+
+    Attributes:
+        key: For `chosen`.
+        name: Its name.
+        hue: The number of its colour.
+        active: Whether it is of the active run.
+        held_out: Whether it is of held-out text.
+        of_source: Whether it is of one source of the active run.
+    """
 
     key: Hashable
     name: str
     hue: int = 0
     active: bool = False
     held_out: bool = False
+    of_source: bool = False
 
     @property
     def tip(self) -> str:
         """Its description, or the effect of a click."""
+        if self.of_source:
+            return f"{self.name} bytes per token of this source at the playhead"
         if self.active:
             return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
         return f"Show {self.name}"
@@ -64,9 +76,15 @@ class Legend(QWidget):
 
     def set_entries(self, entries: Sequence[LegendEntry]) -> None:
         """Shows these names, in this order of priority."""
-        if tuple(entries) != self._entries:
-            self._entries = tuple(entries)
+        before, self._entries = self._entries, tuple(entries)
+        if [replace(entry, name="") for entry in before] != [replace(entry, name="") for entry in entries]:
             self._rebuild()
+        elif before != self._entries and self._buttons:
+            # The values of a moving playhead.
+            for entry, button, action in zip(entries, self._buttons, self._menu.actions(), strict=True):
+                self._name(button, entry)
+                action.setText(entry.name.replace("&", "&&"))
+            self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shows as many names as fit."""
@@ -96,16 +114,21 @@ class Legend(QWidget):
 
     def _button(self, entry: LegendEntry) -> QToolButton:
         button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        name = QFontMetrics(self.font()).elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
-        button.setText(name.replace("&", "&&"))
+        self._name(button, entry)
         button.setIconSize(_SWATCH)
         button.setIcon(self._swatch(entry))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setToolTip(plain(entry.tip))
-        button.setAccessibleName(entry.tip)
         button.setProperty("key", entry.key)
         button.clicked.connect(self._choose_button)
         return button
+
+    def _name(self, button: QToolButton, entry: LegendEntry) -> None:
+        name, space, value = entry.name.rpartition(" ") if entry.of_source else (entry.name, "", "")
+        # Shorten the name, not the value.
+        name = QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
+        button.setText(f"{name}{space}{value}".replace("&", "&&"))
+        button.setToolTip(plain(entry.tip))
+        button.setAccessibleName(entry.tip)
 
     def _fit(self) -> None:
         # Showing and hiding may resize the widget, which must not be handled in the middle of this.
@@ -127,7 +150,7 @@ class Legend(QWidget):
             room -= self._more.sizeHint().width()
             fitting = sum(end <= room for end in accumulate(widths))
         hidden = len(widths) - fitting
-        kind = "curves" if any(entry.held_out for entry in self._entries) else "runs"
+        kind = "curves" if any(entry.held_out or entry.of_source for entry in self._entries) else "runs"
         self._more.setText(f"{hidden} more" if fitting else f"{hidden} {kind}")
         self._more.setVisible(hidden > 0)
         for place, (button, action) in enumerate(zip(buttons, self._menu.actions(), strict=True)):

@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.compression.curves import (
     RATIO,
     VIEWS,
@@ -22,11 +23,13 @@ from tokstudio.gui.panes.compression.curves import (
     held_out_curve,
     playhead_text,
     remark,
+    source_curves,
 )
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
+from tokstudio.gui.session.held_out import has_sources
 from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -44,6 +47,7 @@ _LONGEST_NAME = 360  # pixels
 _LOW = 320  # pixels at the normal text size; a lower pane is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
 _HELD_OUT = "held-out"  # part of the name of a curve, also for the plot
+_SOURCE = "source"  # part of the key of a curve
 
 PLAYHEAD = StepWords(
     "Playhead",
@@ -72,6 +76,7 @@ class CompressionPane(Pane):
         self._by_log = {view: view.log for view in VIEWS}
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._shown_active: StudioRun | None = None
+        self._sources: tuple[object, list[tuple[str, int]]] = (None, [])  # what is drawn; each name and colour
         self.plot = CurvePlot(theme)
         self.bar = StepBar(theme, PLAYHEAD, plays=True)
         self.bar.setAccessibleName("Playhead")
@@ -88,6 +93,7 @@ class CompressionPane(Pane):
         self.bar.playAsked.connect(actions["play"].trigger)
         self._play = actions["play"]
         session.player.changed.connect(self._show_player)
+        session.by_source.changed.connect(self._changed)
         self.legend.chosen.connect(self._activate)
         self.visibilityChanged.connect(self._set_seen)
         session.training.merges_added.connect(self._merges_added)
@@ -136,6 +142,11 @@ class CompressionPane(Pane):
         self.menu.addSeparator()
         self._log = self.menu.addAction("Log scales")
         self._log.setCheckable(True)
+        self.by_source = self.menu.addAction("Curves by Source")
+        self.by_source.setCheckable(True)
+        self.by_source.setStatusTip("Draw the bytes per token of each source of the active run.")
+        self.by_source.toggled.connect(self.catch_up)
+        self.menu.aboutToShow.connect(self._may_draw_sources)
         self.curves = self.menu.addMenu("Curves of runs")
         self.curves.aboutToShow.connect(partial(self.fill_curves, self.curves))
         self.menu.triggered.connect(self._choose_view)
@@ -229,6 +240,7 @@ class CompressionPane(Pane):
         if self._shown_active not in self._session.runs.shown:
             # Deleted runs are released at once, even in a hidden pane.
             self._shown_active = None
+            self._session.by_source.want(None, self.objectName())
         if self._seen:
             self.catch_up()
 
@@ -245,6 +257,8 @@ class CompressionPane(Pane):
     def _playhead_changed(self) -> None:
         if self._seen:
             self._show_playhead()
+            if self._sources[1]:
+                self._draw()
 
     def _choose_page(self) -> None:
         session, run = self._session, self._session.runs.active
@@ -288,8 +302,39 @@ class CompressionPane(Pane):
                 self._draw_run(run)
         if self.stack.currentWidget() is not self.plot:
             runs = []
+        self._draw_sources(active)
+        self._show_legend(runs)
+
+    def _draw_sources(self, run: StudioRun | None) -> None:
+        """Draws the curves of the sources of the active run, if they are wanted and known."""
+        wanted = self.by_source.isChecked() and self._view is RATIO and run is not None and run.run is not None
+        shown = run if wanted else None
+        self._session.by_source.want(shown, self.objectName())
+        known = None if shown is None else shown.by_source
+        if known is self._sources[0]:
+            return
+        for number in range(len(self._sources[1])):
+            self.plot.remove_curve((_SOURCE, number))
+        drawn: list[tuple[str, int]] = []
+        for number, (name, points) in enumerate([] if shown is None else source_curves(shown)):
+            assert shown is not None
+            hue = shown.hue + 1 + number
+            self.plot.set_curve((_SOURCE, number), Curve(name, "other", *points, hue))
+            drawn.append((name, hue))
+        self._sources = known, drawn
+
+    def _show_legend(self, runs: list[StudioRun]) -> None:
+        active, merges = self._session.runs.active, self._session.view.playhead
         active_first = sorted(runs, key=lambda run: (run is not active, -run.key))
-        self.legend.set_entries([entry for run in active_first for entry in self._entries(run)])
+        shown = [entry for run in active_first for entry in self._entries(run)]
+        known = self._sources[0]
+        if runs and isinstance(known, SourceCurves) and merges < len(known.tokens):
+            values = zip(self._sources[1], known.bytes_per_token(merges).tolist(), strict=True)
+            shown += [
+                LegendEntry((_SOURCE, number), f"{name} {value:,.2f}", hue, of_source=True)
+                for number, ((name, hue), value) in enumerate(values)
+            ]
+        self.legend.set_entries(shown)
 
     def _draw_run(self, run: StudioRun) -> None:
         active = run is self._session.runs.active
@@ -320,6 +365,8 @@ class CompressionPane(Pane):
             self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
             if self.stack.currentWidget() is self.plot:
                 told = remark(run, merges, self._view)
+                if isinstance(self._sources[0], str):
+                    told = told or f"The sources are not drawn: {self._sources[0]}"
         else:
             self.plot.set_playhead(None, "")
         self.remark.setText(told)
@@ -365,6 +412,10 @@ class CompressionPane(Pane):
 
     def _name_view(self) -> None:
         self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
+
+    def _may_draw_sources(self) -> None:
+        run = self._session.runs.active
+        self.by_source.setEnabled(self._view is RATIO and run is not None and has_sources(run))
 
     def _apply_view(self) -> None:
         logarithmic = self._log.isChecked()

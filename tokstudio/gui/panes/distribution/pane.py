@@ -125,7 +125,7 @@ class DistributionPane(Pane):
         self._ranked = np.sort(used)[::-1]
         # Of many ranks, only those that differ on a log scale.
         places = np.unique(np.geomspace(1, len(used), _MOST_POINTS).round().astype(np.int64))
-        self.ranks.set_values(places.astype(np.float64), self._ranked[places - 1].astype(np.float64))
+        self.ranks.set_values(places.astype(np.float64), self._ranked[places - 1] / uses.scale)
         self.stack.setCurrentWidget(self.ranks)
 
     def _changed(self) -> None:
@@ -155,7 +155,7 @@ class DistributionPane(Pane):
         return f"{several(round(x), 'byte')}{more} · {several(round(y), 'token')}"
 
     def _rank_words(self, x: float, y: float) -> str:
-        return f"rank {x:,.0f} · {several(round(y), 'use')}"
+        return f"rank {x:,.0f} · {several(round(y) if y.is_integer() else round(y, 3), 'use')}"
 
     def _choose_length(self, length: float) -> None:
         last = self._last_bar and length == self._last_bar

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import in_units
 from tokstudio.gui.session.token_indexing import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
-from tokstudio.gui.token_text.spelling import copied, figure, marked
+from tokstudio.gui.token_text.spelling import copied, figure, marked, widest_figure
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO = range(7)
 _COPIED_BYTES = 4096
@@ -150,7 +151,8 @@ class MergesModel(TokenTable):
         figures = ["", "", ""]
         if self.run.has_counts:
             count, after = int(self.run.log.count[number - 1]), self.run.log.tokens_at(number)
-            figures = [str(count), str(after), f"{self.run.bytes_per_token(number):.4f}"]
+            counts = (str(in_units(number, self.run.weight_scale)) for number in (count, after))
+            figures = [*counts, f"{self.run.bytes_per_token(number):.4f}"]
         return "\t".join([str(number), *texts, *figures])
 
     def widest(self, column: int) -> str:
@@ -164,8 +166,9 @@ class MergesModel(TokenTable):
             return "–"
         if column == _RATIO:
             return f"{run.bytes_per_token(len(run)):,.3f}"
-        # Counts and tokens only decrease, so the first is the longest.
-        return figure(run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0]))
+        # Counts and tokens only decrease, so the first is the longest, with as many decimals as any can have.
+        first = run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0])
+        return widest_figure(first, run.weight_scale)
 
     # ---- Qt's own
 
@@ -196,8 +199,10 @@ class MergesModel(TokenTable):
         if run is None or not run.has_counts:
             return "–"
         if column == _COUNT:
-            return f"{int(run.log.count[number - 1]):,}"
-        return f"{run.log.tokens_at(number):,}" if column == _AFTER else f"{run.bytes_per_token(number):,.3f}"
+            return figure(int(run.log.count[number - 1]), run.weight_scale)
+        if column == _AFTER:
+            return figure(run.log.tokens_at(number), run.weight_scale)
+        return f"{run.bytes_per_token(number):,.3f}"
 
     def _first_row_up_to(self, number: int) -> int:
         """The first row with a merge up to this number."""

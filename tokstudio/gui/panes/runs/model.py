@@ -11,7 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import size_text
+from tokstudio.core.base.wording import count_text, in_units, size_text
 from tokstudio.gui.state.run import CountedUses, StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
@@ -200,11 +200,11 @@ def settings_lines(run: StudioRun) -> list[str]:
         return []
     longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
     values = (
-        ("Bytes of the corpus", f"{run.corpus_bytes:,}"),
+        ("Bytes of the corpus", count_text(run.corpus_bytes, run.weight_scale)),
         ("Unknown token", config.unknown_token or ""),
         ("Longest token", longest),
         ("Held-out share", f"{config.held_out:.0%}" if config.held_out else ""),
-        ("Unknown characters", f"{run.unknown:,}" if run.unknown else ""),
+        ("Unknown characters", count_text(run.unknown, run.weight_scale) if run.unknown else ""),
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )
     return [f"{name}: {value}" for name, value in values if value]
@@ -297,7 +297,7 @@ COLUMNS: tuple[_Column, ...] = (
     _Column(
         "Size",
         "Size of the training text",
-        lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING,
+        lambda run: size_text(round(in_units(run.corpus_bytes, run.weight_scale))) if run.config else _NOTHING,
         "999.9 MB",
         10,
     ),

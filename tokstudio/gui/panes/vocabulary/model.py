@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import in_units
 from tokstudio.gui.panes.vocabulary.kinds import notes
 from tokstudio.gui.panes.vocabulary.rows import Rows
 from tokstudio.gui.panes.vocabulary.selection import (
@@ -39,7 +40,7 @@ from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
-from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
+from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked, widest_figure
 
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
@@ -188,7 +189,11 @@ class VocabularyModel(TokenTable):
         uses = self._uses.count_of(slot)
         merge = str(slot - self._first + 1) if parts else ""
         fields = (tokens.id_of(slot), copied(head), hex_head(head, _COPIED_BYTES), tokens.length(slot), made_by, merge)
-        more = ("" if uses is None else str(uses), tokens.kind_of(slot), notes(slot, tokens, self._uses))
+        more = (
+            "" if uses is None else str(in_units(uses, self._uses.scale)),
+            tokens.kind_of(slot),
+            notes(slot, tokens, self._uses),
+        )
         return "\t".join([*map(str, fields), *more])
 
     def widest(self, column: int) -> str:
@@ -204,7 +209,7 @@ class VocabularyModel(TokenTable):
             known = self.run.base_counts
             if known is None and self.run.counted is not None:
                 known = self.run.counted.uses
-            return "–" if known is None else figure(int(known.max(initial=0)))
+            return "–" if known is None else widest_figure(int(known.max(initial=0)), self.run.weight_scale)
         return max(KINDS, key=len) if column == KIND else "00,000"
 
     # ---- Qt's own
@@ -226,7 +231,7 @@ class VocabularyModel(TokenTable):
         if column == MERGE:
             return figure(slot - self._first + 1 if slot >= self._first else None)
         if column == USES:
-            return figure(self._uses.count_of(slot))
+            return figure(self._uses.count_of(slot), self._uses.scale)
         return self.tokens.kind_of(slot) if column == KIND else notes(slot, self.tokens, self._uses)
 
     def _say_uses(self) -> None:

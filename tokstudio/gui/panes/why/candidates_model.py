@@ -7,6 +7,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
+from tokstudio.core.base.wording import count_text, in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_text.spelling import copied, marked
@@ -33,6 +34,7 @@ class RunnersModel(TokenTable):
         super().__init__(parent)
         self._pairs: tuple[PairCount, ...] = ()
         self._merges: list[int] = []
+        self._scale = 1  # counts are in units of 1 / this
 
     # ---- content
 
@@ -43,6 +45,7 @@ class RunnersModel(TokenTable):
             self.hold(run)
             self._pairs = () if why is None else (why.chosen, *why.runners_up)
             self._merges = [] if run is None else merges_of(run, self._pairs)
+            self._scale = 1 if why is None else why.scale
             self.endResetModel()
 
     def grow(self) -> None:
@@ -86,9 +89,10 @@ class RunnersModel(TokenTable):
         if column == _PLACE:
             text = f"{row + 1:,}"
         elif column == _COUNT:
-            text = f"{pair.count:,}"
+            text = count_text(pair.count, self._scale)
         elif column == _BEHIND:
-            text = f"{self.behind(row):,}" if self.behind(row) else "–" if chosen else "tied"
+            behind = self.behind(row)
+            text = count_text(behind, self._scale) if behind else "–" if chosen else "tied"
         else:
             text = f"{self._merges[row]:,}" if self._merges[row] else "–"
         return Cell(text, marked=chosen)
@@ -98,7 +102,8 @@ class RunnersModel(TokenTable):
         assert self.tokens is not None
         pair = self._pairs[slot]
         texts = [copied(self.tokens.head(self.tokens.slot_of(one), _COPIED_BYTES)) for one in (pair.left, pair.right)]
-        figures = (pair.count, self.behind(slot), self._merges[slot] or "")
+        counts = (in_units(count, self._scale) for count in (pair.count, self.behind(slot)))
+        figures = (*counts, self._merges[slot] or "")
         return "\t".join([str(slot + 1), *texts, *map(str, figures)])
 
     def widest(self, column: int) -> str:

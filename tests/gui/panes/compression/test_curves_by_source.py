@@ -1,0 +1,95 @@
+"""The Compression pane: curves of the sources of the active run."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tests.gui.person import PATIENCE
+from tokstudio import Tokenizer
+from tokstudio.gui.panes.compression.curves import RATIO, TOKENS
+from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.session import held_out
+
+TEXTS = {"english": "the cat and the hat and the dog " * 30, "german": "die Katze und der Hut und der Hund " * 30}
+
+
+@pytest.fixture
+def pane(session, theme, actions, show):
+    made = CompressionPane(session, theme, actions)
+    show(made, 900, 420)
+    return made
+
+
+@pytest.fixture
+def run(session, make_run):
+    for name, text in TEXTS.items():
+        session.corpus.add_text(text, name)
+    return make_run(vocabulary_size=290, pattern="gpt2")
+
+
+def drawn(pane):
+    return {curve.name: curve for key, curve in pane.plot.content.curves.items() if "source" in str(key)}
+
+
+def choose(pane, view):
+    pane._choose_view(next(action for action, one in pane._choices.items() if one is view))
+
+
+def test_each_source_has_a_thin_curve_and_its_figure_at_the_playhead(qtbot, session, pane, run):
+    assert not drawn(pane)
+    pane.by_source.trigger()
+    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    tokenizer = Tokenizer.from_run(run.run)
+    ratios = {}
+    for merges in (0, 7, len(run)):
+        session.view.set_playhead(merges)
+        for name, text in TEXTS.items():
+            ratios[name] = len(text) / len(tokenizer.at(merges).encode(text))
+            assert drawn(pane)[name].point_at(merges) == (merges, pytest.approx(ratios[name]))
+        names = [entry.name for entry in pane.legend._entries]
+        assert names == [run.name, *(f"{name} {ratios[name]:.2f}" for name in TEXTS)]
+    assert len({curve.hue for curve in (*drawn(pane).values(), pane.plot.content.active())}) == 3
+    assert {curve.pen(pane._theme.palette).widthF() for curve in drawn(pane).values()} == {1.0}
+    shown = [button.text() for button in pane.legend._buttons]
+    assert shown[1:] == [f"{name} {ratios[name]:.2f}" for name in TEXTS]
+
+
+def test_they_are_drawn_only_as_bytes_per_token_and_while_wanted(qtbot, session, pane, run):
+    pane.by_source.trigger()
+    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    choose(pane, TOKENS)
+    assert not drawn(pane)
+    choose(pane, RATIO)
+    assert list(drawn(pane)) == list(TEXTS)
+    pane.by_source.trigger()
+    assert not drawn(pane)
+    assert len(pane.legend._entries) == 1
+
+
+def test_another_run_has_curves_of_its_own(qtbot, session, pane, run, make_run):
+    pane.by_source.trigger()
+    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    longer = make_run(vocabulary_size=295, pattern="gpt2")
+    qtbot.waitUntil(lambda: [len(curve.x) for curve in drawn(pane).values()] == [len(longer) + 1] * 2, timeout=PATIENCE)
+    session.runs.activate(run)
+    assert [len(curve.x) for curve in drawn(pane).values()] == [len(run) + 1] * 2
+
+
+def test_a_single_source_has_no_curves(qtbot, session, pane, make_run):
+    make_run(vocabulary_size=290)
+    pane._may_draw_sources()
+    assert not pane.by_source.isEnabled()
+
+
+def test_why_there_are_none_is_told(qtbot, session, pane, run, monkeypatch):
+    monkeypatch.setattr(held_out, "source_curves_work", refused_work)
+    pane.by_source.trigger()
+    told = "The sources are not drawn: There are too many."
+    qtbot.waitUntil(lambda: pane.remark.text() == told, timeout=PATIENCE)
+    assert not drawn(pane)
+
+
+def refused_work(run, corpus):
+    raise held_out.TokStudioError("There are too many.")
+    yield
