@@ -15,10 +15,12 @@ from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.run import Run
 from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
+from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 
@@ -91,23 +93,36 @@ class HeldOutMeasurer(QObject):
 
 
 class SourceMeasurer(QObject):
-    """Measures the sources of one run that has ended, at request."""
+    """Measures the sources of one run that has ended, at request; text whose count is kept is not counted again."""
 
     changed = Signal()  # an attempt has ended
 
-    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
+    def __init__(self, jobs: Jobs, counts: KeptCounts, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._jobs = jobs
+        self._jobs, self._counts = jobs, counts
         self._job: Job | None = None
         self._measuring: StudioRun | None = None
-        self._wanted: StudioRun | None = None
+        self._wanted: dict[str, StudioRun | None] = {}  # by who asked
+        self._closed = False
         self._dropped = False  # whether the work was cancelled for another run, not by the user
         self._patience = QTimer(self, singleShot=True, interval=_QUIET)
         self._patience.timeout.connect(self._show)
 
-    def want(self, run: StudioRun | None) -> None:
-        """Measures a run that has several sources, unless that was tried; None, or another run, cancels."""
-        self._wanted = run
+    def want(self, run: StudioRun | None, asker: str) -> None:
+        """Measures a run that has several sources, unless that was tried.
+
+        If nobody asks for it any more, but for None or another run, it is cancelled.
+        """
+        self._wanted[asker] = run
+        self._look()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._wanted = {}
+        self._closed = True
+
+    def _look(self) -> None:
+        run = None if self._closed else next(filter(None, self._wanted.values()), None)
         if self._job is not None:
             if self._measuring is not run:
                 self._dropped = True
@@ -116,7 +131,8 @@ class SourceMeasurer(QObject):
         if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
             return
         self._measuring, self._dropped = run, False
-        work = partial(_sources_work, run.run, run.corpus)
+        kept = self._counts.find(run.corpus.sources, run.run.config)
+        work = partial(_sources_work, run.run, run.corpus if kept is None else kept.counted)
         self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
         self._job.ended.connect(self._ended)
         self._patience.start()
@@ -139,7 +155,7 @@ class SourceMeasurer(QObject):
         if run is not None and run.by_source is None and not self._dropped:
             run.note(by_source="it was cancelled.")
         self.changed.emit()
-        self.want(self._wanted)
+        self._look()
 
 
 def has_sources(run: StudioRun) -> bool:
@@ -149,11 +165,11 @@ def has_sources(run: StudioRun) -> bool:
     return len(set(entries(run.corpus.sources))) > 1
 
 
-def _sources_work(made: Run, corpus: Corpus) -> Work[SourceCurves | str]:
+def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | str]:
     """The measurements, or why there are none."""
     yield from prepare_work()
     try:
-        return (yield from source_curves_work(made, corpus))
+        return (yield from source_curves_work(made, text))
     except TokStudioError as error:
         return str(error)
 

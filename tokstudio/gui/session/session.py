@@ -39,7 +39,7 @@ class Session(QObject):
         self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
         self.live = LiveTraining(self.jobs, self.corpus, self.runs, self.training, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
-        self.by_source = SourceMeasurer(self.jobs, self)
+        self.by_source = SourceMeasurer(self.jobs, self.corpus.counts, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self)
         self.indexing = TokenIndexing(self.jobs)
@@ -48,7 +48,7 @@ class Session(QObject):
         """Ends every job and waits for its thread; removes the recording, or leaves it for the next start."""
         self.history.clear()
         self.held_out.close()
-        self.by_source.want(None)
+        self.by_source.close()
         self.player.pause()
         self.training.close()
         self.jobs.end(*([self.training.current.job] if self.training.current is not None else []))

@@ -159,6 +159,23 @@ def test_the_pane_says_when_the_weights_apply(qtbot, session, mixed):
     assert mixed.mixture.note.text() == "The run follows the weights."
 
 
+def test_bytes_per_token_of_each_source_follow_the_playhead(qtbot, session, mixed):
+    session.training.set_settings(Settings(vocabulary_size=290, pattern="gpt2"))
+    session.training.start()
+    qtbot.waitUntil(lambda: all(row.ratio.text() for row in mixed.mixture.rows), timeout=PATIENCE)
+    idle(qtbot, session)
+    run = session.runs.active
+    for merges in (len(run), 5, 0):
+        session.view.set_playhead(merges)
+        tokenizer = session.view.tokenizer
+        for row, text in zip(mixed.mixture.rows, (LATIN, CYRILLIC), strict=True):
+            ratio = len(text.encode()) / len(tokenizer.encode(text))
+            assert row.ratio.text() == f"{ratio:.2f} bytes/token"
+    session.corpus.add_text("another corpus")
+    assert not any(row.ratio.text() for row in mixed.mixture.rows)
+    idle(qtbot, session)
+
+
 def test_many_single_sources_are_said_to_be_too_many(qtbot, session, mixed):
     session.corpus.set_sources(tuple(Source.from_texts(["a"], f"{number}.txt") for number in range(65)))
     qtbot.waitUntil(lambda: not mixed.mixture.rows)

@@ -240,7 +240,7 @@ class CompressionPane(Pane):
         if self._shown_active not in self._session.runs.shown:
             # Deleted runs are released at once, even in a hidden pane.
             self._shown_active = None
-            self._session.by_source.want(None)
+            self._session.by_source.want(None, self.objectName())
         if self._seen:
             self.catch_up()
 
@@ -309,7 +309,7 @@ class CompressionPane(Pane):
         """Draws the curves of the sources of the active run, if they are wanted and known."""
         wanted = self.by_source.isChecked() and self._view is RATIO and run is not None and run.run is not None
         shown = run if wanted else None
-        self._session.by_source.want(shown)
+        self._session.by_source.want(shown, self.objectName())
         known = None if shown is None else shown.by_source
         if known is self._sources[0]:
             return

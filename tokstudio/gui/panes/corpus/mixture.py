@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
+from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.corpus.weight_row import WeightRow
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
@@ -39,6 +40,7 @@ class Mixture(QWidget):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
         self._theme, self._corpus, self._live = theme, session.corpus, session.live
+        self._runs, self._view, self._by_source = session.runs, session.view, session.by_source
         self._entries: tuple[Entry, ...] = ()
         self._sources: tuple[Source, ...] = ()
         self._scripts: dict[tuple[Source, ...], str] = {}
@@ -61,6 +63,20 @@ class Mixture(QWidget):
         self._looking.failed.connect(session.jobs.report)
         self._corpus.weights_changed.connect(self._show_weights)
         self._live.changed.connect(self._show_note)
+        self._live.changed.connect(self._measure)
+        self._runs.changed.connect(self._measure)
+        self._by_source.changed.connect(self._show_ratios)
+        self._view.playhead_changed.connect(self._show_ratios)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Asks for bytes per token."""
+        super().showEvent(event)
+        self._measure()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Asks for nothing."""
+        super().hideEvent(event)
+        self._measure()
 
     def show_sources(self) -> None:
         """Shows the entries of the corpus."""
@@ -112,6 +128,26 @@ class Mixture(QWidget):
         for made, entry, share in zip(self.rows, self._shown, parts, strict=True):
             made.show_weight(weights[entry.places[0]])
             made.show_share(share)
+        self._show_ratios()
+
+    def _measure(self) -> None:
+        """Asks for the bytes per token of the active run, once the weights stand."""
+        run = self._runs.active
+        stands = self.isVisible() and not self._live.busy and not self._corpus.moving
+        fits = run is not None and run.corpus is not None and run.corpus.sources == self._sources
+        self._by_source.want(run if stands and fits and self._shown else None, "mixture")
+        self._show_ratios()
+
+    def _show_ratios(self) -> None:
+        """Shows bytes per token at the playhead, where they are known."""
+        run, merges = self._runs.active, self._view.playhead
+        ratios: list[float] = []
+        if run is not None and run.corpus is not None and run.corpus.sources == self._sources:
+            curves = run.by_source
+            if isinstance(curves, SourceCurves) and merges < len(curves.tokens):
+                ratios = curves.bytes_per_token(merges).tolist()
+        for place, made in enumerate(self.rows):
+            made.show_ratio(ratios[place] if place < len(ratios) else None)
 
     def _show_note(self) -> None:
         if len(self._entries) > _MOST:
