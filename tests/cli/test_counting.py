@@ -61,12 +61,12 @@ def test_other_settings_than_those_of_the_counts_are_refused(files, tmp_path, ca
 def test_the_summary_and_json_tell_sources_and_words(files, tmp_path, capsys):
     counted(files, tmp_path / "counts.parquet")
     said = capsys.readouterr().err
-    assert "of 4 sources: " in said
+    assert "of 5 sources: " in said
     assert "e.jsonl: column text." in said
     counted(files, tmp_path / "counts.parquet", "--json", "--split-by", "lang")
     told = json.loads(capsys.readouterr().out)
     names = [source["name"] for source in told["sources"]]
-    assert names == ["a.txt", "folder", "d.txt.gz", "e.jsonl: en", "e.jsonl: ja"]
+    assert names == ["a.txt", "b.txt", "c.txt", "d.txt.gz", "e.jsonl: en", "e.jsonl: ja"]
     assert told["file"] == str(tmp_path / "counts.parquet")
     text = "".join("".join(WORDS[number:] * 40) * (3 if number == 4 else 1) for number in range(5))
     assert told["special_tokens"] == {"<e>": text.count("<e>")}
@@ -115,6 +115,16 @@ def workers():
 def test_a_cluster_writes_the_same_bytes(files, tmp_path, workers):
     alone = counted(files, tmp_path / "alone.parquet")
     assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+
+
+def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, workers):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(70):
+        (folder / f"{number:02}.txt").write_text(WORDS[number % 5] * (number + 1))
+    alone = counted([str(folder)], tmp_path / "alone.parquet")
+    assert len(Corpus.from_counts(tmp_path / "alone.parquet").sources) == 1
+    assert counted([str(folder)], tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")

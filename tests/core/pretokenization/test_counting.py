@@ -313,6 +313,10 @@ def test_sources_are_weighted_by_name_group_or_index():
     grouped = Corpus(tuple(replace(source, group="texts") for source in corpus.sources[:2]) + corpus.sources[2:])
     assert grouped.with_weights({"texts": 2, "2.txt": 0}).weights == (2_000, 2_000, 0)
     assert grouped.with_weights({1: 3}).weights == (3_000, 3_000, 1_000)
+    placed = [replace(source, path=Path("texts", "de", source.name)) for source in corpus.sources[:2]]
+    in_folders = Corpus((*placed, *corpus.sources[2:]))
+    assert in_folders.with_weights({"texts": 3, "1.txt": 2}).weights == (3_000, 2_000, 1_000)
+    assert in_folders.with_weights({"de": 0.5}).weights == (500, 500, 1_000)
     assert grouped.with_weights({1: 3}).multipliers == (3, 1)
     one, two, three = TEXTS
     for pattern in ("gpt2", "none"):

@@ -152,8 +152,8 @@ class Corpus:
         """The same text with weights: a source of weight 2 counts twice, one of weight 0 not at all.
 
         Args:
-            weights: By the name of an entry (a source, or the folder, archive or data set that several were opened
-                with), or by the index of a source, from 0; each is 0 to 1,000, in steps of 0.001. Others count once.
+            weights: By the name of a source, or of a folder or archive that it is in, or by its index, from 0; each is
+                0 to 1,000, in steps of 0.001. Others count once. The texts of a folder of more than 64 have one weight.
 
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.
@@ -173,7 +173,7 @@ class Corpus:
         return made
 
     def _named(self, which: str | int) -> list[int]:
-        """The sources of an entry."""
+        """The sources that a weight is given for."""
         found = entries(self.sources)
         if isinstance(which, int):
             if not 0 <= which < len(found):
@@ -181,8 +181,11 @@ class Corpus:
             numbers = {found[which][1]}
         else:
             numbers = {number for name, number in found if name == which}
-        if len(numbers) > 1:
-            raise ConfigError(f"{shown(str(which))} is the name of {len(numbers)} sources: give the index, from 0.")
+            if len(numbers) > 1:
+                raise ConfigError(f"{shown(which)} is the name of {len(numbers)} sources: give the index, from 0.")
+            if not numbers:
+                around = zip(self.sources, found, strict=True)
+                numbers = {number for source, (_, number) in around if which in _around(source)}
         if not numbers:
             names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
             raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")
@@ -258,6 +261,11 @@ def counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     if is_counts_file(path):
         return (yield from read_counted_sources_work(path))
     return ((yield from read_counts_work(path)),)
+
+
+def _around(source: Source) -> tuple[str, ...]:
+    """The names of the folders that a source is in, and of the file that it is a part of."""
+    return () if source.path is None else source.path.absolute().parts
 
 
 def check_weight(which: str | int, weight: float) -> int:

@@ -18,7 +18,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.readers import kinds
+from tokstudio.core.corpus.readers import folders, kinds
 from tokstudio.core.corpus.readers.archives import Member, Skipped, plain_archive_errors, tar_members, zip_members
 from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
 from tokstudio.core.corpus.readers.columnar import open_table
@@ -331,7 +331,7 @@ def _read_members_work(
         for member in members:
             done = text.done - member.stored if found.kind == kinds.TAR else done
             if wanted.member in (None, member.name):
-                here = replace(place, name=member.name, member=member.name, group=name)
+                here = replace(place, name=member.name, member=member.name)
                 work = _read_member_work(member, wanted, here)
                 try:
                     sources += yield from part_of(work, "reading", done, member.stored, text.size)
@@ -345,7 +345,7 @@ def _read_members_work(
     if skipped and sources:
         note = "; ".join(filter(None, (sources[0].note, str(skipped))))
         sources[0] = replace(sources[0], note=note)
-    return sources
+    return sources if len(sources) <= folders.MOST_APART else [replace(source, group=name) for source in sources]
 
 
 def _read_member_work(member: Member, wanted: _Wanted, place: _Place) -> Work[list[Source]]:

@@ -114,7 +114,8 @@ class Source:
     # file; for word counts, where each word occurs first. None where the documents follow one another. Read-only.
     places: NDArray[np.int64] | None = None
     counted_with: CountedWith | None = None  # for words that were counted in a text with a pattern
-    group: str = ""  # the folder, archive or data set that it was opened with; "" where it was opened alone
+    # The folder or archive of more than 64 texts that it was opened with: they are one entry of a mixture; else "".
+    group: str = ""
     # How it was read, with the chosen column of a data set; None for plain text that is read whole.
     reading: Reading | None = None
     member: str = ""  # of an archive, or of a folder with several data sets, at `path`; "" where there is none

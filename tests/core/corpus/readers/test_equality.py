@@ -99,13 +99,13 @@ def test_a_text_is_equal_in_every_compression_and_archive(write, documents):
         assert (name, corpus.sha256) == (name, wanted.sha256)
 
 
-def test_members_of_an_archive_are_sources_of_its_group(write):
+def test_members_of_an_archive_are_sources(write):
     members = {"one.txt": b"one text", "b/two.jsonl": json_lines(DOCUMENTS), "b/c.png": b"\x89PNG\r\n\x1a\n", "e": b""}
     for path in (write("a.zip", zipped(**members)), write("a.tar.xz", tarred("w:xz", **members))):
         one, two = Corpus.from_files(path).sources
         assert [(source.name, source.member, source.group) for source in (one, two)] == [
-            ("one.txt", "one.txt", path.name),
-            ("b/two.jsonl", "b/two.jsonl", path.name),
+            ("one.txt", "one.txt", ""),
+            ("b/two.jsonl", "b/two.jsonl", ""),
         ]
         assert texts_of(two) == list(DOCUMENTS)
         assert "2 members skipped (1 no text, 1 empty)" in one.note or "(1 empty, 1 no text)" in one.note
@@ -162,7 +162,7 @@ def test_shards_in_a_folder_are_one_data_set(write, tmp_path):
     write("data/test-00000-of-00002.parquet", of_parquet(["one"]))
     write("data/test-00001-of-00002.parquet", of_parquet(["two"]))
     test, _ = Corpus.from_files(tmp_path / "data").sources
-    assert (test.name, test.group, texts_of(test)) == ("data: test-#-of-#.parquet", "data", ["one", "two"])
+    assert (test.name, test.group, texts_of(test)) == ("data: test-#-of-#.parquet", "", ["one", "two"])
 
 
 def test_a_saved_data_set_of_hugging_face_is_read_in_its_order(write, tmp_path):
@@ -181,11 +181,21 @@ def test_a_saved_data_set_of_hugging_face_is_read_in_its_order(write, tmp_path):
     assert texts_of(source) == [*DOCUMENTS[100:], *DOCUMENTS[:100]]
 
 
-def test_texts_of_a_folder_keep_their_sources_and_its_group(write, tmp_path):
+def test_texts_of_a_folder_are_sources(write, tmp_path):
     write("texts/a.txt", b"one")
     write("texts/b.jsonl", json_lines(["two", "three"]))
     sources = Corpus.from_files(tmp_path / "texts").sources
-    assert [(source.name, source.group) for source in sources] == [("a.txt", "texts"), ("b.jsonl", "texts")]
+    assert [(source.name, source.group) for source in sources] == [("a.txt", ""), ("b.jsonl", "")]
+
+
+def test_many_texts_of_a_folder_or_an_archive_are_one_entry(write, tmp_path):
+    for number in range(65):
+        write(f"many/{number:02}.txt", b"text")
+    archive = write("many.zip", zipped(**{f"{number:02}.txt": b"text" for number in range(65)}))
+    for path, group in ((tmp_path / "many", "many"), (archive, "many.zip")):
+        corpus = Corpus.from_files(path)
+        assert {source.group for source in corpus.sources} == {group}
+        assert corpus.with_weights({group: 2}).multipliers == (2,)
 
 
 def test_other_encodings_of_json_and_tables_are_decoded(write):

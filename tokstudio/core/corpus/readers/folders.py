@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -30,6 +30,9 @@ _DIGITS = re.compile(r"\d+")
 _OF_LINES = frozenset((".jsonl", ".ndjson", ".csv", ".tsv", ".tab"))
 _LARGEST_STATE = 1 << 22
 
+# The texts of a larger folder or archive are counted and weighted as one source.
+MOST_APART = 64
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -37,7 +40,7 @@ class Entry:
 
     Attributes:
         path: The file; of shards, the folder.
-        group: The name of the folder that it was opened with; "" where it was opened alone.
+        group: The name of the folder of many texts that it was opened with, else "".
         shards: The files of a data set, in their order; none of a single file.
         name: The name of such a data set within its folder; "" where it is the only one.
     """
@@ -139,7 +142,6 @@ def unique_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
 
 def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
     """Puts the shards of each data set together: their names differ in their numbers only."""
-    group = file_name(root)
     sets: dict[tuple[Path, str], list[Path]] = {}
     for file in files:
         if file in columnar or suffix_of(file.name) in _OF_LINES:
@@ -150,11 +152,11 @@ def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
     for file in files:
         key = shards.get(file)
         if key is None:
-            entries.append(Entry(file, group))
+            entries.append(Entry(file))
         elif file == sets[key][0]:
             name = "" if only else key[0].joinpath(key[1]).relative_to(root).as_posix()
-            entries.append(Entry(root, "" if only else group, _in_order(sets[key]), name))
-    return entries
+            entries.append(Entry(root, "", _in_order(sets[key]), name))
+    return entries if len(entries) <= MOST_APART else [replace(entry, group=file_name(root)) for entry in entries]
 
 
 def _in_order(shards: list[Path]) -> tuple[Path, ...]:
