@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.source_records import is_data_set
 
 Obstacle = Callable[[Session], str | None]
 
@@ -24,6 +25,11 @@ def nothing_to_redo(session: Session) -> str | None:
 
 def no_corpus(session: Session) -> str | None:
     return None if session.corpus.sources else "The corpus is empty."
+
+
+def no_data_set(session: Session) -> str | None:
+    known = any(map(is_data_set, session.corpus.sources))
+    return no_corpus(session) or (None if known else "No source is a data set, such as JSON Lines, CSV or Parquet.")
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
