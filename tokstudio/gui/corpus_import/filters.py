@@ -13,6 +13,7 @@ from tokstudio.gui.widgets.fields import LimitField
 from tokstudio.gui.widgets.layouts import column
 
 _LEAST, _MOST, _BYTES = 10, 10_000, 10_000_000  # what the fields show before they are switched on
+_WIDTH = 132
 
 
 class Filters(QWidget):
@@ -20,13 +21,16 @@ class Filters(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.least = LimitField("Documents of at &least so many characters", "Shorter documents are dropped.", 1, theme)
-        self.most = LimitField("At m&ost so many characters of each document", "Longer ones are cut.", 1, theme)
-        self.bytes = LimitField("The &first bytes of each source", "The rest of a source is not read.", 1, theme)
-        for field, first in ((self.least, _LEAST), (self.most, _MOST), (self.bytes, _BYTES)):
+        self._theme = theme
+        self.least = LimitField("&Fewest characters of a document", "Shorter documents are dropped.", _LEAST, theme)
+        self.most = LimitField("M&ost characters of a document", "The rest of longer documents is cut.", _MOST, theme)
+        self.bytes = LimitField("Most &bytes of a source", "The rest of a longer source is not read.", _BYTES, theme)
+        for field in (self.least, self.most, self.bytes):
+            field.name_it(field.check.text().replace("&", ""))
             field.set_brief(True)
             field.number.setMinimum(1)
-            field.number.setValue(first)
+        theme.changed.connect(self._widen)
+        self._widen()
         self.duplicates = QCheckBox("Drop d&uplicates")
         self.duplicates.setToolTip("A document that occurred before in the same data set is dropped.")
         column(self.least, self.most, self.bytes, self.duplicates, spacing=6, parent=self)
@@ -47,3 +51,8 @@ class Filters(QWidget):
             most_bytes=self.bytes.value,
             deduplicate=self.duplicates.isChecked(),
         )
+
+    def _widen(self) -> None:
+        """Makes room for numbers of nine digits, after the fields have followed the text size."""
+        for field in (self.least, self.most, self.bytes):
+            field.number.setFixedWidth(self._theme.scaled(_WIDTH))
