@@ -48,6 +48,7 @@ USUAL = {
     "shiboken6": ("LGPL-3", "GPL-3"),
     "sentencepiece": ("Apache-2.0",),
     "tokenizers": ("Apache-2.0",),
+    "pyarrow": ("Apache-2.0",),
 }
 
 BUNDLED = """\
@@ -57,9 +58,10 @@ Bundled software
 Qt and PySide6 are used under the GNU Lesser General Public Licence, version 3:
 see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
 /usr/lib/tokstudio and can be replaced. Python is used under the licence of the
-Python Software Foundation. numpy, numba and llvmlite come under BSD licences,
+Python Software Foundation. numpy, numba, llvmlite and zstandard come under BSD
+licences,
 pyqtgraph, charset-normalizer, platformdirs and tiktoken under the MIT licence,
-regex, tokenizers and sentencepiece under the Apache Licence, version 2.0 (see
+regex, tokenizers, sentencepiece and pyarrow under the Apache Licence, version 2.0 (see
 /usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. Their texts
 are in bundled-licences.txt.gz beside this file, with those of
 the libraries of the build system, package by package.

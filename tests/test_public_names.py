@@ -29,7 +29,7 @@ NAMES = [
     "save",
     "train",
 ]
-HEAVY = {"numpy", "numba", "PySide6", "pyqtgraph", "tokenizers", "regex", "charset_normalizer"}
+HEAVY = {"numpy", "numba", "PySide6", "pyqtgraph", "tokenizers", "regex", "charset_normalizer", "pyarrow", "zstandard"}
 
 
 def loaded_after(statement: str) -> set[str]:

@@ -17,7 +17,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
-from tokstudio.core.corpus import readers
+from tokstudio.core.corpus.readers import files
 from tokstudio.core.formats import ids
 from tokstudio.core.text.byte_level import CHARACTER_OF
 
@@ -243,7 +243,7 @@ def in_folder(folder):
 
 @pytest.mark.parametrize("command", ["encode", "decode"])
 def test_endless_input_is_refused_before_memory_is_full(tokenizer, tmp_path, typed, monkeypatch, capsys, command):
-    monkeypatch.setattr(readers, "free_memory", lambda: 5_000_000)
+    monkeypatch.setattr(files, "free_memory", lambda: 5_000_000)
     typed(b"1 " * 2_000_000)
     assert cli.main([command, "--tokenizer", tokenizer]) == 1
     said = "it is too large for the free memory of this computer.\n"

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import BinaryError
+from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source, document_ends
@@ -71,7 +71,9 @@ def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
             documents = "file" if kept.reading is None else kept.documents or "file"
             again = read_again_work(kept.path, documents, encoding, kept.reading, kept.member, kept.value)
             current = replace((yield from again), group=kept.group)
-        except BinaryError:
+        except CorpusError:
+            if source is None:
+                raise
             break
         source = yield from _beginning_work(current, kept)
         if (yield from text_hash_work(source.data)) == kept.sha256:

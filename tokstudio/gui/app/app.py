@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QApplication
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import return_freed_memory
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers.text_store import remove_left_texts
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.project import Recorder
 from tokstudio.core.warm_up import prepare_work
@@ -95,6 +96,7 @@ class Studio(QObject):
         self._recovery = recovery
         self._logged: weakref.ref[StudioRun] | None = None
         self._garbage = GarbageCollector(self)
+        remove_left_texts()
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self._limits = Limits()

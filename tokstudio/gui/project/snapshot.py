@@ -13,7 +13,7 @@ import numpy as np
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
     Project,
@@ -242,7 +242,9 @@ class _Texts:
                 fault = changed_since(kept)
                 if kept.in_corpus and kept.path is not None:
                     # The whole file, even if it is longer than before.
-                    now = yield from read_source(kept.path, kept.documents or "file", kept.encoding)
+                    documents = kept.documents or "file"
+                    again = read_again_work(kept.path, documents, kept.encoding, kept.reading, kept.member, kept.value)
+                    now = replace((yield from again), group=kept.group)
         except TokStudioError as error:
             fault = str(error)
         if fault:

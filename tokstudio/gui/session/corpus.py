@@ -202,7 +202,7 @@ class CorpusState(QObject):
             return
         ((old, made),) = changed.pairs
         # It may have been divided while it was read; then only the file tells which source it is.
-        known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)
+        known = old if old in self.sources else next((one for one in self.sources if _same_place(one, old)), None)
         if known is not None:
             self.set_sources(tuple(made if source is known else source for source in self.sources))
             if changed.problem:
@@ -248,3 +248,8 @@ class CorpusState(QObject):
 
 def _is_sample(source: Source) -> bool:
     return source.path is None and source.name in {sample.title for sample in SAMPLES}
+
+
+def _same_place(one: Source, other: Source) -> bool:
+    """Whether two sources are the same part of the same file."""
+    return (one.path, one.member, one.value) == (other.path, other.member, other.value)

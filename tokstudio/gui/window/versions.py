@@ -31,6 +31,7 @@ _KNOWN = (
     ("NumPy", "numpy", "BSD, 3 clauses, and others"),
     ("Numba", "numba", "BSD, 2 clauses"),
     ("llvmlite and LLVM", "llvmlite", "BSD, 2 clauses; Apache 2.0"),
+    ("pyarrow", "pyarrow", "Apache 2.0"),
     ("pyqtgraph", "pyqtgraph", "MIT"),
     ("regex", "regex", "Apache 2.0 and CNRI Python"),
     ("charset-normalizer", "charset-normalizer", "MIT"),
@@ -39,6 +40,7 @@ _KNOWN = (
     ("tokenizers", "tokenizers", "Apache 2.0"),
     ("tiktoken", "tiktoken", "MIT"),
     ("sentencepiece", "sentencepiece", "Apache 2.0"),
+    ("zstandard", "zstandard", "BSD, 3 clauses"),
 )
 
 

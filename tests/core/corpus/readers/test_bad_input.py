@@ -129,6 +129,12 @@ def test_an_unclosed_quote_over_more_than_a_block_is_named(write, monkeypatch):
     assert Corpus.from_files(write("b.csv", long.encode())).documents == 2_001
 
 
+def test_quotes_that_are_part_of_the_text_of_tsv_stay(write):
+    lines = ["id\ttext", '1\t"Hi," he said.', '2\t"Open', "3\tplain"]
+    source = Corpus.from_files(write("a.tsv", "\n".join(lines).encode()), field="text").sources[0]
+    assert texts_of(source) == ['"Hi," he said.', '"Open', "plain"]
+
+
 def test_rows_of_another_width_are_dropped_and_counted(write):
     source = Corpus.from_files(
         write("a.csv", b"id,text\n1,one\n2\n3,two\n4,x,y\n5,three\n6,a\n7,b\n8,c\n9,d\n")

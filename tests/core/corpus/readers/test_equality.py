@@ -290,6 +290,9 @@ def test_texts_left_by_a_killed_process_are_removed(tmp_path, monkeypatch, write
     left.write_bytes(b"left")
     other = Corpus.from_files(write("b.jsonl", json_lines(DOCUMENTS)))
     assert not left.exists()
+    left.write_bytes(b"left again")
+    text_store.remove_left_texts()
+    assert not left.exists()
     assert corpus.sha256 == other.sha256
 
 

@@ -37,7 +37,7 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypat
         quiet(qtbot, window)
         assert window.session.corpus.sources == ()
         assert window.corpus.problems.problems == (
-            'book.txt.gz: this is gzip-compressed data, not text; use the encoding "bytes" to read it anyway.',
+            'book.txt.gz: this is binary data, not text; use the encoding "bytes" to read it anyway.',
         )
         [button] = offered(window)
         assert button.accessibleName() == "Read book.txt.gz as bytes"
@@ -145,13 +145,20 @@ def test_other_files_of_a_folder_are_one_message_in_the_pane(qtbot, monkeypatch,
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_json_lines_are_said_to_be_read_as_plain_text(qtbot, monkeypatch, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"text": "the cat"}\n{"text": "the hat"}\n')
+def test_of_json_lines_the_text_is_read_and_what_was_dropped_is_said(qtbot, monkeypatch, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"text": "the cat"}\n{"id": 1}\n{"text": "the hat"}\n')
 
     def act(window, answers):
-        window.opening.open_paths([tmp_path / "a.jsonl"])
+        window.opening.open_paths([file])
         quiet(qtbot, window)
-        assert "JSON Lines read as plain text, field names included" in window.corpus.caption.text()
-        assert window.corpus.problems.problems == ("a.jsonl: JSON Lines read as plain text, field names included.",)
+        assert window.session.corpus.sources[0].data.tobytes() == b"the catthe hat"
+        assert "1 row without the column dropped" in window.corpus.caption.text()
+        assert window.corpus.problems.problems == ("a.jsonl: 1 row without the column dropped.",)
+        file.write_text('{"text": "another"}\n{"text": "one"}\n')
+        window.session.corpus.reread(0, None)
+        quiet(qtbot, window)
+        assert window.session.corpus.sources[0].data.tobytes() == b"anotherone"
+        assert window.session.corpus.sources[0].documents == 2
 
     assert at_the_window(monkeypatch, act) == 0

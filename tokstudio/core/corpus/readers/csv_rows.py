@@ -51,7 +51,7 @@ def dialect_of(head: str, is_whole: bool, kind: str, delimiter: str | None) -> D
     lines = lines if is_whole or len(lines) < 2 else lines[:-1]
     lines = lines[:_LINES]
     escape = "\\" if '\\"' in head and '""' not in head else ""
-    quote = '"' if kind != TSV or _are_even(lines, '"') else ""
+    quote = '"' if kind != TSV or _has_quotes(lines) else ""
     if quote and any(line.startswith("'") for line in lines) and not any('"' in line for line in lines):
         quote = "'"
     candidates = (
@@ -234,9 +234,15 @@ def _fit(rows: list[list[str]]) -> tuple[float, int]:
     return sum(len(row) == width for row in rows) / len(rows), width
 
 
-def _are_even(lines: list[str], quote: str) -> bool:
-    """Whether quotes are around values, so that a line that begins a value with one ends one too."""
-    return all(line.count(quote) % 2 == 0 for line in lines) or any(f"{quote}{quote}" in line for line in lines)
+def _has_quotes(lines: list[str]) -> bool:
+    """Whether quotes in TSV are around values; in much of it they are part of the text."""
+    try:
+        for _ in csv.reader(lines, delimiter="\t", strict=True):
+            pass
+    except csv.Error as error:
+        is_cut = "unexpected end" in str(error)
+        return is_cut and _fit(_rows(lines, "\t", '"', "")) >= _fit(_rows(lines, "\t", "", ""))
+    return True
 
 
 def _is_name(name: str) -> bool:

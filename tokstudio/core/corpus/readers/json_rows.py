@@ -23,7 +23,7 @@ from tokstudio.core.corpus.readers.reading import TEXT_FIELDS
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.text.utf8 import to_utf8
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20  # small, so that no call on a block holds the interpreter for long
 _ROWS = 1_000  # parsed before they are added together
 _LONGEST = 1 << 28  # characters of one object in a list
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -84,7 +84,7 @@ def read_json_work(text: OpenText, stream: Utf8Stream, plan: Plan, collect: Coll
 
 
 def _blocks(stream: Stream) -> Iterator[tuple[bytes, int]]:
-    """Whole lines, together about 4 MiB, and their number."""
+    """Whole lines, together about 1 MiB, and their number."""
     begun: list[bytes] = []
     size = 0
     while piece := stream.read(_BLOCK):
@@ -120,7 +120,7 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
     except pyarrow.ArrowInvalid:
         return False
     # A broken line and the next one can be one object.
-    if table.num_rows != _lines_in(block):
+    if table.num_rows != block.count(b"\n") and table.num_rows != _lines_in(block):
         return False
     for batch in table.to_batches():
         texts = texts_of(batch.column(0), plan.text)
@@ -132,9 +132,7 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
 
 def _lines_in(block: bytes) -> int:
     """The number of lines that are not blank."""
-    lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    has_blanks = block.startswith(b"\n") or any(blank in block for blank in (b"\n\n", b"\n\r", b"\n ", b"\n\t"))
-    return sum(bool(line.strip()) for line in block.split(b"\n")) if has_blanks else lines
+    return sum(bool(line.strip()) for line in block.split(b"\n"))
 
 
 def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, text: OpenText) -> Work[None]:

@@ -28,6 +28,7 @@ MOST_OF_FREE = 0.4
 _LEFT_ON_DISK = 200_000_000  # bytes of the disk that stay free
 _CHECKED = 1 << 26  # bytes written between two looks at the free space
 _PIECE = 1 << 20
+_TEXTS = "texts"  # the folder for them
 
 
 class Budget:
@@ -153,6 +154,13 @@ class _TemporaryFile:
         )
 
 
+def remove_left_texts() -> None:
+    """Removes the texts that killed processes of this user have left."""
+    for folder in (cache_folder(), temporary_folder()):
+        if folder is not None:
+            remove_of_ended(folder / _TEXTS)
+
+
 def _remove(file: object, path: Path) -> None:
     with suppress(OSError):
         file.close()  # type: ignore[attr-defined]
@@ -164,9 +172,9 @@ def _folder(name: str) -> Path:
     """The folder for texts that do not fit into the memory; those of killed processes are removed from it."""
     # The cache is on the disk; the folders for temporary files are often in the memory.
     for folder in (cache_folder(), temporary_folder()):
-        if folder is not None and make_private(folder) and make_private(folder / "texts"):
-            remove_of_ended(folder / "texts")
-            return folder / "texts"
+        if folder is not None and make_private(folder) and make_private(folder / _TEXTS):
+            remove_of_ended(folder / _TEXTS)
+            return folder / _TEXTS
     raise CorpusError(f"{name}: its text does not fit into the free memory, and there is no folder to keep it in.")
 
 

@@ -1,0 +1,77 @@
+"""`train` on data sets, compressed files and archives: what is chosen and dropped is said."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
+from tokstudio import cli
+from tokstudio.cli.arguments import parse
+from tokstudio.cli.reading import reading_of
+from tokstudio.core.corpus.readers.reading import Reading
+
+
+@pytest.fixture
+def trained(capsys):
+    """Trains on a file; returns the exit code, the merges and what was said."""
+
+    def train(*arguments):
+        options = ["--vocab-size", "280", "--pattern", "gpt2", "--print-merges"]
+        code = cli.main(["train", *map(str, arguments), *options])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return train
+
+
+def test_the_chosen_column_is_said_and_formats_train_alike(tmp_path, trained):
+    results = []
+    for name in ("a.jsonl", "a.parquet", "a.csv"):
+        path = tmp_path / f"{name}.zst"
+        path.write_bytes(COMPRESSIONS[".zst"](FORMATS[name](DOCUMENTS)))
+        code, merges, said = trained(path)
+        assert (code, f"{name}.zst: column text." in said) == (0, True)
+        results.append(merges)
+    assert results[0] == results[1] == results[2]
+    assert results[0].count("\n") == 24
+
+
+def test_a_column_divides_and_what_is_dropped_is_said(tmp_path, trained):
+    (tmp_path / "a.jsonl").write_bytes(json_lines(DOCUMENTS) + b"{\n")
+    code, _, said = trained(tmp_path / "a.jsonl", "--split-by", "lang", "--field", "text", "--max-document-chars", "20")
+    assert code == 0
+    assert "a.jsonl: de: column text; 1 broken row dropped (line 407); 401 long documents cut." in said
+    assert "a.jsonl: ja: column text." in said
+
+
+def test_a_wrong_column_is_an_error_that_names_the_others(tmp_path, trained):
+    (tmp_path / "a.jsonl").write_bytes(json_lines(DOCUMENTS))
+    code, _, said = trained(tmp_path / "a.jsonl", "--field", "body")
+    assert code == 1
+    assert said == ('tokstudio: a.jsonl: there is no column "body"; there are "id", "text", "meta.lang", "lang".\n')
+
+
+def test_truncated_data_names_the_option_that_reads_it(tmp_path, trained):
+    data = COMPRESSIONS[".gz"]("".join(f"{number * number}\n" for number in range(50_000)).encode())
+    (tmp_path / "a.txt.gz").write_bytes(data[:-1_000])
+    code, _, said = trained(tmp_path / "a.txt.gz")
+    assert code == 1
+    assert "On the command line: --keep-truncated." in said
+    code, _, said = trained(tmp_path / "a.txt.gz", "--keep-truncated")
+    assert code == 0
+    assert "what was whole is read" in said
+
+
+def test_the_options_make_a_reading():
+    options = ["--field", "a.b", "--split-by", "lang", "--delimiter", r"\t", "--min-document-chars", "2"]
+    options += ["--max-document-chars", "9", "--max-bytes", "99", "--deduplicate", "--keep-truncated"]
+    assert reading_of(parse(["train", "x", *options])) == Reading("a.b", "lang", "\t", 2, 9, 99, True, False, True)
+    assert reading_of(parse(["train", "x"])) == Reading()
+    assert reading_of(parse(["train", "x", "--as-text"])).as_text
+
+
+def test_standard_input_may_be_a_data_set(trained, typed):
+    typed(COMPRESSIONS[".gz"](json_lines(DOCUMENTS)))
+    code, _, said = trained("-", "--field", "text")
+    assert (code, "standard input: column text." in said) == (0, True)
