@@ -17,7 +17,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.resources import DEMO_SENTENCES, SAMPLES, resource, sample_text
+from tokstudio.resources import DEMO_SENTENCES, SAMPLES, resource, sample_parts, sample_text
 
 SCRIPTS = ("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul")
 ICONS = sorted(resource("icons").glob("*.svg"))
@@ -99,6 +99,15 @@ def test_a_sample_has_the_size_it_promises(key, least, most):
 
 def test_sample_keys_are_different():
     assert len({sample.key for sample in SAMPLES}) == len(SAMPLES) == 3
+
+
+def test_the_parts_of_a_sample_are_its_text():
+    parts = sample_parts("scripts")
+    assert "".join(text for _, text in parts) == sample_text("scripts")
+    assert [name for name, _ in parts][:2] == ["English", "Russian"]
+    assert len(parts) == 8
+    assert parts[7][1].startswith("한국어\n")
+    assert sample_parts("article") == ()
 
 
 def test_the_eight_scripts_are_exactly_eight():

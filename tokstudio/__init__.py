@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tokstudio.core.model.run import MergeBatch as MergeBatch
     from tokstudio.core.model.run import Run as Run
     from tokstudio.core.model.run import TrainingConfig as TrainingConfig
+    from tokstudio.core.pretokenization.counting import count as count
+    from tokstudio.core.pretokenization.counting import count_shard as count_shard
+    from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
     from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.training.trainer import Trainer as Trainer
     from tokstudio.core.training.trainer import train as train
@@ -41,6 +44,9 @@ _MODULES = {
     "ByteTokenizer": "analysis.baselines",
     "CharacterTokenizer": "analysis.baselines",
     "WordTokenizer": "analysis.baselines",
+    "WordCounts": "pretokenization.word_counts",
+    "count": "pretokenization.counting",
+    "count_shard": "pretokenization.counting",
     "Tokenizer": "tokenizer.tokenizer",
     "Trainer": "training.trainer",
     "train": "training.trainer",

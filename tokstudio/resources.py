@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,14 @@ class Sample:
         title: Its name in menus.
         description: One sentence about it.
         file: Its path below the resource folder, with forward slashes.
+        parts: The names of its parts, which two empty lines separate; none for a text in one piece.
     """
 
     key: str
     title: str
     description: str
     file: str
+    parts: tuple[str, ...] = ()
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -39,6 +42,7 @@ SAMPLES: tuple[Sample, ...] = (
         title="One story in eight scripts",
         description="The same short story eight times: see how many tokens each script takes.",
         file="corpora/eight-scripts.txt",
+        parts=("English", "Russian", "Greek", "Arabic", "Hebrew", "Hindi", "Chinese", "Korean"),
     ),
     Sample(
         key="python",
@@ -75,6 +79,13 @@ def resource(relative: str) -> Path:
         if (path := folder / relative).exists():
             return path
     raise TokStudioError(f"{relative}: this file of TokStudio is missing. Install TokStudio again.")
+
+
+def sample_parts(key: str) -> tuple[tuple[str, str], ...]:
+    """The parts of the sample corpus called `key`, each with its name; together they are its text."""
+    sample = next(sample for sample in SAMPLES if sample.key == key)
+    texts = re.split(r"(?<=\n\n\n)", sample_text(key)) if sample.parts else ()
+    return tuple(zip(sample.parts, texts, strict=True))
 
 
 def sample_text(key: str) -> str:

@@ -59,7 +59,7 @@ def test_a_mistyped_command_is_not_taken_for_a_file(window, capsys, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     assert cli.main(["inspec", "book.model"]) == 2
     assert not window
-    assert "inspec is neither a command (train, encode, decode" in capsys.readouterr().err
+    assert "inspec is neither a command (train, count, encode" in capsys.readouterr().err
     (tmp_path / "notes").touch()
     assert cli.main(["notes"]) == 0
     assert [files for files, _ in window] == [["notes"]]

@@ -61,7 +61,11 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.converting import convert
 
             return convert(arguments, console)
-        if arguments.command == "inspect":
+        if arguments.command == "count":
+            from tokstudio.cli.counting import count
+
+            count(arguments, console)
+        elif arguments.command == "inspect":
             from tokstudio.cli.inspecting import inspect
 
             inspect(arguments, console)

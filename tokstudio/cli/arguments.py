@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,6 +30,7 @@ _WINDOW_TEXT = """\
 Opens the window with the given texts. The other commands work without a window:
 
   tokstudio train    train a tokenizer on text and export it
+  tokstudio count    count the words of texts, to train later or elsewhere
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
   tokstudio convert  write a tokenizer's files in another format, and prove that they encode the same
@@ -42,6 +43,12 @@ _TRAIN_TEXT = """\
 Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
 If it is interrupted or the terminal is closed, it exports what it has trained so far.
 If an export fails, the run is saved beside it as NAME.tokstudio, for the window and for convert.
+"""
+
+_COUNT_TEXT = """\
+Counts the words (pre-tokens) of texts and writes a table, on which train --counts trains as on the texts. The texts are
+read one after another and not kept, so they may be larger than the memory. The same texts, settings and versions give
+the same bytes, however they were counted.
 """
 
 _EXIT_CODES = """\
@@ -117,33 +124,61 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="pre-tokens and their counts, alone or after the texts; each line is a pre-token, a tab and its "
-        'count, or a JSON value such as ["the", 12]; may be repeated',
+        help="a table of tokstudio count, whose pattern and special tokens are taken over, or a file of pre-tokens and "
+        'counts, with a pre-token, a tab and its count on each line, or a JSON value such as ["the", 12]; alone or '
+        "after the texts; may be repeated",
     )
-    add(
-        "--documents",
-        choices=("file", "line"),
-        default="file",
-        help="what counts as a document; merges never cross document borders",
-    )
+    _add_documents(add)
     add(
         "--sample-bytes",
         type=_whole,
         metavar="N",
         help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
     )
-    add(
-        "--encoding",
-        metavar="NAME",
-        help="encoding of the files, such as utf-8 (default: detected); bytes also reads binary files",
-    )
+    _add_encoding(add)
     add_reading(parser)
+    add(
+        "--weight",
+        action="append",
+        default=[],
+        type=_weight,
+        metavar="NAME=W",
+        help="how much a text counts, such as de.txt=3 or de.txt=0.5, from 0 to 1000 (default: 1); NAME is that of a "
+        "file or a folder, or a number from 0 in their order; may be repeated",
+    )
     add(
         "--held-out",
         type=_share,
         default=0.0,
         metavar="SHARE",
         help="hold this share of the text, such as 0.1, out of training and report how well it is compressed",
+    )
+
+
+def _add_documents(add: Callable[..., object]) -> None:
+    add(
+        "--documents",
+        choices=("file", "line"),
+        default="file",
+        help="what counts as a document; merges never cross document borders",
+    )
+
+
+def _add_encoding(add: Callable[..., object]) -> None:
+    add(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of the files, such as utf-8 (default: detected); bytes also reads binary files",
+    )
+
+
+def _add_special(add: Callable[..., object]) -> None:
+    add(
+        "--special",
+        action="append",
+        default=[],
+        metavar="TOKEN",
+        help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
     )
 
 
@@ -176,7 +211,6 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     add("--max-token-bytes", type=_whole, metavar="N", help="make no token longer than N bytes")
     add(
         "--pattern",
-        default="none",
         metavar="NAME|REGEX",
         help=f"how text is split before merging: {', '.join(_PATTERNS)}, or a regular expression of your own (default: "
         "none, which lets merges cross spaces)",
@@ -196,13 +230,7 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
         "is a special token",
     )
     add("--unknown-token", metavar="TOKEN", help="with --base characters: the special token for other characters")
-    add(
-        "--special",
-        action="append",
-        default=[],
-        metavar="TOKEN",
-        help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
-    )
+    _add_special(add)
     add(
         "--special-placement", choices=_PLACEMENTS, default="last", help="give special tokens the last ids or the first"
     )
@@ -223,6 +251,33 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the result as one JSON object")
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
     _add_quiet(parser)
+
+
+def _count(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser("tokstudio count", _COUNT_TEXT)
+    parser.epilog = _EXIT_CODES
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="a text, a data set, or a folder of them")
+    add("--out", type=Path, required=True, metavar="FILE", help="the table to write, a Parquet file")
+    add(
+        "--pattern",
+        required=True,
+        metavar="NAME|REGEX",
+        help=f"how text is split into words: {', '.join(_PATTERNS[1:])}, or a regular expression of your own",
+    )
+    _add_special(add)
+    _add_documents(add)
+    _add_encoding(add)
+    add_reading(parser)
+    add(
+        "--dask",
+        metavar="local|ADDRESS",
+        help="count on a Dask cluster whose workers see the same files, such as tcp://10.0.0.1:8786; local starts a "
+        "worker per core here (needs tokstudio[dask])",
+    )
+    add("--json", action="store_true", help="print the result as one JSON object")
+    _add_quiet(parser)
+    return parser.parse_args(words)
 
 
 def _encode(words: Sequence[str]) -> argparse.Namespace:
@@ -295,7 +350,14 @@ def _inspect(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-_COMMANDS = {"train": _train, "encode": _encode, "decode": _decode, "convert": _convert, "inspect": _inspect}
+_COMMANDS = {
+    "train": _train,
+    "count": _count,
+    "encode": _encode,
+    "decode": _decode,
+    "convert": _convert,
+    "inspect": _inspect,
+}
 
 
 def _parse_coding(
@@ -350,6 +412,16 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, sign, number = text.rpartition("=")
+    try:
+        if not sign or not name:
+            raise ValueError(text)
+        return name, float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=W, such as de.txt=3') from None
 
 
 def _share(text: str) -> float:

@@ -4,27 +4,29 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
 from tokstudio.core.analysis.compression import measure_work
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.base.wording import count_text, in_units, several
+from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import content_work, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.folders import Folder, expand_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
-from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.word_counts import read_counts_work
+from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
 
 def read_corpus_work(
@@ -48,18 +50,25 @@ def read_corpus_work(
             raw = np.frombuffer((yield from standard_input_work()), np.uint8)
             sources += yield from content_work(raw, "standard input", documents, encoding, reading)
         else:
-            try:
+            with plain_reading_errors():
                 for entry in (yield from expand_work([file], tell)):
                     sources += yield from read_work(entry, documents, encoding, reading, budget)
-            except BinaryError as error:
-                raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
-            except TruncatedError as error:
-                raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
-        sources.append((yield from read_counts_work(path)))
+        sources += yield from counted_sources_work(path)
     return Corpus(tuple(sources))
+
+
+@contextmanager
+def plain_reading_errors() -> Generator[None]:
+    """Adds to an error of reading what the command line offers."""
+    try:
+        yield
+    except BinaryError as error:
+        raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
+    except TruncatedError as error:
+        raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
 
 
 def reading_of(arguments: argparse.Namespace) -> Reading:
@@ -87,7 +96,7 @@ def report_source(source: Source, console: Console) -> None:
         console.say(f"{source.name}: {'; '.join(remarks)}.")
 
 
-def report_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:
+def report_preparation(prepared: Prepared, config: TrainingConfig, weight_scale: int, console: Console) -> None:
     """Reports changes of the corpus before training."""
     if prepared.replaced:
         console.say(
@@ -95,8 +104,9 @@ def report_preparation(prepared: Prepared, config: TrainingConfig, console: Cons
             "merging begins with characters."
         )
     if prepared.unknown:
+        unknown = in_units(prepared.unknown, weight_scale)
         console.say(
-            f"{several(prepared.unknown, 'character is', 'characters are')} not in the base vocabulary and became "
+            f"{several(unknown, 'character is', 'characters are')} not in the base vocabulary and became "
             f"{config.unknown_token}."
         )
     if config.held_out:
@@ -104,6 +114,19 @@ def report_preparation(prepared: Prepared, config: TrainingConfig, console: Cons
         console.say(f"Held out: {held:,} bytes." if held else "Held out: nothing, because the share is too small.")
     if count := sum(prepared.cut_out.values()):
         console.say(f"{several(count, 'special token was', 'special tokens were')} cut out of the text.")
+
+
+def report_sources(run: Run, corpus: Corpus, console: Console) -> SourceCurves | None:
+    """Reports the weight and the compression of each source, and returns them; None where they cannot be measured."""
+    try:
+        curves = console.finish(source_curves_work(run, corpus))
+    except TokStudioError as error:
+        console.say(f"The text by source cannot be measured. {error}")
+        return None
+    weights = dict(zip(entries(corpus.sources), corpus.weights or (), strict=True)).values()
+    for name, weight, ratio in zip(curves.names, weights, curves.bytes_per_token().tolist(), strict=True):
+        console.say(f"{name}: weight {count_text(weight, ONCE)}, {ratio:.2f} bytes per token.")
+    return curves
 
 
 def report_held_out(

@@ -17,20 +17,24 @@ from tokstudio.cli.reading import (
     report_held_out,
     report_preparation,
     report_source,
+    report_sources,
 )
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory
-from tokstudio.core.base.wording import several, shown
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.base.wording import count_text, in_units, several, shown
+from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.corpus.source import CountedWith, entries
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.core.training.trainer import Trainer
 
 _SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
@@ -49,6 +53,7 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
     reports: list[ExportReport] = []
     kept: Path | None = None
     ratio: float | None = None
+    curves: SourceCurves | None = None
     try:
         code = _train(trainer, arguments, console, signals)
         trainer.stop()
@@ -72,15 +77,23 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
     if signals.received:
         code = signals.code
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
-    if config.held_out and code in (DONE, FAILED):
-        assert trainer.prepared is not None
+    if code in (DONE, FAILED):
+        what = "text by source"
         try:
-            ratio = report_held_out(trainer.tokenizer(), trainer.prepared.held_out, config, console)
+            if corpus.weights is not None:
+                curves = report_sources(run, corpus, console)
+            what = "held-out text"
+            if config.held_out:
+                assert trainer.prepared is not None
+                ratio = report_held_out(trainer.tokenizer(), trainer.prepared.held_out, config, console)
         except KeyboardInterrupt:
-            console.say("Interrupted: the held-out text was not measured.")
+            console.say(f"Interrupted: the {what} was not measured.")
             code = signals.code
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(run, reports, ratio, kept)) + "\n")
+        outcome = _as_json(run, reports, ratio, kept)
+        if corpus.weights is not None:
+            outcome["sources"] = _sources_as_json(corpus, curves)
+        put(sys.stdout, json.dumps(outcome) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)
 
 
@@ -91,6 +104,7 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
     )
     for source in corpus.sources:
         report_source(source, console)
+    corpus = corpus.with_weights(_weights(arguments.weight, corpus))
     size: int | None = arguments.sample_bytes
     if size is not None and size < corpus.bytes:
         whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
@@ -99,18 +113,25 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
     return corpus
 
 
+def _weights(given: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:
+    """The weights by the name of a text; by its index where a number is no name."""
+    names = {name for source in corpus.sources for name in (source.name, source.group)}
+    return {int(name) if name.isdecimal() and name not in names else name: weight for name, weight in given}
+
+
 def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
     path: Path | None = arguments.base_vocabulary
     base_vocabulary = None if path is None else console.finish(read_base_vocabulary_work(path))
     _check_unknown_token(arguments, base_vocabulary or ())
+    counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
     return TrainingConfig(
         vocabulary_size=arguments.vocab_size,
         min_frequency=arguments.min_frequency,
-        pattern=arguments.pattern,
+        pattern=counted.pattern if arguments.pattern is None else arguments.pattern,
         base=arguments.base,
         base_vocabulary=base_vocabulary,
         unknown_token=arguments.unknown_token,
-        special_tokens=[_utf8(token) for token in arguments.special],
+        special_tokens=[_utf8(token) for token in arguments.special] or counted.special_tokens,
         special_placement=arguments.special_placement,
         tie_break=arguments.tie_break,
         max_token_bytes=arguments.max_token_bytes,
@@ -160,7 +181,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         assert trainer.prepared is not None
         if arguments.export:
             check_losses(trainer.tokenizer(), arguments.export, arguments.accept_loss)
-        report_preparation(trainer.prepared, trainer.config, console)
+        report_preparation(trainer.prepared, trainer.config, trainer.corpus.weight_scale, console)
         return _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
         return signals.code
@@ -211,7 +232,7 @@ def _summary(run: Run) -> str:
     ended = f"Stopped after {seconds}" if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}"
     return (
         f"{ended}. {several(len(run), 'merge')}, {run.bytes_per_token():.2f} bytes per token, "
-        f"{run.tokens_before:,} -> {_tokens(run):,} tokens."
+        f"{count_text(run.tokens_before, run.weight_scale)} -> {_tokens(run):,} tokens."
     )
 
 
@@ -232,5 +253,15 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
     return outcome
 
 
-def _tokens(run: Run) -> int:
-    return int(run.tokens_after[-1]) if len(run) else run.tokens_before
+def _sources_as_json(corpus: Corpus, curves: SourceCurves | None) -> list[dict[str, object]]:
+    """The name, weight and bytes per token of each source; the last is null where it was not measured."""
+    found = dict(zip(entries(corpus.sources), corpus.weights or (), strict=True))
+    ratios: list[float | None] = [None] * len(found) if curves is None else curves.bytes_per_token().tolist()
+    return [
+        {"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio}
+        for ((name, _), weight), ratio in zip(found.items(), ratios, strict=True)
+    ]
+
+
+def _tokens(run: Run) -> int | float:
+    return in_units(int(run.tokens_after[-1]) if len(run) else run.tokens_before, run.weight_scale)

@@ -79,10 +79,11 @@ def _exercise_merging() -> None:
 def _exercise_text() -> None:
     import numpy as np
 
+    from tokstudio.core.base.arrays import read_only
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
-    from tokstudio.core.kernels.encode import take_apart
-    from tokstudio.core.kernels.words import gather, spread
+    from tokstudio.core.kernels.encode import add_tokens, take_apart
+    from tokstudio.core.kernels.words import add_rows, gather, partition, spread, weigh
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.pretokenization.patterns import cut
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -103,7 +104,12 @@ def _exercise_text() -> None:
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.uint64)
     cut(none8, 0, 1)
     spread(slots, slots)
-    gather(none8, none64, none64, none8, none64, 0, 0)
+    none32, fixed32, fixed64 = np.zeros(0, np.int32), read_only(np.zeros(0, np.int32)), read_only(np.zeros(0, np.int64))
+    gather(read_only(none8), fixed64, fixed64, none8, none64, 0, 0)
+    add_rows(fixed32, fixed64, fixed64, none64, none64, none32, 0)
+    partition(read_only(none8), fixed64, 1, none32)
+    weigh(fixed32, fixed32, fixed64, none64, none64, none64)
+    add_tokens(none32, none32, none64, np.zeros(0, np.uint32), none64, np.zeros((1, 1), np.int64))
 
 
 # The two parts are compiled side by side: they share few loops.

@@ -18,6 +18,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import prepare_corpus_work
@@ -219,3 +220,13 @@ def test_a_recount_does_not_change_later_merges():
         if len(merges.left):
             finish(engine.recount_work(1))
     assert made[: len(expected)] == [tuple(pair) for pair in expected.tolist()]
+
+
+def test_counts_of_weighted_sources_are_told_in_whole_units():
+    corpus = Corpus((Source.from_texts("abab", "a"), Source.from_texts("abc", "b"))).with_weights({"b": 0.25})
+    run = train(corpus, TrainingConfig(vocabulary_size=257)).run
+    why = finish(why_work(corpus, run, 1))
+    assert (why.chosen.count, why.scale) == (2250, 1000)
+    assert why.reason == "It occurs 2.25 times, more often than any other pair: the next has 1."
+    run = train(corpus.with_weights({"a": 0.5, "b": 0}), TrainingConfig(vocabulary_size=257)).run
+    assert finish(why_work(corpus, run, 1)).reason.startswith("It occurs once, ")

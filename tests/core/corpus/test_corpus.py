@@ -177,3 +177,12 @@ def test_importing_loads_neither_the_detector_nor_the_regular_expressions():
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert "tokstudio.core.text.encodings" in loaded
     assert not {"charset_normalizer", "regex", "numba", "PySide6", "pyarrow", "zstandard"} & set(loaded)
+
+
+def test_a_known_hash_is_kept_with_other_weights(monkeypatch):
+    corpus = Corpus.from_texts(["one", "two"])
+    expected = corpus.sha256
+    monkeypatch.setattr("hashlib.sha256", lambda *_: pytest.fail("hashed again"))
+    assert corpus.weighted([2000]).sha256 == expected
+    assert corpus.weighted([2000]).weights == (2000,)
+    assert corpus.weighted([2000]).weighted([1000]).weights is None

@@ -27,10 +27,10 @@ from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.folders import expand_work, read_folder_work
 from tokstudio.core.corpus.readers.large_file import FileText, _File
+from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.corpus.statistics import preview, statistics_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.count_words import count_work
-from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.text.encodings import ENCODINGS, encoding_name
 from tokstudio.core.training.trainer import Trainer, train
@@ -489,7 +489,7 @@ def test_a_custom_expression_reads_a_file_on_disk_in_pieces(on_disk, monkeypatch
     monkeypatch.setattr(_File, "read", reading)
     [source] = corpus.sources
     pieces = finish(SpecialFinder([]).cut_work(source.data, source.ends))
-    counted = finish(count_work([(source, pieces)], splitter(r"\w+|\W")))
+    counted = finish(count_work([(source, pieces)], CountedWith(r"\w+|\W")))
     assert counted.counts.tolist() == [20_000] + [60_000] + [20_000] * 6
     assert max(read) <= 1 << 16
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.statistics import preview, statistics_work
+from tokstudio.core.corpus.statistics import main_script_work, preview, statistics_work
 
 
 def statistics_of(*texts):
@@ -114,3 +114,18 @@ def test_text_and_given_counts_are_counted_together():
     corpus = Corpus((*Corpus.from_text("aa\nb").sources, *Corpus.from_counts({"a": 5}).sources))
     found = finish(statistics_work(corpus))
     assert (found.characters, found.lines, found.documents, found.words, found.bytes) == (9, 2, 1, 1, 9)
+
+
+def test_the_main_script_has_most_letters_in_all_sources_together():
+    latin, cyrillic = Source.from_texts(["abc" * 10]), Source.from_texts(["жук" * 11])
+    assert finish(main_script_work([latin])) == "Latin"
+    assert finish(main_script_work([latin, cyrillic])) == "Cyrillic"
+    assert finish(main_script_work([latin, latin, cyrillic])) == "Latin"
+
+
+def test_the_main_script_of_a_long_text_is_not_that_of_its_beginning():
+    assert finish(main_script_work([Source.from_texts(["a" * 300_000 + "ж" * 2_000_000])])) == "Cyrillic"
+
+
+def test_a_text_without_letters_has_no_main_script():
+    assert finish(main_script_work([Source.from_texts(["1 + 2"])])) == ""

@@ -8,7 +8,8 @@ import hashlib
 import tokenizers
 
 from tests.core.formats.trained import everything, shuffled, with_specials
-from tokstudio import __version__
+from tokstudio import Corpus, TrainingConfig, __version__, train
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats import save
 
 
@@ -55,3 +56,12 @@ def test_it_names_every_loss(tmp_path):
 def test_a_table_has_nothing_to_prove_and_nothing_loads_it(tmp_path):
     said = paragraphs(save(everything(), tmp_path, "vocabulary-csv"))
     assert not said.keys() & {"Proof", "To load it", "Notes"}
+
+
+def test_it_names_the_weights_of_the_sources(tmp_path):
+    corpus = Corpus((Source.from_texts("banana " * 9, "a"), Source.from_texts("bandana " * 9, "b")))
+    corpus = corpus.with_weights({"a": 2, "b": 0.125})
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="gpt2"))
+    said = paragraphs(save(tokenizer, tmp_path))["Tokenizer"]
+    assert "Trained on 135 bytes;" in said
+    assert "Weights of the sources, in their order: 2, 0.125; the bytes are weighted." in said

@@ -22,6 +22,7 @@ from tests.core.formats.trained import (
 )
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats import FORMATS, save
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -216,3 +217,14 @@ def test_a_table_goes_where_it_is_told(tmp_path):
     assert report.files == (tmp_path / "log.csv",)
     assert not report.files[0].read_bytes().startswith(b"\xef\xbb\xbf")
     assert save(everything(), tmp_path, "vocabulary-csv").files == (tmp_path / "vocabulary.csv",)
+
+
+def test_counts_of_weighted_sources_are_divided():
+    corpus = Corpus((Source.from_texts("abab", "a"), Source.from_texts("abc", "b"))).with_weights({"b": 0.25})
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=257))
+    (merge,) = table(tokenizer, "merges-csv")
+    assert (merge["count"], merge["tokens_after"], merge["bytes_per_token"]) == ("2.25", "2.5", "1.9")
+    (merge,) = objects(tokenizer)
+    assert (merge["count"], merge["tokens_after"]) == (2.25, 2.5)
+    rows = table(tokenizer, "vocabulary-csv")
+    assert [rows[token]["uses"] for token in (97, 99, 256)] == ["0", "0.25", "2.25"]

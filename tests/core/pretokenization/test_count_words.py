@@ -15,12 +15,11 @@ from tests.core.texts import documents, patient
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.pretokenization import count_words as counting
 from tokstudio.core.pretokenization.count_words import count_work
-from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import WordTable
 from tokstudio.core.training.trainer import train
@@ -33,10 +32,10 @@ def cut(sources, specials=NO_SPECIALS):
 
 
 def counted(sources, pattern="gpt2", threads=1, specials=NO_SPECIALS) -> dict[bytes, int]:
-    made = finish(count_work(cut(sources, specials), splitter(pattern), threads))
-    words = [made.data[start:stop].tobytes() for start, stop in zip(made.starts, made.stops, strict=True)]
+    made = finish(count_work(cut(sources, specials), CountedWith(pattern), threads))
+    words = [word.tobytes() for word in np.split(made.data[: made.ends[-1]], made.ends[:-1])] if len(made) else []
     assert len(set(words)) == len(words)
-    return dict(zip(words, made.counts.tolist(), strict=True))
+    return dict(zip(words, made.weighted([1] * len(sources)).counts.tolist(), strict=True))
 
 
 def expected(texts, pattern="gpt2") -> Counter[bytes]:
@@ -268,7 +267,7 @@ def test_a_custom_expression_gives_the_same_counts(small_chunks):
 
 
 def test_closing_the_work_ends_the_threads(small_chunks):
-    work = count_work(cut([Source.from_texts([b"some words " * 2_000])]), splitter("gpt2"), 2)
+    work = count_work(cut([Source.from_texts([b"some words " * 2_000])]), CountedWith("gpt2"), 2)
     next(work)
     work.close()
 
@@ -303,4 +302,4 @@ def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, w
 def test_splitting_a_long_document_by_a_custom_expression_reports_progress(monkeypatch):
     monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
     source = Source.from_texts([b"some words " * 100_000])
-    assert len(list(count_work(cut([source]), splitter(r"\w+|\W"), 1))) > 20
+    assert len(list(count_work(cut([source]), CountedWith(r"\w+|\W"), 1))) > 20

@@ -13,8 +13,9 @@ from projects import opened_or_refused
 PAGE = 4096
 COLUMNS = {
     "project": "key value",
-    "source": "number name path bytes documents modified sha256 in_corpus text ends counts",
-    "run": "number name state pattern config sources corpus_bytes corpus_sha256 tokens_before ended versions seconds",
+    "source": "number name path weight counted_with bytes documents modified sha256 in_corpus text ends places counts",
+    "run": "number name state pattern config sources corpus_bytes corpus_sha256 tokens_before ended versions seconds "
+    "weights",
     "merge": "run number left right count tokens_after",
     "token": "run id bytes kind count",
     "file": "number run name content",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_ch
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.project import (
@@ -67,6 +67,13 @@ def every_kind() -> dict[str, Run]:
     others = {
         "held out": trained(Corpus.from_text(LINES), vocabulary_size=280, held_out=0.2, max_token_bytes=6),
         "counts": trained(Corpus.from_counts({"banana": 7, "bandana": 2**40}), min_frequency=3, tie_break="bytes"),
+        "weighted": trained(
+            Corpus((Source.from_texts(LINES, "a"), Source.from_texts(TEXT, "b"))).with_weights({"a": 3, "b": 0.25}),
+            vocabulary_size=300,
+            min_frequency=2,
+            pattern="gpt2",
+        ),
+        "weighted, whole": trained(Corpus.from_text(LINES).with_weights({0: 3}), vocabulary_size=300),
         "nothing": trained(Corpus.from_text(""), vocabulary_size=300),
         "stopped": stopped(),
         "not begun": Trainer(Corpus.from_text("ab"), TrainingConfig(vocabulary_size=300)).run,
@@ -98,10 +105,16 @@ def differences(one, other) -> list[str]:
 def small_project(merges=6) -> Project:
     """One of everything, in few pages."""
     source = Source.from_texts([LINES[:200], "日本\n"])
-    counts = Corpus.from_counts({"banana": 7, "an": 1}).sources[0]
+    counts = replace(
+        Corpus.from_counts({"banana": 7, "an": 1}).sources[0],
+        places=np.array([3, 1 << 40]),
+        counted_with=CountedWith("gpt2", ("<s>",)),
+    )
     run = trained(Corpus((source,)), vocabulary_size=256 + merges + 1, special_tokens=["<s>"])
     return Project(
-        sources=tuple(finish(keep_source_work(one)) for one in (source, counts)),
+        sources=tuple(
+            replace(finish(keep_source_work(one)), weight=weight) for one, weight in ((source, 1000), (counts, 2500))
+        ),
         runs=(
             ProjectRun("Run 1", run, (0,), {"colour": 3}),
             ProjectTokenizer("mine", (TokenizerFile("tokenizer.json", b"{}" * 30),), "gpt2", {"colour": None}),

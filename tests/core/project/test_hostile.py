@@ -216,6 +216,44 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
             "UPDATE source SET counts = zeroblob(16) WHERE number = 2",
             "source 2, counts: there must be one of at least 1 for each word.",
         ),
+        (
+            "UPDATE source SET places = x'05000000000000000300000000000000' WHERE number = 2",
+            "source 2, places: there must be a place for each document, in order.",
+        ),
+        (
+            "UPDATE source SET places = x'0500000000000000' WHERE number = 2",
+            "source 2, places: there must be a place for each document, in order.",
+        ),
+        (
+            "UPDATE source SET weight = 1000001 WHERE number = 1",
+            "source 1, weight: a whole number from 0 to 1,000,000 is missing.",
+        ),
+        (
+            "UPDATE source SET counted_with = replace(counted_with, 'file', 'word') WHERE number = 2",
+            "source 2, counted_with: these are not the settings of word counts.",
+        ),
+        (
+            "UPDATE source SET counted_with = replace(counted_with, 'gpt2', '(((') WHERE number = 2",
+            "source 2, counted_with: the pattern or a special token is not valid.",
+        ),
+        (
+            "UPDATE source SET counted_with = replace(counted_with, '\"<s>\"', '7') WHERE number = 2",
+            "source 2, counted_with: a text is missing.",
+        ),
+        (
+            "UPDATE run SET weights = '[1000, -1]' WHERE number = 1",
+            "run 1, weights: it is not a list of numbers from 0 to 1,000,000.",
+        ),
+        (
+            "UPDATE run SET weights = '[]' WHERE number = 1",
+            "run 1, weights: it is not a list of numbers from 0 to 1,000,000.",
+        ),
+        ("UPDATE run SET weights = '[2000, 1]' WHERE number = 1", "run 1, weights: there must be one for each source."),
+        (
+            "UPDATE run SET weights = '[500]', "
+            "config = replace(config, '\"min_frequency\":null', '\"min_frequency\":2') WHERE number = 1",
+            "run 1, merges: a pair occurs less often than the minimum frequency.",
+        ),
         ("UPDATE file SET name = '../../planted'", "file 1, name: this cannot be the name of a file."),
         ("UPDATE file SET run = 1", "run 2, name: an opened tokenizer needs files with different names."),
         ("UPDATE project SET value = '7' WHERE key = 'active_run'", "the active run is missing."),
@@ -313,8 +351,8 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
     row = {
         "merge": "3, n, 1, 1, 1, 1",
         "token": "3, n, x'00', 'base', 1",
-        "source": "n + 9, '', NULL, '', '', 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL",
-        "run": "n + 9, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+        "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
+        "run": "n + 9, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",
     }[table]

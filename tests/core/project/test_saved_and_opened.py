@@ -8,13 +8,15 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutants import change
-from projects import LINES, differences, every_kind, opened, saved, small_project
+from projects import LINES, differences, every_kind, opened, saved, small_project, trained
 
 from tests.core.formats.trained import banana, ranks_of, same, tiktoken_lines
 from tests.core.formats.trained import trained as trained_tokenizer
@@ -35,6 +37,7 @@ from tokstudio.core.project import (
     save_work,
     writer,
 )
+from tokstudio.core.project.schema import tables_of
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer, train
 
@@ -144,6 +147,38 @@ def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     path = saved(small_project(), tmp_path / "mine.tokstudio")
     change(path, "UPDATE run SET config = replace(config, ',\"held_out\":0.0', '') WHERE number = 1")
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
+
+
+def test_a_project_of_the_first_version_opens(tmp_path):
+    project = small_project()
+    path = saved(project, tmp_path / "mine.tokstudio")
+    dropped = {"source": ("weight", "counted_with", "places", "reading"), "run": ("weights",)}
+    change(path, *(f"ALTER TABLE {table} DROP COLUMN {name}" for table, names in dropped.items() for name in names))
+    earlier = [(table, table.split()[2]) for table in tables_of(1)]
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        for sql, name in earlier:
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, name))
+        connection.execute("PRAGMA user_version=1")
+    again = opened(path)
+    assert differences(again.runs[0].run, project.runs[0].run) == []
+    assert [source.weight for source in again.sources] == [1000, 1000]
+    assert [source.text.counted_with for source in again.sources] == [None, None]
+    assert opened(saved(again, path)).sources[1].text.counts.tolist() == [7, 1]
+
+
+def test_a_saved_weighted_run_resumes_with_the_same_weights_only(tmp_path):
+    texts = Corpus((Source.from_texts(LINES, "a"), Source.from_texts("some other words in it\n" * 30, "b")))
+    corpus = texts.with_weights({"a": 0.5, "b": 3})
+    run = trained(corpus, vocabulary_size=300, pattern="gpt2")
+    (entry,) = opened(saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "one.tokstudio")).runs
+    longer = replace(run.config, vocabulary_size=320)
+    resumed = Trainer.resume(corpus, entry.run, longer)
+    for _ in resumed:
+        pass
+    assert resumed.run.merges.tolist() == trained(corpus, vocabulary_size=320, pattern="gpt2").merges.tolist()
+    with pytest.raises(CorpusError, match="weights of the sources have changed"):
+        Trainer.resume(texts, entry.run, longer)
 
 
 # ---- sources

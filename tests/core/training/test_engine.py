@@ -27,6 +27,8 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.pretokenization import counting
+from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training import engine as engine_module
 from tokstudio.core.training.engine import Engine, Units
@@ -319,6 +321,10 @@ def use_everything():
         of_words.encode("the <s> hat" * 20, "all")
     train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
     train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257))
+    several = Corpus((*corpus.sources, *corpus.sources)).with_weights({0: 2})
+    counts = counting.count(several, "gpt2", threads=2)
+    train(several, TrainingConfig(vocabulary_size=300, pattern="gpt2"))
+    WordCounts.merge([counts, counts])
     made = Tokenizer.from_run(run)
     loaded = Tokenizer(np.array([[97, 98]]), np.array([300]), alphabet=Alphabet.of_bytes(np.arange(256)[::-1]))
     for tokenizer in (
@@ -351,6 +357,7 @@ def test_every_loop_is_compiled_for_one_set_of_types():
     called += ["encode.fill_pairs", "encode.encode_sequence", "encode.collect", "encode.encode_words", "encode.emit"]
     called += ["symbols.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
     called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
+    called += ["words.add_rows", "words.take_rows", "words.renumber", "words.weigh"]
     compiled = signatures()
     assert {name: compiled[name] for name in called if len(compiled[name]) != 1} == {}
 

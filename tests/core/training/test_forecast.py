@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.corpus.sampling import sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training import forecast
@@ -337,3 +338,48 @@ def test_no_more_merges_are_foreseen_than_the_vocabulary_has_room_for(monkeypatc
     )
     room = forecast.merging_memory(positions, 1_300, weighted=False)
     assert bounded.memory == room < free.memory
+
+
+def test_a_sample_of_weighted_sources_has_their_weights():
+    texts = [Source.from_texts([f"file {n}\n" * 9], str(n)) for n in range(200)]
+    corpus = Corpus(tuple(texts)).with_weights({**dict.fromkeys(range(100), 0.5), 150: 3})
+    sample = sample_in_one(corpus, 1 << 20)
+    assert sample.weights == (500, 1000, 3000)
+    assert [source.documents for source in sample.sources] == [100, 99, 1]
+    assert sum(source.bytes for source in sample.sources) == corpus.bytes
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_text_that_does_not_count_takes_no_memory_of_merging_and_has_no_problems(pattern):
+    little = Source.from_texts(["abc " * 20_000], "a")
+    corpus = Corpus((little, Source.from_texts([LARGE[: 1 << 21] + "äöü"], "b")))
+    settings = {"pattern": pattern, "base": "characters", "base_vocabulary": list("abc ")}
+    assert not forecast_of(corpus, **settings).fits
+    made = forecast_of(corpus.with_weights({"b": 0}), **settings)
+    assert made.fits
+    alone = forecast_of(Corpus((little,)).with_weights({"a": 2}), **settings)
+    if pattern == "none":
+        assert made.memory == alone.memory
+    nothing = forecast_of(corpus.with_weights({"a": 0, "b": 0}), pattern=pattern)
+    assert nothing.fits
+    assert nothing.sample == corpus.bytes
+
+
+def test_a_sample_to_train_on_keeps_weights_and_places():
+    lines = finish(Source.from_texts(["".join(f"line {n}\n" for n in range(30_000))], "a").split_work("line"))
+    starts = np.concatenate([[0], lines.ends[:-1]])
+    divided = replace(lines, places=starts + 7)
+    counted = replace(
+        Corpus.from_counts({f"word{n}": 2 for n in range(5_000)}).sources[0], name="b", places=np.arange(5_000) * 9
+    )
+    corpus = Corpus((divided, counted)).with_weights({"a": 2, "b": 0.5})
+    sample = finish(sample_work(corpus, 200_000))
+    assert sample.weights == (2000, 500)
+    text, words = sample.sources
+    for source, made in ((divided, text), (counted, words)):
+        assert len(made.places) == made.documents
+        begins = np.concatenate([[0], source.ends[:-1]])
+        spans = zip(source.places.tolist(), begins, source.ends, strict=True)
+        documents = {place: source.data[begin:end].tobytes() for place, begin, end in spans}
+        for document, place in zip(Corpus((made,)).iter_documents(), made.places.tolist(), strict=True):
+            assert documents[place] == bytes(document)

@@ -73,6 +73,12 @@ class Studio(RuleBasedStateMachine):
         training = self.session.training.current
         return any(training is None or job is not training.job for job in self.session.jobs.running)
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether the corpus or a run has weights."""
+        runs = [run.corpus for run in self.session.runs.all if run.corpus is not None]
+        return any(corpus.weights is not None for corpus in (self.session.corpus.current, *runs))
+
     def run_at(self, choice: int) -> StudioRun:
         """One of the runs."""
         return self.session.runs.all[choice % len(self.session.runs.all)]
@@ -100,6 +106,18 @@ class Studio(RuleBasedStateMachine):
         self.wait()
         assert self.session.corpus.sources == (*before[:at], *before[at + 1 :])
         self.go_back_to(state)
+
+    @precondition(lambda self: self.session.corpus.sources)
+    @rule(choice=CHOICES, weights=st.lists(st.sampled_from([500, 1000, 3000]), min_size=1, max_size=3))
+    def drag_a_weight(self, choice: int, weights: list[int]) -> None:
+        corpus, before = self.session.corpus, self.undoable
+        at = choice % len(corpus.sources)
+        for weight in weights:
+            corpus.set_weights((*corpus.weights[:at], weight, *corpus.weights[at + 1 :]), moving=True)
+        corpus.settle_weights()
+        self.wait()
+        assert corpus.weights[at] == weights[-1]
+        self.go_back_to(before)
 
     @rule(size=SIZES, pattern=st.sampled_from(["none", "gpt2"]), held_out=st.sampled_from([0.0, 0.5]))
     def set_settings(self, size: int, pattern: str, held_out: float) -> None:
@@ -178,10 +196,14 @@ class Studio(RuleBasedStateMachine):
 
     @property
     def undoable(self) -> tuple[object, ...]:
-        """What Undo and Redo bring back: sources, settings, and the runs with their names."""
-        texts = [bytes(source.data) for source in self.session.corpus.sources]
-        runs = [(run.key, run.name) for run in self.session.runs.all]
-        return texts, self.session.training.settings, runs
+        """What Undo and Redo bring back: sources, weights, settings, and the runs with their names.
+
+        The run that follows the weights is trained again.
+        """
+        corpus, following = self.session.corpus, self.session.runs.following
+        texts = [bytes(source.data) for source in corpus.sources]
+        runs = [(run.key, run.name) for run in self.session.runs.all if run is not following]
+        return texts, corpus.weights, self.session.training.settings, runs
 
     def move(self, back: bool) -> bool:
         """Undoes or repeats one change; returns False where that is refused."""
@@ -243,7 +265,8 @@ class Studio(RuleBasedStateMachine):
 
     # ---- the project
 
-    @precondition(lambda self: self.session.training.current is None)
+    # Projects do not keep weights yet.
+    @precondition(lambda self: self.session.training.current is None and not self.has_weights)
     @rule()
     def save_and_open(self) -> None:
         session = self.session
@@ -266,6 +289,7 @@ class Studio(RuleBasedStateMachine):
         runs = self.session.runs
         assert (runs.active is None) == (not runs.all)
         assert runs.active is None or runs.active in runs.all
+        assert runs.live is None
         assert len({run.key for run in runs.all}) == len(runs.all)
         assert all(run.name.strip() for run in runs.all)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window.status_bar import Pace, StatusLine

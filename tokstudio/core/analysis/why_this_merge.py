@@ -7,7 +7,7 @@ The engine repeats the run's earlier merges, and all pairs are counted once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import size_of_memory
+from tokstudio.core.base.wording import count_text, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
 from tokstudio.core.model.run import Run
@@ -48,7 +48,10 @@ _COMPARED = 1 << 12  # pairs whose bytes are compared in one piece of work
 
 @dataclass(frozen=True)
 class PairCount:
-    """A pair of ids and its count: adjacent places, overlapping ones included, times the count of each sequence."""
+    """A pair of ids and its count: adjacent places, overlapping ones included, times the count of each sequence.
+
+    The count is in units of 1 / `Run.weight_scale`.
+    """
 
     left: int
     right: int
@@ -67,17 +70,18 @@ class WhyMerge:
     tied: int  # how many pairs had the highest count, including the chosen one
     rule: TieBreak  # the run's rule
     choices: Mapping[TieBreak, PairCount]  # the choice of each rule
+    scale: int = 1  # counts are in units of 1 / this
 
     @property
     def reason(self) -> str:
         """The reason for this pair, in one sentence."""
-        times = "once" if self.chosen.count == 1 else f"{self.chosen.count:,} times"
+        times = "once" if self.chosen.count == self.scale else f"{count_text(self.chosen.count, self.scale)} times"
         if self.tied > 1:
             return f"{self.tied:,} pairs occur {times}; of those, {RULES[self.rule]} is merged."
         if not self.runners_up:
             return f"It occurs {times}, and no other pair is left."
-        next_count = self.runners_up[0].count
-        return f"It occurs {times}, more often than any other pair: the next has {next_count:,}."
+        next_count = count_text(self.runners_up[0].count, self.scale)
+        return f"It occurs {times}, more often than any other pair: the next has {next_count}."
 
 
 def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Work[WhyMerge]:
@@ -94,8 +98,10 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
     from tokstudio.core.training.engine import Engine
 
+    corpus = replace(corpus, weights=run.corpus.weights)
     prepared, units = yield from prepare_corpus_work(corpus, run.config)
-    engine = Engine(units, run.config.tie_break, int(run.counts[number - 1]), run.config.max_token_bytes)
+    limits = int(run.counts[number - 1]), run.config.max_token_bytes
+    engine = Engine(units, run.config.tie_break, *limits, run.weight_scale)
     del units
     yield from _repeat_work(engine, run, number - 1)
     pairs = yield from _frequent_work(engine, int(run.counts[number - 1]), runners_up + 1)
@@ -112,7 +118,8 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         row = (yield from contest.best_work(rule, 1))[0]
         choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
     tied = int(np.count_nonzero(pairs.count == best[0].count))
-    return WhyMerge(number, best[0], tuple(best[1:]), tied, run.config.tie_break, MappingProxyType(choices))
+    others, rule = tuple(best[1:]), run.config.tie_break
+    return WhyMerge(number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale)
 
 
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
@@ -122,7 +129,7 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
         return
     counted = any(source.counts is not None for source in corpus.sources)
     positions = min(run.tokens_before, sum(len(source.data) for source in corpus.sources))
-    needed = merging_memory(positions, number, weighted=counted)
+    needed = merging_memory(positions, number, weighted=counted or run.corpus.weights is not None)
     if needed > MOST_OF_FREE * free:
         problem = f"about {size_of_memory(needed)} of memory, but only {size_of_memory(free)} is free"
         raise ConfigError(

@@ -27,7 +27,17 @@ def _written_out(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
 
-def several(number: int, one: str, many: str = "") -> str:
+def in_units(count: int, scale: int) -> int | float:
+    """A count in units of 1 / `scale` as a number, whole where it is: `in_units(2_500, 1_000)` is 2.5."""
+    return count / scale if count % scale else count // scale
+
+
+def count_text(count: int, scale: int = 1) -> str:
+    """A count in units of 1 / `scale` as a text: `count_text(1_234_500, 1_000)` is "1,234.5"."""
+    return f"{in_units(count, scale):,}"
+
+
+def several(number: float, one: str, many: str = "") -> str:
     """A number with its noun: `several(2, "id is", "ids are")` is "2 ids are"; `many` is `one` + "s" by default."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 

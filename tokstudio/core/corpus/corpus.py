@@ -5,27 +5,32 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.folders import expand_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
-from tokstudio.core.corpus.source import Source, groups
-from tokstudio.core.corpus.word_counts import counts_of_mapping, read_counts_work
+from tokstudio.core.corpus.source import Source, entries, groups
+from tokstudio.core.corpus.word_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
 _DOCUMENTS_IN_A_PIECE = 1 << 14
+ONCE = 1_000  # a weight in thousandths
+LARGEST_WEIGHT = 1_000
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,9 @@ class Corpus:
     """The documents a tokenizer is trained on, in order: those of the first source, then those of the next."""
 
     sources: tuple[Source, ...]
+    # How much each source counts, in thousandths, 0 to 1,000,000; None where all count once. The sources of one entry
+    # have one weight; see `entries`.
+    weights: tuple[int, ...] | None = None
 
     @classmethod
     def from_files(
@@ -122,9 +130,10 @@ class Corpus:
 
     @classmethod
     def from_counts(cls, counts: AnyPath | Mapping[Text, int]) -> Corpus:
-        """Makes a corpus of pre-tokens with their counts; `word_counts.read_counts_work` describes the form of a file.
+        """Makes a corpus of pre-tokens with their counts; no pattern splits them again.
 
-        No pattern splits them again.
+        `word_counts.read_counts_work` describes the form of a file of text. A Parquet file of `WordCounts.save` gives
+        its sources and remembers its pattern and special tokens: a training must have the same.
 
         Raises:
             CorpusError: The file cannot be read or is empty, a count is not a positive whole number, or a pre-token is
@@ -137,7 +146,60 @@ class Corpus:
                 f"Word counts must be a mapping from pre-token to count, or the name of a file, "
                 f"not of the type {type(counts).__name__}."
             )
-        return cls((finish(read_counts_work(Path(counts))),))
+        return cls(finish(counted_sources_work(Path(counts))))
+
+    def with_weights(self, weights: Mapping[str | int, float]) -> Corpus:
+        """The same text with weights: a source of weight 2 counts twice, one of weight 0 not at all.
+
+        Args:
+            weights: By the name of an entry (a source, or the folder, archive or data set that several were opened
+                with), or by the index of a source, from 0; each is 0 to 1,000, in steps of 0.001. Others count once.
+
+        Raises:
+            ConfigError: There is no such source, several are named alike, or a weight is invalid.
+        """
+        made = [ONCE] * len(self.sources)
+        for which, weight in weights.items():
+            thousandths = check_weight(which, weight)
+            for index in self._named(which):
+                made[index] = thousandths
+        return self.weighted(made)
+
+    def weighted(self, weights: Sequence[int]) -> Corpus:
+        """The same text with a weight in thousandths for each source; a hash that is known is not computed again."""
+        made = replace(self, weights=tuple(weights) if set(weights) - {ONCE} else None)
+        if "sha256" in self.__dict__:
+            made.__dict__["sha256"] = self.sha256
+        return made
+
+    def _named(self, which: str | int) -> list[int]:
+        """The sources of an entry."""
+        found = entries(self.sources)
+        if isinstance(which, int):
+            if not 0 <= which < len(found):
+                raise ConfigError(f"There is no source {which}: the corpus has {len(found)}, counted from 0.")
+            numbers = {found[which][1]}
+        else:
+            numbers = {number for name, number in found if name == which}
+        if len(numbers) > 1:
+            raise ConfigError(f"{shown(str(which))} is the name of {len(numbers)} sources: give the index, from 0.")
+        if not numbers:
+            names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
+            raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")
+        return [index for index, (_, number) in enumerate(found) if number in numbers]
+
+    @property
+    def weight_scale(self) -> int:
+        """Counts of the corpus are in units of 1 / this: 1 where all weights are whole numbers, else 1,000."""
+        return scale_of(self.weights)
+
+    @property
+    def multipliers(self) -> tuple[int, ...]:
+        """How much each entry counts, in units of 1 / `weight_scale`."""
+        numbers = [number for _, number in entries(self.sources)]
+        weights = self.weights or (ONCE,) * len(self.sources)
+        by_entry = dict(zip(numbers, weights, strict=True))
+        return tuple(weight * self.weight_scale // ONCE for weight in by_entry.values())
 
     @property
     def bytes(self) -> int:
@@ -168,7 +230,8 @@ class Corpus:
     def sha256(self) -> str:
         """The hexadecimal SHA-256 of all documents, each preceded by its length as 8 bytes, little endian.
 
-        A source of word counts begins with "counts" and all of its counts as 8 bytes each.
+        A source of word counts begins with "counts" and all of its counts as 8 bytes each; one with `places` then has
+        "places" and these.
         """
         return finish(self.sha256_work())
 
@@ -180,12 +243,45 @@ class Corpus:
         for source in self.sources:
             if source.counts is not None:
                 digest.update(b"counts" + source.counts.astype("<i8").tobytes())
+            if source.places is not None:
+                digest.update(b"places" + source.places.astype("<i8").tobytes())
             for piece, size in _pieces_with_lengths(source.data, source.ends):
                 digest.update(piece.data)
                 done += size
                 yield Progress("hashing", done, total)
         self.__dict__["sha256"] = digest.hexdigest()
         return self.sha256
+
+
+def counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
+    """Reads a file of word counts, of either kind; raises CorpusError as `Corpus.from_counts`."""
+    if is_counts_file(path):
+        return (yield from read_counted_sources_work(path))
+    return ((yield from read_counts_work(path)),)
+
+
+def check_weight(which: str | int, weight: float) -> int:
+    """A weight in thousandths; raises ConfigError where it is not from 0 to 1,000."""
+    is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_number or not 0 <= weight <= LARGEST_WEIGHT:
+        raise ConfigError(f"The weight of {which} must be a number from 0 to {LARGEST_WEIGHT:,}, not {weight!r}.")
+    return round(weight * ONCE)
+
+
+def scale_of(weights: tuple[int, ...] | None) -> int:
+    """1 where all weights, in thousandths, are whole numbers; else 1,000."""
+    return 1 if weights is None or all(weight % ONCE == 0 for weight in weights) else ONCE
+
+
+def refuse_overflow(corpus: Corpus) -> None:
+    """Raises CorpusError where the text of all sources together, weighted, is too large to count."""
+    multipliers = corpus.multipliers
+    sizes = zip(corpus.sources, entries(corpus.sources), strict=True)
+    if sum(source.bytes * multipliers[number] for source, (_, number) in sizes) > LARGEST:
+        raise CorpusError(
+            "The corpus is too large: its word counts add up to more text than can be counted. Remove some"
+            + (", or lower the weights." if corpus.weights else ".")
+        )
 
 
 def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.source import Source
 
 _SLICES = 32
@@ -23,7 +23,8 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
     A slice of a document becomes a document; it consists of whole lines unless they are very long. Sources stay
     separate, with their names and files.
     """
-    made: list[Source] = []
+    made, weights = list[Source](), list[int]()
+    weight_of = dict(zip(corpus.sources, corpus.weights or (), strict=False))
     total = sum(len(source.data) for source in corpus.sources)
     parts: dict[Source, list[Source]] = {}
     for source, start, stop in _spans(corpus, size):
@@ -33,19 +34,24 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
         filled = [part for part in slices if len(part.data)]
         if filled:
             taken = _joined(filled)
-            made.append(replace(source, data=taken.data, ends=taken.ends, counts=taken.counts))
-    return Corpus(tuple(made))
+            made.append(replace(source, data=taken.data, ends=taken.ends, counts=taken.counts, places=taken.places))
+            weights.append(weight_of.get(source, ONCE))
+    return Corpus(tuple(made), corpus.weights and tuple(weights))
 
 
 def sample_in_one(corpus: Corpus, size: int) -> Corpus:
-    """Takes a sample for a quick try, with many sources joined into one, because each source takes time of its own."""
+    """Takes a sample for a quick try, with sources of one weight joined, because each source takes time of its own."""
     sources = corpus.sources
     if sum(len(source.data) for source in sources) <= size and len(sources) <= _MOST_SOURCES:
         return corpus
-    parts = [_slice(*span) for span in _spans(corpus, size)]
-    texts = [part for part in parts if part.counts is None and len(part.data)]
-    counts = [part for part in parts if part.counts is not None and len(part.data)]
-    return Corpus(tuple(_joined(alike) for alike in (texts, counts) if alike))
+    weight_of = dict(zip(sources, corpus.weights or (), strict=False))
+    alike: dict[tuple[int, bool], list[Source]] = {}
+    for source, start, stop in _spans(corpus, size):
+        part, weight = _slice(source, start, stop), weight_of.get(source, ONCE)
+        if len(part.data):
+            alike.setdefault((weight, part.counts is not None), []).append(part)
+    weights = corpus.weights and tuple(weight for weight, _ in alike)
+    return Corpus(tuple(replace(_joined(parts), places=None) for parts in alike.values()), weights)
 
 
 def _spans(corpus: Corpus, size: int) -> Iterator[tuple[Source, int, int]]:
@@ -71,8 +77,17 @@ def _joined(parts: list[Source]) -> Source:
     offsets = np.cumsum([0, *(len(part.data) for part in parts[:-1])], dtype=np.int64)
     ends = np.concatenate([part.ends for part in parts]) + np.repeat(offsets, [len(part.ends) for part in parts])
     counts = [part.counts for part in parts if part.counts is not None]
-    data = np.concatenate([np.asarray(part.data) for part in parts])
-    return Source("", None, "", "", data, ends, counts=np.concatenate(counts) if counts else None)
+    places = [part.places for part in parts if part.places is not None]
+    return Source(
+        "",
+        None,
+        "",
+        "",
+        np.concatenate([np.asarray(part.data) for part in parts]),
+        ends,
+        counts=np.concatenate(counts) if counts else None,
+        places=np.concatenate(places) if len(places) == len(parts) else None,
+    )
 
 
 def _slice(source: Source, start: int, stop: int) -> Source:
@@ -83,12 +98,20 @@ def _slice(source: Source, start: int, stop: int) -> Source:
         begin = int(source.ends[first - 1]) if first else 0
         end = int(source.ends[last - 1]) if last else 0
         ends, counts = source.ends[first:last] - begin, source.counts[first:last]
-        return Source(source.name, None, "", "", source.data[begin : max(begin, end)], ends, counts=counts)
+        places = None if source.places is None else source.places[first:last]
+        data = source.data[begin : max(begin, end)]
+        return Source(source.name, None, "", "", data, ends, counts=counts, places=places)
     start, stop = _line_after(source, start), _line_after(source, stop)
     first = int(np.searchsorted(source.ends, start, side="right"))
     last = max(first, int(np.searchsorted(source.ends, stop)))
     inner = source.ends[first:last] - start
-    return Source(source.name, None, "", "", source.data[start:stop], np.append(inner, stop - start))
+    ends = np.append(inner, stop - start)
+    places = None
+    if source.places is not None:
+        # The first document may begin in its middle.
+        places = source.places[first : first + len(ends)].copy()
+        places[:1] += start - (int(source.ends[first - 1]) if first else 0)
+    return Source(source.name, None, "", "", source.data[start:stop], ends, places=places)
 
 
 def _line_after(source: Source, at: int) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -51,6 +51,25 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
     return ends
 
 
+def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
+    """The entry of each source: its name and number, from 0.
+
+    Neighbours of one group are one entry, named like the group; any other source is an entry of its own.
+    """
+    made: list[tuple[str, int]] = []
+    for index, source in enumerate(sources):
+        if index and is_one_entry(sources[index - 1], source):
+            made.append(made[-1])
+        else:
+            made.append((source.group or source.name, made[-1][1] + 1 if made else 0))
+    return made
+
+
+def is_one_entry(before: Source, source: Source) -> bool:
+    """Whether two neighbours in a corpus are one entry."""
+    return bool(source.group) and source.group == before.group
+
+
 def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:
     """Groups documents with the given ends: at most `size` bytes and `most` documents, or one longer document.
 
@@ -63,6 +82,15 @@ def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[
         stop = int(ends[last - 1])
         yield first, last, start, stop
         first, start = last, stop
+
+
+@dataclass(frozen=True)
+class CountedWith:
+    """The settings that words were counted with: other settings would give other words."""
+
+    pattern: str
+    special_tokens: tuple[str, ...] = ()
+    documents: str = "file"  # what a document was: "file" or "line"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +113,7 @@ class Source:
     # int64, the place of each document's first byte in the text that this source is a part of, for a part of a divided
     # file; for word counts, where each word occurs first. None where the documents follow one another. Read-only.
     places: NDArray[np.int64] | None = None
+    counted_with: CountedWith | None = None  # for words that were counted in a text with a pattern
     group: str = ""  # the folder, archive or data set that it was opened with; "" where it was opened alone
     # How it was read, with the chosen column of a data set; None for plain text that is read whole.
     reading: Reading | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
@@ -26,7 +26,7 @@ from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 _LINES = 1 << 12
 _WORDS = 1 << 14
 _PIECE = 1 << 18
-_LARGEST = 1 << 62  # bytes of text in all: counts of pairs are 64-bit numbers
+LARGEST = 1 << 62  # bytes of text in all: counts of pairs are 64-bit numbers
 _SMALL_DIGITS = 18  # a count of so many digits fits into 64 bits
 _COUNT = re.compile(rb"\s*-?[0-9]{1,30}\s*")
 _ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
@@ -77,14 +77,6 @@ def read_counts_work(path: Path) -> Work[Source]:
     return (yield from made.source_work(name, path, raw.modified, raw.size_on_disk))
 
 
-def refuse_overflow(sources: Sequence[Source]) -> None:
-    """Raises CorpusError where the counted text of all sources together is too large to count."""
-    if sum(source.bytes for source in sources) > _LARGEST:
-        raise CorpusError(
-            "The corpus is too large: its word counts add up to more text than can be counted. Remove some."
-        )
-
-
 def _whole_lines(data: NDArray[np.uint8]) -> Iterator[bytes]:
     """Splits text after line feeds; a piece is empty while a long line goes on."""
     begun: list[bytes] = []
@@ -119,7 +111,7 @@ class _Counts:
             if is_text and token and b"\\" not in token and digits.isdigit() and len(digits) <= _SMALL_DIGITS:
                 count = int(digits)
                 self._size += len(token) * count
-                if count and self._size <= _LARGEST:
+                if count and self._size <= LARGEST:
                     counts[token] = counts.get(token, 0) + count
                     continue
                 self._size -= len(token) * count
@@ -188,8 +180,8 @@ class _Counts:
         number = int(count)
         if number < 1:
             # Python refuses to print very long numbers.
-            return f"the count {number:,} must be at least 1" if number > -_LARGEST else "a count must be at least 1"
-        if self._size + len(token) * number > _LARGEST:
+            return f"the count {number:,} must be at least 1" if number > -LARGEST else "a count must be at least 1"
+        if self._size + len(token) * number > LARGEST:
             return "the counts are too large: they add up to more text than can be counted"
         self._size += len(token) * number
         self._counts[token] = self._counts.get(token, 0) + number

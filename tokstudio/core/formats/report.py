@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.wording import count_text, in_units, several, shown
+from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
@@ -92,7 +93,12 @@ def described(tokenizer: Tokenizer) -> tuple[str, ...]:
         more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
         lines.append(f"Special tokens with their ids: {', '.join(named)}{more}.")
     if (run := tokenizer.run) is not None:
-        lines.append(f"Trained on {several(run.corpus.bytes, 'byte')}; SHA-256 of the corpus: {run.corpus.sha256}.")
+        size = several(in_units(run.corpus.bytes, run.weight_scale), "byte")
+        lines.append(f"Trained on {size}; SHA-256 of the corpus: {run.corpus.sha256}.")
+        if weights := run.corpus.weights:
+            told = ", ".join(count_text(weight, ONCE) for weight in weights[:_MOST_NAMED])
+            more = f" and {len(weights) - _MOST_NAMED:,} more" if len(weights) > _MOST_NAMED else ""
+            lines.append(f"Weights of the sources, in their order: {told}{more}; the bytes are weighted.")
     return tuple(lines)
 
 

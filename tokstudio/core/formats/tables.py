@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokstudio.core.base.wording import in_units
 from tokstudio.core.formats.common.format import Format, cut, gathered
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
         yield style.leads[7] + b'"'
         yield from _hex(token)
         yield b'"'
-        measures = (run.counts[row], run.tokens_after[row], round(run.bytes_per_token(row + 1), 6))
+        counts = (in_units(int(array[row]), run.weight_scale) for array in (run.counts, run.tokens_after))
+        measures = (*counts, round(run.bytes_per_token(row + 1), 6))
         for lead, measure in zip(style.leads[8:], measures, strict=True):
             yield lead + str(measure).encode()
         yield style.end
@@ -165,8 +167,8 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
         yield b'","'
         yield from _hex(made)
         how = b"%d,%d,%d" % (*merges[number - 1].tolist(), number) if number else b",,"
-        used = b"" if uses is None or token in specials else b"%d" % uses[token]
-        yield b'",%d,%s,%s\n' % (len(made), how, used)
+        used = "" if run is None or uses is None or token in specials else in_units(int(uses[token]), run.weight_scale)
+        yield b'",%d,%s,%s\n' % (len(made), how, str(used).encode())
 
 
 def _text(token: bytes, escapes: Mapping[int, str]) -> Iterator[bytes]:

@@ -294,6 +294,26 @@ def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArra
 
 
 @njit(nogil=True, cache=True)
+def add_tokens(
+    words: Int32, sources: Int32, counts: Int64, ids: NDArray[np.uint32], id_offsets: Int64, totals: Int64
+) -> None:
+    """Adds the tokens of counted words to those of their sources.
+
+    Args:
+        words: int32 [rows], the number of a word.
+        sources: int32 [rows], where it occurs.
+        counts: int64 [rows], how often.
+        ids: uint32, the tokens of all words.
+        id_offsets: int64 [n + 1], the start of the tokens of each word, by number, and the end of the last.
+        totals: int64 [sources, tokens], added to.
+    """
+    for row in range(words.size):
+        word, source = words[row], sources[row]
+        for k in range(id_offsets[word], id_offsets[word + 1]):
+            totals[source, ids[k]] += counts[row]
+
+
+@njit(nogil=True, cache=True)
 def take_apart(merges: Int32, first_id: int, counts: Int64) -> None:
     """Adds the occurrences of each token inside longer ones to its count.
 

@@ -124,32 +124,97 @@ def spread(slots: UInt64, larger: UInt64) -> None:
 
 @njit(nogil=True, cache=True)
 def add_up(
-    numbers: Int32, ends: Int64, start: int, position: int, weights: Int64, counts: Int64, firsts: Int64, known: int
+    numbers: Int32, ends: Int64, start: int, weights: Int64, counts: Int64, firsts: Int64, found: Int32, used: int
 ) -> int:
-    """Counts words by their number, and records the first occurrence of new ones.
+    """Counts the words of a text by their number.
 
     Args:
         numbers: int32 [n], the words.
         ends: int64 [n], the end of each.
         start: The start of the first.
-        position: The position of the text in the whole corpus.
         weights: int64 [n], how often each occurs; [0] for once each.
-        counts: int64, added to.
-        firsts: int64, position of each word's first occurrence; written for words numbered from `known` on.
-        known: The number of words before.
+        counts: int64 by number, added to; 0 for words that were not found before.
+        firsts: int64 by number, written: where each word occurs first.
+        found: int32, written: the words in the order in which they were found.
+        used: How many words were found before.
 
     Returns:
-        The number of words now.
+        How many words have been found.
     """
     weighted = weights.size > 0
     for k in range(numbers.size):
         number = numbers[k]
-        if number == known:
-            counts[number], firsts[number] = 0, start + position
-            known += 1
+        if counts[number] == 0:
+            firsts[number] = start
+            found[used] = number
+            used += 1
         counts[number] += weights[k] if weighted else 1
         start = ends[k]
-    return known
+    return used
+
+
+@njit(nogil=True, cache=True)
+def add_rows(
+    numbers: Int32, more: Int64, more_firsts: Int64, counts: Int64, firsts: Int64, found: Int32, used: int
+) -> int:
+    """Adds counts and first occurrences of distinct words to those of other parts of the text; see `add_up`."""
+    for k in range(numbers.size):
+        number = numbers[k]
+        if counts[number] == 0:
+            firsts[number] = more_firsts[k]
+            found[used] = number
+            used += 1
+        counts[number] += more[k]
+        firsts[number] = min(firsts[number], more_firsts[k])
+    return used
+
+
+@njit(nogil=True, cache=True)
+def take_rows(found: Int32, counts: Int64, firsts: Int64, rows: Int64, row_firsts: Int64) -> None:
+    """Writes the counts and first occurrences of the words `found`, and sets their counts to 0."""
+    for k in range(found.size):
+        number = found[k]
+        rows[k], row_firsts[k] = counts[number], firsts[number]
+        counts[number] = 0
+
+
+@njit(nogil=True, cache=True)
+def renumber(words: Int32, renumbered: Int32, order: Int64) -> None:
+    """Numbers the words of rows in the order of their first rows.
+
+    Args:
+        words: int32 [rows], the number of each row's word, overwritten.
+        renumbered: int32 by old number, -1, overwritten.
+        order: int64 by new number, written: the old number.
+    """
+    used = 0
+    for row in range(words.size):
+        old = words[row]
+        if renumbered[old] < 0:
+            renumbered[old] = used
+            order[used] = old
+            used += 1
+        words[row] = renumbered[old]
+
+
+@njit(nogil=True, cache=True)
+def weigh(words: Int32, sources: Int32, counts: Int64, weights: Int64, totals: Int64, rows: Int64) -> None:
+    """Adds the weighted counts of all sources.
+
+    Args:
+        words: int32 [rows], the word of each row.
+        sources: int32 [rows], the source of each row.
+        counts: int64 [rows], how often the word occurs in the source.
+        weights: int64 by source.
+        totals: int64 by word, 0, added to.
+        rows: int64 by word, written: its first row in a source with a weight above 0.
+    """
+    for row in range(words.size):
+        weight = weights[sources[row]]
+        if weight > 0:
+            if totals[words[row]] == 0:
+                rows[words[row]] = row
+            totals[words[row]] += weight * counts[row]
 
 
 @njit(nogil=True, cache=True)
@@ -162,3 +227,14 @@ def gather(arena: Bytes, offsets: Int64, order: Int64, into: Bytes, ends: Int64,
             into[at] = arena[i]
             at += 1
         ends[k] = at
+
+
+@njit(nogil=True, cache=True)
+def partition(arena: Bytes, offsets: Int64, partitions: int, into: Int32) -> None:
+    """Writes a number below `partitions` for each word, the same for the same word."""
+    for number in range(into.size):
+        mixed = np.uint64(0)
+        for at in range(offsets[number], offsets[number + 1]):
+            mixed = (mixed ^ np.uint64(arena[at])) * _MULTIPLIER
+            mixed ^= mixed >> np.uint64(32)
+        into[number] = np.int32(mixed % np.uint64(partitions))

@@ -48,6 +48,8 @@ class TrainedOn:
     bytes: int  # bytes of text that merges were made in, without held-out text and special tokens
     documents: int  # documents, including held-out ones
     sha256: str  # see `Corpus.sha256`
+    weights: tuple[int, ...] | None = None  # in thousandths, by source; None where every source counted once
+    weight_scale: int = 1  # bytes of text, counts and tokens of the run are in units of 1 / this: 1 or 1,000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class Run:
     Attributes:
         merges: int32 [n, 2], ids of left and right in the order they were made; merge k (from 1) made the id
             `base_size + k - 1`.
-        counts: int64 [n], occurrences of each pair when it was chosen.
+        counts: int64 [n], occurrences of each pair when it was chosen, in units of 1 / `weight_scale`, as all counts.
         tokens_before: Tokens in the corpus before the first merge.
         tokens_after: int64 [n], tokens in the corpus after each merge.
         ended: The reason of the end: "reached vocabulary size", "nothing left to merge", "no pair occurs N times",
@@ -99,6 +101,11 @@ class Run:
     def special_tokens(self) -> Mapping[str, int]:
         """Each special token with its id."""
         return special_ids(self.config, self.base_size + len(self))
+
+    @property
+    def weight_scale(self) -> int:
+        """Counts and tokens are in units of 1 / this: 1,000 where a weight of a source is no whole number, else 1."""
+        return self.corpus.weight_scale
 
     @property
     def vocabulary_size(self) -> int:

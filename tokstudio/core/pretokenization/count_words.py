@@ -6,20 +6,26 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, read_only
+from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.source import Source
-from tokstudio.core.pretokenization.patterns import Splitter, cut
+from tokstudio.core.corpus.counts_file import SourceTotals
+from tokstudio.core.corpus.source import CountedWith, Source, is_one_entry
+from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
+from tokstudio.core.pretokenization.spill import Spill
+from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder
+from tokstudio.core.pretokenization.word_counts import FILE, WordCounts
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes
 
@@ -29,54 +35,159 @@ _MOST_THREADS = 8
 _PATIENCE = 0.02  # seconds to wait for a thread between two reports of progress
 _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
-_NEVER = np.iinfo(np.int64).max
-_GATHERED = 1 << 20
+_NO_TEXT = np.empty(0, np.uint8)
+_NOTHING_CUT_OUT: Mapping[str, int] = MappingProxyType({})
 _SECONDS_OF_A_PIECE = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Sequences:
-    """The byte sequences that merges are made in: no merge crosses from one sequence into another."""
-
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]  # [n], the start of each sequence
-    stops: NDArray[np.int64]  # [n], the end of each sequence
-    counts: NDArray[np.int64] | None = None  # [n], how often each occurs; None where each occurs once
+_MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
+_NO_LIMIT = 1 << 62
 
 
 def count_work(
-    texts: Sequence[tuple[Source, Pieces]], splitter: Splitter, threads: int | None = None
-) -> Work[Sequences]:
+    texts: Sequence[tuple[Source, Pieces]],
+    settings: CountedWith,
+    threads: int | None = None,
+    cut_out: Mapping[str, int] = _NOTHING_CUT_OUT,
+) -> Work[WordCounts]:
     """Counts the pre-tokens of sources, each given with its text between special tokens; given word counts are added.
 
-    The splitter is not that of "none". The result does not depend on the number of threads; None is one per core.
-
-    Returns:
-        The distinct pre-tokens in the order of first occurrence, with their counts.
+    The pattern is not "none". The result does not depend on the number of threads; None is one per core.
     """
-    size = sum(len(source.data) for source, _ in texts)
-    if threads is None:
-        threads = min(os.cpu_count() or 1, _MOST_THREADS)
-    crew = _Counters(splitter, max(1, min(threads, size // (2 * _CHUNK))), size)
-    position = 0
-    try:
+    with WordCounter(settings, sum(len(source.data) for source, _ in texts), threads) as counter:
         for source, pieces in texts:
-            if source.counts is not None:
-                yield from crew.wait_work(0)
-                for end in crew.counters[0].add_given(source, position):
-                    yield crew.progress_at(position + end)
-            elif splitter.kind < 0:
-                for end in crew.counters[0].add_split(source, pieces, splitter, position):
-                    yield crew.progress_at(position + end)
-            else:
-                for chunk in _chunks(source.data, pieces, position):
-                    yield from crew.take_work(chunk)
-                    yield crew.progress_at(chunk.position - 2 * _CHUNK * threads)
-            position += len(source.data) + 1
-        yield from crew.wait_work(0)
-    finally:
-        crew.dismiss()
-    return (yield from _joined(crew.counters))
+            yield from counter.add_work(source, pieces)
+        return (yield from counter.made_work(cut_out))
+
+
+class WordCounter:
+    """A context manager that counts the pre-tokens of one source after another, in threads; see `count_work`.
+
+    Args:
+        settings: The pattern is not "none".
+        size: Bytes of text in all, as far as they are known.
+        threads: At most so many; None is one per core.
+    """
+
+    def __init__(self, settings: CountedWith, size: int, threads: int | None = None) -> None:
+        if threads is None:
+            threads = min(os.cpu_count() or 1, _MOST_THREADS)
+        self._settings = settings
+        self._splitter = splitter(settings.pattern)
+        self._threads = max(1, min(threads, size // (2 * _CHUNK)))
+        self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
+        self._local = threading.local()
+        self._busy: deque[Future[None]] = deque()
+        self._spill = Spill()
+        free = free_memory()
+        self._most = _NO_LIMIT if free is None else int(_MOST_OF_FREE * free) // self._threads
+        self._counters = [_Counter(self._spill, self._most)]
+        self._free = deque(self._counters)
+        self._totals: list[SourceTotals] = []
+        self._place: _Place | None = None
+        self._files = 0
+        self._progress = Progress("counting", 0, size)
+        self._before = 0  # bytes of the sources before
+
+    def __enter__(self) -> WordCounter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._dismiss()
+        self._spill.close()
+
+    def add_work(self, source: Source, pieces: Pieces) -> Work[None]:
+        """Counts a source; the last part of it may be counted later, in a thread."""
+        place = self._next_place(source)
+        if source.counts is not None or self._splitter.kind < 0:
+            yield from self._wait_work(0)
+            counter = self._counters[0]
+            given = counter.add_given(source, place)
+            for end in given if source.counts is not None else counter.add_split(source, pieces, self._splitter, place):
+                yield self._progress_at(end)
+        else:
+            for chunk in _chunks(place, source.data, pieces):
+                yield from self._take_work(chunk)
+                yield self._progress_at(chunk.parts[0][0] - 2 * _CHUNK * self._threads)
+        self._before += len(source.data)
+
+    def made_work(self, cut_out: Mapping[str, int] = _NOTHING_CUT_OUT) -> Work[WordCounts]:
+        """The table of all sources; nothing can be added afterwards."""
+        yield from self._wait_work(0)
+        self._dismiss()
+        joined = yield from self._joined_work()
+        return WordCounts(*joined, tuple(self._totals), self._settings, tuple(sorted(cut_out.items())), self._files)
+
+    def _next_place(self, source: Source) -> _Place:
+        """Adds a source to the totals."""
+        before = self._place
+        if before is None or not is_one_entry(before.source, source):
+            self._totals.append(SourceTotals(source.group or source.name, source.bytes, source.documents))
+        else:
+            total = self._totals[-1]
+            self._totals[-1] = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
+        # The parts of one divided text share its files.
+        is_part = before is not None and source.places is not None and before.source.places is not None
+        base = self._files
+        if is_part and before is not None and before.source.path == source.path:
+            base = before.base // FILE
+        inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
+        self._files = max(self._files, base + inner + 1)
+        self._place = _Place(replace(source, data=_NO_TEXT), len(self._totals) - 1, base * FILE)
+        return self._place
+
+    def _progress_at(self, position: int) -> Progress:
+        """The progress when the text of a source before `position` is counted; it never decreases."""
+        size, position = self._progress.total, self._before + position
+        self._progress = Progress("counting", min(size, max(self._progress.done, position)), size)
+        return self._progress
+
+    def _take_work(self, chunk: _Chunk) -> Work[None]:
+        """Submits a chunk; waits while each thread has one, and another waiting."""
+        if self._pool is None:
+            self._count(chunk)
+            return
+        self._busy.append(self._pool.submit(self._count, chunk))
+        yield from self._wait_work(2 * self._threads)
+
+    def _dismiss(self) -> None:
+        """Ends the threads, and drops chunks that were not begun."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def _wait_work(self, most: int) -> Work[None]:
+        """Waits until at most so many chunks are left to count."""
+        while len(self._busy) > most:
+            try:
+                self._busy[0].result(_PATIENCE)
+                self._busy.popleft()
+            except NotYet:
+                yield self._progress
+
+    def _count(self, chunk: _Chunk) -> None:
+        # A thread keeps its counter, so that the counter receives its chunks in order.
+        if not hasattr(self._local, "counter"):
+            try:
+                self._local.counter = self._free.popleft()
+            except IndexError:
+                self._local.counter = _Counter(self._spill, self._most)
+                self._counters.append(self._local.counter)
+        self._local.counter.count(chunk, self._splitter)
+
+    def _joined_work(self) -> Work[Joined]:
+        """Joins all counts; the counters are released one by one."""
+        counters, self._counters = self._counters, []
+        if not self._spill.is_empty:
+            while counters:
+                counters.pop().spill()
+                yield Progress("joining")
+            return (yield from self._spill.joined_work())
+        for counter in counters:
+            counter.end()
+        counters.sort(key=lambda counter: -len(counter.table))
+        builder = TableBuilder(counters[0].table, counters[0].rows)
+        while len(counters) > 1:
+            other = counters.pop()
+            yield from builder.add_work(other.table.words, other.table.offsets, other.rows)
+        return (yield from builder.joined_work())
 
 
 def word_ends(
@@ -120,12 +231,30 @@ def _custom_ends(
 
 
 @dataclass(frozen=True, eq=False)
-class _Chunk:
-    """Text to be counted: parts of documents, and their position in the corpus."""
+class _Place:
+    """Where a source stands in the whole corpus."""
 
+    source: Source  # without its text
+    entry: int  # the number of its entry
+    base: int  # the place of its beginning
+
+    def of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of offsets in the source: the number of a file x 2^40 + an offset there."""
+        ends, places = self.source.ends, self.source.places
+        if places is None:
+            return offsets + self.base
+        documents = np.searchsorted(ends, offsets, side="right")
+        starts = np.concatenate([[0], ends[:-1]])
+        return places[documents] + (offsets - starts[documents] + self.base)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Text of a source to be counted: parts of documents."""
+
+    place: _Place
     data: NDArray[np.uint8]
     parts: Sequence[tuple[int, int]]
-    position: int
 
     def laid_out(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The parts one after another, with padding; and the end of each."""
@@ -142,7 +271,7 @@ class _Chunk:
         return text, ends
 
 
-def _chunks(data: NDArray[np.uint8], pieces: Pieces, position: int) -> Iterator[_Chunk]:
+def _chunks(place: _Place, data: NDArray[np.uint8], pieces: Pieces) -> Iterator[_Chunk]:
     """Groups short pieces of text and splits long ones, so that each chunk is about `_CHUNK` long."""
     parts: list[tuple[int, int]] = []
     size = 0
@@ -156,10 +285,10 @@ def _chunks(data: NDArray[np.uint8], pieces: Pieces, position: int) -> Iterator[
                 size += end - at
                 at = end
                 if size >= _CHUNK or len(parts) == _DOCUMENTS:
-                    yield _Chunk(data, parts, position + parts[0][0])
+                    yield _Chunk(place, data, parts)
                     parts, size = [], 0
     if parts:
-        yield _Chunk(data, parts, position + parts[0][0])
+        yield _Chunk(place, data, parts)
 
 
 def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
@@ -178,144 +307,109 @@ def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 class _Counter:
     """The counts of one thread, which receives chunks in the order of the corpus."""
 
-    def __init__(self) -> None:
+    def __init__(self, spill: Spill, most: int) -> None:
+        self.rows: list[Rows] = []
+        self._place: _Place | None = None
+        self._spill, self._most = spill, most
+        self._start()
+
+    def _start(self) -> None:
         self.table = WordTable(1 << 12)
-        self.counts = np.zeros(self.table.room, np.int64)
-        self.firsts = np.zeros(self.table.room, np.int64)
+        self._counts = np.zeros(self.table.room, np.int64)
+        self._firsts = np.zeros(self.table.room, np.int64)
+        self._found = np.zeros(self.table.room, np.int32)
+        self._used = 0
 
     def count(self, chunk: _Chunk, splitter: Splitter) -> None:
         """Splits a chunk and counts its pre-tokens."""
+        self._begin(chunk.place)
         text, stops = chunk.laid_out()
+        begins = np.array([start for start, _ in chunk.parts], np.int64)
         at = 0
         for ends, _ in word_ends(splitter, text, at, stops):
-            self.add(text, at, ends, chunk.position)
+            self._add(text, at, ends, (begins, stops))
             at = int(ends[-1])
 
-    def add(
-        self,
-        data: NDArray[np.uint8],
-        start: int,
-        ends: NDArray[np.int64],
-        position: int,
-        weights: NDArray[np.int64] = _NO_WEIGHTS,
-    ) -> None:
-        """Counts adjacent words, at most `MOST_WORDS`."""
-        from tokstudio.core.kernels.words import add_up
+    def _begin(self, place: _Place) -> None:
+        """Counts for a source from now on."""
+        if self._place is not None and place.entry != self._place.entry:
+            self.end()
+        self._place = place
+        if self._size() > self._most:
+            self.spill()
 
-        known = len(self.table)
-        numbers = self.table.look_up(data, start, ends)
-        self._make_room()
-        add_up(numbers, read_only(ends), start, position, read_only(weights), self.counts, self.firsts, known)
+    def spill(self) -> None:
+        """Writes all counts so far to the disk, and begins anew."""
+        self.end()
+        self._spill.add(self.table, self.rows)
+        self.rows = []
+        self._start()
 
-    def add_given(self, source: Source, position: int) -> Iterator[int]:
+    def _size(self) -> int:
+        """Bytes of memory for the counts so far."""
+        in_rows = sum(each.words.nbytes + each.counts.nbytes + each.firsts.nbytes for each in self.rows)
+        return self.table.nbytes + self._counts.nbytes + self._firsts.nbytes + self._found.nbytes + in_rows
+
+    def end(self) -> None:
+        """Makes rows of the counts so far."""
+        from tokstudio.core.kernels.words import take_rows
+
+        if self._used and self._place is not None:
+            found, self._used = self._found[: self._used].copy(), 0
+            counts, firsts = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
+            take_rows(found, self._counts, self._firsts, counts, firsts)
+            self.rows.append(Rows(self._place.entry, found, counts, firsts))
+
+    def add_given(self, source: Source, place: _Place) -> Iterator[int]:
         """Counts the words of a source of word counts in bounded pieces; yields the end of each."""
         assert source.counts is not None
         padded = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
         start = 0
         for first in range(0, source.documents, MOST_WORDS):
             here = slice(first, first + MOST_WORDS)
-            self.add(padded, start, source.ends[here], position, source.counts[here])
+            self._begin(place)
+            self._add(padded, start, source.ends[here], weights=source.counts[here])
             start = int(source.ends[here][-1])
             yield start
 
-    def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, position: int) -> Iterator[int]:
+    def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, place: _Place) -> Iterator[int]:
         """Splits by a custom regular expression and counts, in bounded pieces; yields the end of each."""
         for group in pieces.groups(_CHUNK):
+            self._begin(place)
             text, stops = pieces.joined(source.data, *group)
-            start, at = int(pieces.starts[group[0]]), 0
+            begins, at = pieces.starts[group[0] : group[1]], 0
             for ends, _ in word_ends(splitter, text, at, stops):
                 if len(ends):
-                    self.add(text, at, ends, position + start)
+                    self._add(text, at, ends, (begins, stops))
                     at = int(ends[-1])
-                yield start + at
+                yield int(begins[0]) + at
 
-    def absorb_work(self, other: _Counter) -> Work[None]:
-        """Adds the counts of another thread, from other parts of the corpus."""
-        offsets, n = other.table.offsets, len(other.table)
-        for first in range(0, n, MOST_WORDS):
-            last = min(first + MOST_WORDS, n)
-            known = len(self.table)
-            numbers = self.table.look_up(other.table.words, int(offsets[first]), offsets[first + 1 : last + 1])
-            self._make_room()
-            self.firsts[known : len(self.table)] = _NEVER
-            # A table has no word twice, so these numbers are distinct.
-            self.counts[numbers] += other.counts[first:last]
-            self.firsts[numbers] = np.minimum(self.firsts[numbers], other.firsts[first:last])
-            yield Progress("joining", last, n)
+    def _add(
+        self,
+        data: NDArray[np.uint8],
+        start: int,
+        ends: NDArray[np.int64],
+        parts: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        weights: NDArray[np.int64] = _NO_WEIGHTS,
+    ) -> None:
+        """Counts adjacent words, at most `MOST_WORDS`.
 
-    def _make_room(self) -> None:
-        if len(self.counts) < self.table.room:
-            self.counts = grown(self.counts, self.table.room)
-            self.firsts = grown(self.firsts, self.table.room)
+        `data` has parts of the source: `parts` tells where each begins in the source, and where it ends in `data`.
+        """
+        from tokstudio.core.kernels.words import add_up
 
-
-class _Counters:
-    """Threads that each count into a table of their own."""
-
-    def __init__(self, splitter: Splitter, threads: int, size: int) -> None:
-        self._splitter = splitter
-        self._progress = Progress("counting", 0, size)
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._threads = threads
-        self._local = threading.local()
-        self._busy: deque[Future[None]] = deque()
-        self.counters: list[_Counter] = [_Counter()]
-        self._free = deque(self.counters)
-
-    def progress_at(self, position: int) -> Progress:
-        """The progress when the text before `position` is counted; it never decreases."""
-        size = self._progress.total
-        self._progress = Progress("counting", min(size, max(self._progress.done, position)), size)
-        return self._progress
-
-    def take_work(self, chunk: _Chunk) -> Work[None]:
-        """Submits a chunk; waits while each thread has one, and another waiting."""
-        if self._pool is None:
-            self._count(chunk)
-            return
-        self._busy.append(self._pool.submit(self._count, chunk))
-        yield from self.wait_work(2 * self._threads)
-
-    def dismiss(self) -> None:
-        """Ends the threads, and drops chunks that were not begun."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def wait_work(self, most: int) -> Work[None]:
-        """Waits until at most so many chunks are left to count."""
-        while len(self._busy) > most:
-            try:
-                self._busy[0].result(_PATIENCE)
-                self._busy.popleft()
-            except NotYet:
-                yield self._progress
-
-    def _count(self, chunk: _Chunk) -> None:
-        # A thread keeps its counter, so that the counter receives its chunks in order.
-        if not hasattr(self._local, "counter"):
-            try:
-                self._local.counter = self._free.popleft()
-            except IndexError:
-                self._local.counter = _Counter()
-                self.counters.append(self._local.counter)
-        self._local.counter.count(chunk, self._splitter)
-
-
-def _joined(counters: list[_Counter]) -> Work[Sequences]:
-    """Joins all counts, in the order of first occurrence; the counters are emptied one by one."""
-    from tokstudio.core.kernels.words import gather
-
-    counters.sort(key=lambda counter: -len(counter.table))
-    joined = counters[0]
-    while len(counters) > 1:
-        yield from joined.absorb_work(counters.pop())
-    n = len(joined.table)
-    counts, firsts, offsets = joined.counts[:n], joined.firsts[:n], joined.table.offsets
-    if np.all(firsts[1:] > firsts[:-1]):
-        return Sequences(joined.table.words, offsets[:-1], offsets[1:], counts)
-    order = np.argsort(firsts, kind="stable")
-    words, ends = np.empty(int(offsets[-1]), np.uint8), np.empty(n, np.int64)
-    for first in range(0, n, _GATHERED):
-        gather(joined.table.words, offsets, order, words, ends, first, min(n, first + _GATHERED))
-        yield Progress("joining", first, n)
-    return Sequences(words, np.concatenate([[0], ends[:-1]]), ends, counts[order])
+        numbers = self.table.look_up(data, start, ends)
+        if len(self._counts) < self.table.room:
+            for name in ("_counts", "_firsts", "_found"):
+                setattr(self, name, grown(getattr(self, name), self.table.room))
+        before = self._used
+        arrays = (read_only(ends), start, read_only(weights), self._counts, self._firsts, self._found)
+        self._used = add_up(numbers, *arrays, before)
+        if self._used > before and self._place is not None:
+            new = self._found[before : self._used]
+            offsets = self._firsts[new]
+            if parts is not None:
+                begins, stops = parts
+                part = np.searchsorted(stops, offsets, side="right")
+                offsets += (begins - np.concatenate([[0], stops[:-1]]))[part]
+            self._firsts[new] = self._place.of(offsets)

@@ -43,6 +43,11 @@ class WordTable:
         """The number of words that fit without growing."""
         return len(self._offsets) - 1
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self._slots.nbytes + self._offsets.nbytes + self._arena.nbytes
+
     def look_up(self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64]) -> NDArray[np.int32]:
         """The number of each word of `data`; new words are added.
 

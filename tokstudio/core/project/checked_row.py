@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.project.database import version_of
 from tokstudio.core.project.json_values import Json, from_json
+from tokstudio.core.project.schema import missing_columns
 
 LARGEST = 1 << 62
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -98,9 +100,14 @@ class Row:
 def numbered_rows(
     connection: sqlite3.Connection, file: str, table: str, columns: Sequence[str], most: int
 ) -> Iterator[Row]:
-    """All rows of a table whose rows are numbered from 1; raises FormatError where there are more than `most`."""
+    """All rows of a table whose rows are numbered from 1; raises FormatError where there are more than `most`.
+
+    Columns that an earlier version of projects lacks are null.
+    """
     shown = [column.partition(" AS ")[2] or column for column in columns]
-    cursor = connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY number")
+    nulls = [f", NULL AS {column}" for column in missing_columns(table, version_of(connection))]
+    rows = f"(SELECT *{''.join(nulls)} FROM {table})" if nulls else table
+    cursor = connection.execute(f"SELECT {', '.join(columns)} FROM {rows} ORDER BY number")
     for expected, values in enumerate(cursor, 1):
         row = Row(file, table, dict(zip(shown, values, strict=True)))
         row.whole("number", expected, expected)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import Run
@@ -29,6 +30,7 @@ class ProjectSource:
         sha256: The hexadecimal SHA-256 of the text, in UTF-8, as it was read.
         text: The source itself where its text is in the project; None where its file is read again.
         in_corpus: Whether it is part of the corpus; other sources are those of earlier runs.
+        weight: How much it counts in the corpus, in thousandths.
         reading, member, value, group, is_rows: See `Source`.
     """
 
@@ -43,6 +45,7 @@ class ProjectSource:
     sha256: str
     text: Source | None = None
     in_corpus: bool = True
+    weight: int = ONCE
     reading: Reading | None = None
     member: str = ""
     value: str | None = None

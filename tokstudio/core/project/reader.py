@@ -6,22 +6,26 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
+from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source
+from tokstudio.core.model.alphabet import LARGEST_ID
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project.checked_row import LARGEST, Row, numbered_rows
-from tokstudio.core.project.database import check_pages, opened, version_of
+from tokstudio.core.project.database import check_pages, opened
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.readings import with_reading
 from tokstudio.core.project.run_reader import read_run_work
-from tokstudio.core.project.schema import ACTIVE, VERSION
+from tokstudio.core.project.schema import ACTIVE
 from tokstudio.core.project.sources import text_hash_work
 
 _MOST_KEYS = 1000
@@ -32,16 +36,16 @@ _PIECE = 1 << 20
 # Valid as a file name on every system, and never a path out of a folder.
 _FILE_NAME = re.compile(r'(?!\.{1,2}$)[^\x00-\x1f/\\:*?"<>|]{1,200}')
 
-_BLOBS = ("text", "ends", "counts")
+_BLOBS = ("text", "ends", "places", "counts")
 _SOURCE_COLUMNS = (
     *("number", "name", "path", "encoding", "note", "bytes", "documents", "size_on_disk", "modified", "sha256"),
-    *("in_corpus", *(f"length({column}) AS {column}_bytes" for column in _BLOBS)),
+    *("in_corpus", "weight", "counted_with", *(f"length({column}) AS {column}_bytes" for column in _BLOBS)),
     *(f"typeof({column}) AS {column}" for column in _BLOBS),
-    "reading",  # the last one, which version 1 lacks
+    "reading",
 )
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
-    *("tokens_before", "ended", "versions", "seconds"),
+    *("tokens_before", "ended", "versions", "weights", "seconds"),
 )
 
 
@@ -74,8 +78,7 @@ def _read_state(connection: sqlite3.Connection, name: str) -> dict[str, Json]:
 
 def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[ProjectSource, ...]]:
     sources: list[ProjectSource] = []
-    columns = _SOURCE_COLUMNS if version_of(connection) == VERSION else _SOURCE_COLUMNS[:-1]
-    for row in numbered_rows(connection, name, "source", columns, _MOST_SOURCES):
+    for row in numbered_rows(connection, name, "source", _SOURCE_COLUMNS, _MOST_SOURCES):
         for column in _BLOBS:
             row.blob_type(column)
         documents = None if row.is_null("documents") else row.text("documents")
@@ -96,8 +99,9 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
             row.sha256("sha256"),
             (yield from _read_text_work(connection, row, path)) if documents is None else None,
             row.whole("in_corpus", 0, 1) == 1,
+            ONCE if row.is_null("weight") else row.whole("weight", 0, LARGEST_WEIGHT * ONCE),
         )
-        if "reading" in columns and not row.is_null("reading"):
+        if not row.is_null("reading"):
             try:
                 kept = with_reading(kept, row.json_object("reading"))
             except ValueError as error:
@@ -137,6 +141,11 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
         # Floating point cannot overflow here.
         if float((rising.astype(np.float64) * counts).sum()) > LARGEST:
             raise row.fault("counts", "they add up to more text than can be counted")
+    places: NDArray[np.int64] | None = None
+    if not row.is_null("places_bytes"):
+        places = yield from _read_numbers_work(connection, row, "places")
+        if len(places) != len(ends) or np.any(np.diff(places, prepend=0) < 0) or np.any(places > LARGEST):
+            raise row.fault("places", "there must be a place for each document, in order")
     return Source(
         row.text("name"),
         path,
@@ -147,7 +156,24 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
         None if row.is_null("modified") else row.real("modified"),
         None if row.is_null("size_on_disk") else row.whole("size_on_disk"),
         counts,
+        places,
+        None if row.is_null("counted_with") else _counted_with(row),
     )
+
+
+def _counted_with(row: Row) -> CountedWith:
+    values = row.json_object("counted_with")
+    pattern, tokens, documents = (values.get(name) for name in ("pattern", "special_tokens", "documents"))
+    if len(values) != len(fields(CountedWith)) or not isinstance(tokens, list) or documents not in DOCUMENTS:
+        raise row.fault("counted_with", "these are not the settings of word counts")
+    texts = [token for token in tokens if isinstance(token, str)]
+    try:
+        if not isinstance(pattern, str) or len(texts) != len(tokens):
+            raise row.fault("counted_with", "a text is missing")
+        TrainingConfig(vocabulary_size=LARGEST_ID, pattern=pattern, special_tokens=texts)
+    except ConfigError as error:
+        raise row.fault("counted_with", "the pattern or a special token is not valid") from error
+    return CountedWith(pattern, tuple(texts), str(documents))
 
 
 def _read_numbers_work(connection: sqlite3.Connection, row: Row, column: str) -> Work[NDArray[np.int64]]:
@@ -185,8 +211,10 @@ def _read_runs_work(
             pattern = None if row.is_null("pattern") else row.text("pattern")
             runs.append(ProjectTokenizer(title, kept, pattern, state))
         else:
-            run = yield from read_run_work(connection, row)
-            runs.append(ProjectRun(title, run, row.indexes("sources", sources), state))
+            run, indexes = (yield from read_run_work(connection, row)), row.indexes("sources", sources)
+            if indexes and run.corpus.weights is not None and len(run.corpus.weights) != len(indexes):
+                raise row.fault("weights", "there must be one for each source")
+            runs.append(ProjectRun(title, run, indexes, state))
         yield Progress("reading")
     if files:
         raise FormatError(f"{name}: the project is damaged: a file does not belong to any opened tokenizer.")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
 from tokstudio.core.formats.common.merge_list import MergeList, first_repeated
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
@@ -30,7 +31,7 @@ _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
     """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible."""
-    number, config = row.whole("number"), _config(row)
+    number, config, weights = row.whole("number"), _config(row), _weights(row)
     alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
     merges, counts, tokens_after = yield from _read_merges_work(connection, row, alphabet, len(base_counts))
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
@@ -43,7 +44,13 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
         tokens_before=row.whole("tokens_before"),
         tokens_after=tokens_after,
         ended=_ended(row, config),
-        corpus=TrainedOn(row.whole("corpus_bytes"), row.whole("corpus_documents"), row.sha256("corpus_sha256")),
+        corpus=TrainedOn(
+            row.whole("corpus_bytes"),
+            row.whole("corpus_documents"),
+            row.sha256("corpus_sha256"),
+            weights,
+            scale_of(weights),
+        ),
         alphabet=alphabet,
         base_counts=base_counts,
         versions=_versions(row),
@@ -68,6 +75,17 @@ def _config(row: Row) -> TrainingConfig:
         raise row.fault("config", words.rstrip(".")) from error
     except TypeError as error:
         raise row.fault("config", "a setting has the wrong type") from error
+
+
+def _weights(row: Row) -> tuple[int, ...] | None:
+    if row.is_null("weights"):
+        return None
+    value = row.json("weights")
+    numbers = value if isinstance(value, list) else []
+    weights = tuple(number for number in numbers if type(number) is int and 0 <= number <= LARGEST_WEIGHT * ONCE)
+    if not weights or len(weights) != len(numbers):
+        raise row.fault("weights", f"it is not a list of numbers from 0 to {LARGEST_WEIGHT * ONCE:,}")
+    return weights
 
 
 def _ended(row: Row, config: TrainingConfig) -> str:
@@ -197,7 +215,7 @@ def _problem(run: Run) -> str | None:
         return "the falls in tokens do not match the counts"
     if np.any(np.diff(run.counts) > 0):
         return "a pair occurs more often than the one that was merged before it"
-    if np.any(run.counts < (config.min_frequency or 1)):
+    if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"
     if np.any(uses(run.base_counts, run.merges, run.merged) < 0):
         return "a token is merged more often than it occurs"

@@ -27,15 +27,18 @@ TABLES = (
   path CHECK (typeof(path) IN ('text', 'blob', 'null')), -- a blob where it is not UTF-8
   encoding TEXT NOT NULL CHECK (typeof(encoding) = 'text'),
   note TEXT NOT NULL CHECK (typeof(note) = 'text'),
+  weight INTEGER NOT NULL CHECK (typeof(weight) = 'integer'), -- in thousandths; since version 2
+  counted_with TEXT CHECK (typeof(counted_with) IN ('text', 'null')), -- JSON: settings of counts; since version 2
   bytes INTEGER NOT NULL CHECK (typeof(bytes) = 'integer'), -- of its text
   documents TEXT CHECK (documents IN ('file', 'line')), -- null where the text is kept here
   size_on_disk INTEGER CHECK (typeof(size_on_disk) IN ('integer', 'null')),
   modified REAL CHECK (typeof(modified) IN ('real', 'null')),
   sha256 TEXT NOT NULL CHECK (typeof(sha256) = 'text'), -- of its text in UTF-8
   in_corpus INTEGER NOT NULL CHECK (in_corpus IN (0, 1)),
-  reading TEXT CHECK (typeof(reading) IN ('text', 'null')), -- JSON: how a data set or an archive is read
+  reading TEXT CHECK (typeof(reading) IN ('text', 'null')), -- JSON: how a file is read; since version 2
   text BLOB CHECK (typeof(text) IN ('blob', 'null')),
   ends BLOB CHECK (typeof(ends) IN ('blob', 'null')), -- where each document ends in text: 8 bytes each, little endian
+  places BLOB CHECK (typeof(places) IN ('blob', 'null')), -- where it begins in a whole text, likewise; since version 2
   counts BLOB CHECK (typeof(counts) IN ('blob', 'null')) -- how often each occurs, likewise
 )""",
     """CREATE TABLE run (
@@ -51,6 +54,7 @@ TABLES = (
   tokens_before INTEGER CHECK (typeof(tokens_before) IN ('integer', 'null')),
   ended TEXT CHECK (typeof(ended) IN ('text', 'null')),
   versions TEXT CHECK (typeof(versions) IN ('text', 'null')), -- JSON
+  weights TEXT CHECK (typeof(weights) IN ('text', 'null')), -- JSON: of the sources, as there; since version 2
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (
@@ -78,9 +82,20 @@ TABLES = (
 )""",
 )
 
-_READING = "  reading TEXT CHECK (typeof(reading) IN ('text', 'null')), -- JSON: how a data set or an archive is read\n"
+_ADDED = "since version 2"
 
 
 def tables_of(version: int) -> tuple[str, ...]:
-    """The tables of a version of projects: in version 1, a source has no column `reading`."""
-    return TABLES if version == VERSION else tuple(table.replace(_READING, "") for table in TABLES)
+    """The tables of a version of projects."""
+    if version == VERSION:
+        return TABLES
+    kept = ((line for line in table.split("\n") if not line.endswith(_ADDED)) for table in TABLES)
+    return tuple("\n".join(lines) for lines in kept)
+
+
+def missing_columns(table: str, version: int) -> list[str]:
+    """The columns that a table lacks in a version of projects."""
+    if version == VERSION:
+        return []
+    (ours,) = (made for made in TABLES if made.startswith(f"CREATE TABLE {table} "))
+    return [line.split()[0] for line in ours.split("\n") if line.endswith(_ADDED)]

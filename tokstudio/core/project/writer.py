@@ -80,13 +80,15 @@ def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch)
 
 def _insert_source_work(connection: sqlite3.Connection, number: int, source: ProjectSource) -> Work[None]:
     connection.execute(
-        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)",
         (
             number,
             _text(source.name),
             _path(source.path),
             _text(source.encoding),
             _text(source.note),
+            source.weight,
+            _settings(source.text),
             source.bytes,
             source.documents,
             source.size_on_disk,
@@ -102,8 +104,13 @@ def _insert_source_work(connection: sqlite3.Connection, number: int, source: Pro
             yield from _fill_work(connection, "source", column, number, array)
 
 
+def _settings(source: Source | None) -> str | None:
+    """The settings of word counts."""
+    return None if source is None or source.counted_with is None else to_json(asdict(source.counted_with))
+
+
 def _numbers(source: Source) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    for column, array in (("ends", source.ends), ("counts", source.counts)):
+    for column, array in (("ends", source.ends), ("places", source.places), ("counts", source.counts)):
         if array is not None:
             yield column, np.ascontiguousarray(array, "<i8").view(np.uint8)
 
@@ -134,7 +141,7 @@ def _insert_run_work(
 ) -> Work[None]:
     run = entry.run
     connection.execute(
-        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number,
             _text(entry.name),
@@ -147,6 +154,7 @@ def _insert_run_work(
             run.tokens_before,
             run.ended,
             to_json(dict(run.versions)),
+            None if run.corpus.weights is None else to_json(run.corpus.weights),
             float(run.seconds),
         ),
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
-from tokstudio.core.pretokenization.word_table import PADDING, WordTable
+from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 
 _BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
@@ -34,6 +35,15 @@ def merge_table(merges: NDArray[np.int32], results: NDArray[np.int32]) -> NDArra
     pairs = np.full(2 * slots, -1, np.int64)
     fill_pairs(read_only(merges), read_only(results), pairs)
     return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedWords:
+    """The tokens of words; those of equal words are held once."""
+
+    numbers: NDArray[np.int32]  # [n], the number of each word
+    ids: NDArray[np.uint32]  # the tokens, one word after another; arbitrary after the last
+    offsets: NDArray[np.int64]  # the start of the tokens of each word, by number, and the end of the last
 
 
 class Encoder:
@@ -100,6 +110,24 @@ class Encoder:
                 yield Progress("encoding", offset + at - start, total - start)
         self._idle.append(known)
         return ids
+
+    def encode_words_work(self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64]) -> Work[EncodedWords]:
+        """Encodes words, none empty, each without splitting it.
+
+        `data` has the words one after another from `start` on, uint8 with `words.PADDING` arbitrary bytes after the
+        last; `ends` is int64 [n].
+
+        Raises:
+            ConfigError: A word is too long, or has a character that is not in the vocabulary.
+        """
+        known, numbers = _KnownWords(self._whole_words), np.empty(len(ends), np.int32)
+        for first in range(0, len(ends), MOST_WORDS):
+            here = ends[first : first + MOST_WORDS]
+            numbers[first : first + len(here)] = known.table.look_up(data, start, here)
+            start = int(here[-1])
+            yield from self._encode_new_work(known)
+            yield Progress("encoding", first, len(ends))
+        return EncodedWords(numbers, *known.arrays)
 
     def _encode_new_work(self, known: _KnownWords) -> Work[None]:
         """Encodes the words that have been added to the table."""

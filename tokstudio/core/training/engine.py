@@ -80,9 +80,11 @@ class Pairs:
 
 
 class Engine:
-    """Merges the most frequent pair, again and again, down to counts of `final_floor`."""
+    """Merges the most frequent pair, again and again, down to counts of `final_floor`, in units of 1 / `scale`."""
 
-    def __init__(self, units: Units, tie_break: TieBreak, final_floor: int, max_token_bytes: int | None) -> None:
+    def __init__(
+        self, units: Units, tie_break: TieBreak, final_floor: int, max_token_bytes: int | None, scale: int = 1
+    ) -> None:
         n, base = len(units.symbols), len(units.token_bytes)
         self._base = base
         self._final_floor = final_floor
@@ -93,7 +95,7 @@ class Engine:
         state[k.VOCABULARY] = base
         state[k.TIE_RULE] = {"first": k.BY_PLACE, "bytes": k.BY_BYTES}.get(tie_break, k.BY_ORDER)
         state[k.MAX_BYTES] = _NO_LIMIT if max_token_bytes is None else max_token_bytes
-        state[k.FLOOR] = max(final_floor, n // _FIRST_FLOOR_SHARE)
+        state[k.FLOOR] = max(final_floor, scale * n // _FIRST_FLOOR_SHARE)
         in_corpus = units.symbols >= 0
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
         del in_corpus

@@ -15,10 +15,9 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import size_of_memory
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.corpus.sampling import sample_in_one
-from tokstudio.core.corpus.word_counts import refuse_overflow
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
@@ -88,13 +87,15 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     the training itself will tell. Where trainings on samples take too long, the forecast uses the part that was done.
     """
     free = free_memory()
+    whole, corpus = corpus, _in_use(corpus)
     size = sum(len(source.data) for source in corpus.sources)
     counted = [source.counts is not None for source in corpus.sources]
-    sample = 0 if any(counted) else size
+    read = sum(len(source.data) for source in whole.sources)
+    sample = 0 if any(source.counts is not None for source in whole.sources) else read
     try:
-        refuse_overflow(corpus.sources)
+        refuse_overflow(whole)
         if config.held_out:
-            yield from _for_a_while(check_lines_work(corpus.sources))
+            yield from _for_a_while(check_lines_work(whole.sources))
         small, large = yield from _trials_work(corpus, config, size)
     except TokStudioError as error:
         problem = error.of_a_part if size > _SAMPLE else str(error)
@@ -108,18 +109,21 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     if config.vocabulary_size is not None:
         merges = min(merges, config.vocabulary_size)
     threads = _threads(config, trained_on)
-    preparing = large.preparing * scale / threads
+    # Text of weight 0 is counted too.
+    counting = large.preparing * scale * (read / max(1, size))
+    preparing = counting / threads
     merging = _merging_seconds(large, positions, merges)
-    measuring = _held_out_seconds(config, large.preparing * scale, merging)
-    weighted = config.pattern != "none" or any(counted)
+    measuring = _held_out_seconds(config, counting, merging)
+    weighted = config.pattern != "none" or any(counted) or corpus.weights is not None
     memory = merging_memory(positions, merges, weighted=weighted)
     if config.pattern != "none":
-        counting = sequences * _A_WORD * threads
+        words = sequences * _A_WORD * (read / max(1, size))
+        counting_memory = words * threads
         if splitter(config.pattern).kind == OWN:
-            counting += yield from _decoded_work(corpus, config)
-        memory = max(memory, counting) + sequences * _A_WORD
+            counting_memory += yield from _decoded_work(whole, config)
+        memory = max(memory, counting_memory) + words
     if config.held_out:
-        memory += size * _A_HELD_BYTE
+        memory += read * _A_HELD_BYTE
     made = Forecast(preparing + merging + measuring, int(memory), free, sample, "")
     if free is None or not made.too_large:
         return made
@@ -129,6 +133,14 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
     problem = f"about {size_of_memory(memory)} of memory, but only {size_of_memory(free)} is free: {advice}."
     return replace(made, sample=fitting, problem=f"This training would take {problem}")
+
+
+def _in_use(corpus: Corpus) -> Corpus:
+    """The corpus without sources of weight 0, which are read and counted but not merged."""
+    if corpus.weights is None or all(corpus.weights):
+        return corpus
+    kept = [(source, weight) for source, weight in zip(corpus.sources, corpus.weights, strict=True) if weight]
+    return Corpus(tuple(source for source, _ in kept), tuple(weight for _, weight in kept))
 
 
 def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:

@@ -39,7 +39,6 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
-    from tokstudio.core.kernels.encode import take_apart
     from tokstudio.core.tokenizer.encoder import Encoder, merge_table
 
     config, alphabet, merges = run.config, run.alphabet, read_only(run.merges)
@@ -64,12 +63,22 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
         yield Progress(_PHASE, done, size)
-    left = int(counts.sum())
-    take_apart(merges, run.base_size, counts)
-    made = counts[run.base_size : run.base_size + len(run)]
-    tokens = left + int(made.sum()) - np.concatenate([[0], np.cumsum(made)])
+    tokens = tokens_by_merge(run, counts)
     tokens.setflags(write=False)
     return HeldOut(counted, tokens)
+
+
+def tokens_by_merge(run: Run, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64 [n + 1], the tokens of a text after 0, 1, ... n merges.
+
+    `counts` has the occurrences of each token after all merges, by id; it is overwritten.
+    """
+    from tokstudio.core.kernels.encode import take_apart
+
+    left = int(counts.sum())
+    take_apart(read_only(run.merges), run.base_size, counts)
+    made = counts[run.base_size : run.base_size + len(run)]
+    return left + int(made.sum()) - np.concatenate([[0], np.cumsum(made)])
 
 
 def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:

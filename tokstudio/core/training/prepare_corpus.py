@@ -8,7 +8,7 @@ rest is laid out as symbols.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -17,19 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
-from tokstudio.core.base.errors import MissingCharacterError
+from tokstudio.core.base.errors import ConfigError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work, together
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.locate import first_occurrence_work
-from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.word_counts import refuse_overflow
+from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import special_ids
-from tokstudio.core.pretokenization.count_words import Sequences, count_work
-from tokstudio.core.pretokenization.patterns import splitter
-from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
+from tokstudio.core.pretokenization.count_words import count_work
+from tokstudio.core.pretokenization.cut_specials import cut_sources_work
+from tokstudio.core.pretokenization.special_tokens import Pieces
+from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.training.symbols import lay_out_work
 
@@ -43,7 +44,7 @@ _REPLACEMENT = "\ufffd"
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts about a prepared corpus."""
+    """Facts about a prepared corpus. With weights, counts, tokens and bytes are in units of 1 / weight scale."""
 
     alphabet: Alphabet
     # [base], occurrences of each id below the merges in the text to be merged, including an unknown token among them
@@ -58,29 +59,48 @@ class Prepared:
     held_out: tuple[Source, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class CountedText:
+    """A corpus before it is laid out; it can be laid out again with other weights."""
+
+    counts: WordCounts | None  # None without a pattern
+    documents: tuple[tuple[int, Sequences], ...]  # without a pattern: the entry and documents of each source
+    cut_out: Mapping[str, int]
+    replaced: int
+    held_out: tuple[Source, ...]
+    sources: tuple[Source, ...]  # the text that was counted
+
+    def weighted(self, weights: Sequence[int]) -> list[Sequences]:
+        """The sequences with their counts times the weight of each entry, a whole number."""
+        if self.counts is not None:
+            return [self.counts.weighted(weights)]
+        return [
+            part if weights[entry] == 1 else _times(part, weights[entry])
+            for entry, part in self.documents
+            if weights[entry]
+        ]
+
+
 def prepare_corpus_work(
-    corpus: Corpus, config: TrainingConfig, threads: int | None = None
+    corpus: Corpus, config: TrainingConfig, threads: int | None = None, counted: CountedText | None = None
 ) -> Work[tuple[Prepared, Units]]:
     """Prepares a corpus in bounded pieces; the units are for the engine.
 
+    A corpus that was counted before, with the same text and settings, is only weighted and laid out.
+
     Raises:
-        ConfigError: The pattern drops text, the size leaves no room for a merge, or word counts are to be held out.
+        ConfigError: The pattern drops text, the size leaves no room for a merge, word counts are to be held out, or
+            they were counted with other settings.
         CorpusError: Nothing can be held out, a character is outside the base vocabulary, or word counts are too large.
     """
-    sources, held_out = corpus.sources, ()
-    refuse_overflow(sources)
-    if config.held_out:
-        sources, held_out = yield from hold_out_work(sources, config.held_out)
-    replaced = 0
-    if config.base == "characters":
-        valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
-        sources = tuple(source for source, _ in valid)
-        replaced = sum(places for _, places in valid)
-    parts, cut_out = yield from _sequences_work(sources, config, threads)
+    refuse_overflow(corpus)
+    if counted is None:
+        counted = yield from count_text_work(corpus, config, threads)
+    parts = counted.weighted(corpus.multipliers)
     try:
         layout = yield from lay_out_work(parts, config)
     except MissingCharacterError as error:
-        raise (yield from _placed_work(error, sources, config)) from error
+        raise (yield from _placed_work(error, counted.sources, config)) from error
     tokens = int(layout.base_counts.sum()) + layout.unknown
     unknown = special_ids(config, len(layout.base_counts)).get(config.unknown_token or "")
     if unknown is not None and unknown < len(layout.base_counts):
@@ -93,11 +113,52 @@ def prepare_corpus_work(
         positions=len(layout.units.symbols),
         sequences=sum(len(part.starts) for part in parts),
         unknown=layout.unknown,
-        cut_out=MappingProxyType(cut_out),
-        replaced=replaced,
-        held_out=held_out,
+        cut_out=counted.cut_out,
+        replaced=counted.replaced,
+        held_out=counted.held_out,
     )
     return prepared, layout.units
+
+
+def count_text_work(corpus: Corpus, config: TrainingConfig, threads: int | None = None) -> Work[CountedText]:
+    """Does the part of `prepare_corpus_work` that does not depend on the weights of the sources.
+
+    Raises:
+        ConfigError, CorpusError: As `prepare_corpus_work`, but errors of single characters and of the size.
+    """
+    sources, held_out = corpus.sources, ()
+    _check_counted(sources, config)
+    if config.held_out:
+        sources, held_out = yield from hold_out_work(sources, config.held_out)
+    replaced = 0
+    if config.base == "characters":
+        valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
+        sources = tuple(source for source, _ in valid)
+        replaced = sum(places for _, places in valid)
+    cut, cut_out = yield from cut_sources_work(sources, config.all_specials)
+    counts, documents = None, ()
+    if config.pattern == "none":
+        numbers = [number for _, number in entries(sources)]
+        documents = tuple((number, _whole(*each)) for number, each in zip(numbers, cut, strict=True))
+    else:
+        settings = CountedWith(config.pattern, config.all_specials)
+        counts = yield from count_work(cut, settings, threads)
+    return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources)
+
+
+def _check_counted(sources: tuple[Source, ...], config: TrainingConfig) -> None:
+    """Refuses word counts that were counted with other settings."""
+    for source in sources:
+        wanted = source.counted_with
+        if wanted is None:
+            continue
+        if wanted.pattern != config.pattern:
+            raise ConfigError(
+                f'{source.name} was counted with the pattern "{wanted.pattern}": choose it, or count the texts again.'
+            )
+        if set(wanted.special_tokens) != set(config.all_specials):
+            tokens = ", ".join(map(shown, wanted.special_tokens)) or "no special tokens"
+            raise ConfigError(f"{source.name} was counted with {tokens}: choose them, or count the texts again.")
 
 
 def _placed_work(
@@ -111,32 +172,6 @@ def _placed_work(
     return error if position is None else MissingCharacterError(f"{position}: {error}", character, error.of_a_part)
 
 
-def _sequences_work(
-    sources: tuple[Source, ...], config: TrainingConfig, threads: int | None = None
-) -> Work[tuple[list[Sequences], dict[str, int]]]:
-    """The sequences, documents or distinct pre-tokens; and how often each special token was cut out."""
-    specials = SpecialFinder(token.encode() for token in config.all_specials)
-    works = ((len(source.data), specials.cut_work(source.data, source.ends)) for source in sources)
-    cut = list(zip(sources, (yield from together("cutting", works)), strict=True))
-    counts = sum((_cut_out(source, pieces, len(specials)) for source, pieces in cut), np.zeros(len(specials), np.int64))
-    cut_out = dict(zip((text.decode() for text in specials.texts), counts.tolist(), strict=True))
-    cut = [(source if source.counts is None else _cut_counts(source, pieces), pieces) for source, pieces in cut]
-    if config.pattern != "none":
-        return [(yield from count_work(cut, splitter(config.pattern), threads))], cut_out
-    return [_whole(source, pieces) for source, pieces in cut], cut_out
-
-
-def _cut_out(source: Source, pieces: Pieces, specials: int) -> NDArray[np.int64]:
-    """How often each special token was cut out; int64 [specials]."""
-    marked = np.flatnonzero(pieces.specials >= 0)
-    numbers = pieces.specials[marked]
-    if source.counts is None:
-        return np.bincount(numbers, minlength=specials)
-    counts = np.zeros(specials, np.int64)
-    np.add.at(counts, numbers, source.counts[_documents(pieces)[marked]])
-    return counts
-
-
 def _whole(source: Source, pieces: Pieces) -> Sequences:
     """Each document as one sequence, split at special tokens only."""
     if source.counts is not None:
@@ -145,26 +180,9 @@ def _whole(source: Source, pieces: Pieces) -> Sequences:
     return Sequences(np.asarray(source.data), pieces.starts, pieces.stops)
 
 
-def _cut_counts(source: Source, pieces: Pieces) -> Source:
-    """The same word counts without special tokens: the parts of a word before and after one become words."""
-    assert source.counts is not None
-    if len(pieces.starts) == source.documents:
-        return source
-    document = _documents(pieces)
-    kept = np.flatnonzero(pieces.stops > pieces.starts)
-    words = Pieces(pieces.starts[kept], pieces.stops[kept], pieces.specials[kept])
-    if len(kept):
-        padded, ends = words.joined(source.data, 0, len(kept))
-        data = padded[: int(ends[-1])]
-    else:
-        data, ends = np.empty(0, np.uint8), np.empty(0, np.int64)
-    return replace(source, data=data, ends=ends, counts=source.counts[document[kept]])
-
-
-def _documents(pieces: Pieces) -> NDArray[np.int64]:
-    """The document of each piece."""
-    ends_document = pieces.specials < 0
-    return np.cumsum(ends_document) - ends_document
+def _times(part: Sequences, weight: int) -> Sequences:
+    counts = np.full(len(part.starts), weight, np.int64) if part.counts is None else part.counts * weight
+    return replace(part, counts=counts)
 
 
 def valid_work(source: Source) -> Work[tuple[Source, int]]:

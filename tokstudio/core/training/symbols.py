@@ -16,7 +16,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.pretokenization.count_words import Sequences
+from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.byte_level import BYTE_ORDER
 
 if TYPE_CHECKING:

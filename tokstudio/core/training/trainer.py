@@ -17,7 +17,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn
-from tokstudio.core.training.prepare_corpus import Prepared, prepare_corpus_work
+from tokstudio.core.training.prepare_corpus import CountedText, Prepared, prepare_corpus_work
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Trainer:
     """A training: `for batch in Trainer(corpus, config)` runs it; leaving the loop early loses nothing.
 
     Between two pieces `run` and `tokenizer()` give the current state. The corpus is prepared first: see
-    `prepare_corpus`. So many `threads` count pre-tokens, None for one per core; the run does not depend on it.
+    `prepare_corpus`. So many `threads` count pre-tokens, None for one per core; the run does not depend on it. Text
+    that was `counted` before, with the same settings, is not counted again.
 
     Attributes:
         ended: The reason of the end; None before it.
@@ -42,7 +43,9 @@ class Trainer:
         prepared: Facts about the prepared corpus; None until it is laid out.
     """
 
-    def __init__(self, corpus: Corpus, config: TrainingConfig, threads: int | None = None) -> None:
+    def __init__(
+        self, corpus: Corpus, config: TrainingConfig, threads: int | None = None, counted: CountedText | None = None
+    ) -> None:
         self.corpus = corpus
         self.config = config
         self.ended: str | None = None
@@ -52,7 +55,7 @@ class Trainer:
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
         self._merging: MergingProgress | None = None
-        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config, threads)
+        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config, threads, counted)
         self.prepared: Prepared | None = None
         self._preparation = Progress("reading", 0, corpus.bytes)
         self._failure: Exception | None = None
@@ -69,6 +72,8 @@ class Trainer:
         """
         if corpus.sha256 != run.corpus.sha256:
             raise CorpusError("The corpus has changed since this run was trained: train again.")
+        if corpus.weights != run.corpus.weights:
+            raise CorpusError("The weights of the sources have changed since this run was trained: train again.")
         limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
         if replace(run.config, **limits) != config:
             raise ConfigError("Only the limits can change when a run is resumed: train again for other settings.")
@@ -77,10 +82,9 @@ class Trainer:
             raise ConfigError(
                 f"Vocabulary size must be at least {run.vocabulary_size:,}: the run already has that many."
             )
-        if config.min_frequency is not None and len(run) and int(run.counts[-1]) < config.min_frequency:
-            raise ConfigError(
-                f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run already went down to that."
-            )
+        last = int(run.counts[-1]) // run.weight_scale if len(run) else None
+        if config.min_frequency is not None and last is not None and last < config.min_frequency:
+            raise ConfigError(f"Minimum frequency must be at most {last:,}: the run already went down to that.")
         trainer = cls(corpus, config, threads)
         trainer._to_repeat = run if len(run) else None
         return trainer
@@ -158,7 +162,13 @@ class Trainer:
             tokens_before=self.tokens_before,
             tokens_after=np.concatenate([batch.tokens_after for batch in batches]),
             ended=self.ended or STOPPED,
-            corpus=TrainedOn(prepared.bytes if prepared else 0, self.corpus.documents, self.corpus.sha256),
+            corpus=TrainedOn(
+                prepared.bytes if prepared else 0,
+                self.corpus.documents,
+                self.corpus.sha256,
+                self.corpus.weights,
+                self.corpus.weight_scale,
+            ),
             alphabet=alphabet,
             base_counts=np.zeros(base_size, np.int64) if prepared is None else prepared.base_counts,
             versions={
@@ -221,8 +231,9 @@ class Trainer:
             prepared, units = end.value
             self.prepared = prepared
             # With a size alone, merging goes on to pairs that occur once.
-            floor = self.config.min_frequency or 1
-            self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
+            scale = self.corpus.weight_scale
+            floor = scale * self.config.min_frequency if self.config.min_frequency else 1
+            self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes, scale)
             limit = self.config.max_merges(self._base_size)
             self._merging = MergingProgress(prepared.positions, limit, floor)
 

@@ -12,14 +12,16 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.window_protocol import Window
+from tokstudio.gui.session.corpus import is_sample
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.mixture import by_temperature, entries_of
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
+from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
 
 _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
 
@@ -51,16 +53,25 @@ class Commands(QObject):
             self._session.corpus.report(Problem("The clipboard has no text."))
 
     def add_sample(self, key: str) -> None:
-        """Adds a sample to the corpus."""
+        """Adds a sample to the corpus; one of several parts is a group of sources."""
         title = next(sample.title for sample in SAMPLES if sample.key == key)
-        self._session.corpus.add_text(sample_text(key), title)
+        parts = sample_parts(key)
+        if parts:
+            self._session.corpus.add_group(parts, title)
+        else:
+            self._session.corpus.add_text(sample_text(key), title)
+
+    def weigh(self, exponent: float) -> None:
+        """Sets weights for which the shares of the sources are in proportion to size ** exponent."""
+        corpus = self._session.corpus
+        corpus.set_weights(by_temperature(corpus.sources, entries_of(corpus.sources), exponent))
 
     def train_sample(self, key: str) -> None:
         """Replaces the corpus by a sample and trains on it; an empty Text pane gets an example sentence."""
         session = self._session
-        names = ", ".join(source.name for source in session.corpus.sources[:3])
+        names = ", ".join(list(dict.fromkeys(one.group or one.name for one in session.corpus.sources))[:3])
         question = f"The corpus ({names}) will be replaced by the sample."
-        own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.corpus.sources)
+        own = not all(map(is_sample, session.corpus.sources))
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
         before, own_settings = session.training.settings, Settings()

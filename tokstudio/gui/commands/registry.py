@@ -18,6 +18,7 @@ from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.mixture import AS_THEY_ARE, EQUAL
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 _Key = QKeySequence.StandardKey
@@ -81,6 +82,13 @@ def list_actions(
             opening.importing.change_columns, obstacle=availability.no_data_set),
         Action("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.",
             lambda: corpus.set_sources(()), icon="remove", obstacle=availability.no_corpus),
+        Action("weights_as_they_are", "&As They Are", "Let every source of the corpus count once.",
+            partial(commands.weigh, AS_THEY_ARE), obstacle=availability.as_they_are),
+        Action("weights_equal", "All &Equal", "Weight the sources so that each has the same share of the corpus.",
+            partial(commands.weigh, EQUAL), obstacle=availability.no_mixture),
+        Action("weights_by_temperature", "By &Temperature…",
+            "Weight the sources so that their shares are in proportion to a power of their sizes.",
+            lambda: window.corpus.ask_temperature(), obstacle=availability.no_mixture),
         Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
             opening.open_tokenizer, keys=("Ctrl+Shift+O",), icon="tokenizer"),
         Action("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.",
@@ -174,7 +182,7 @@ def list_actions(
         Action("next_run", "Later R&un", "Show the run after the active one.",
             partial(runs.activate_beside, 1), keys=("Alt+PgDown",), obstacle=availability.no_other_run),
         Action("rename_run", "Rena&me Run…", "Give the active run another name.",
-            commands.rename_run, keys=("F2",), icon="rename", obstacle=availability.no_run),
+            commands.rename_run, keys=("F2",), icon="rename", obstacle=availability.no_kept_run),
         Action("change_pattern", "C&hange Pattern…",
             "Choose how an opened tokenizer splits text, if its files do not say.",
             opening.change_pattern, obstacle=availability.pattern_is_known),

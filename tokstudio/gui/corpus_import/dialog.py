@@ -17,8 +17,7 @@ from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.corpus_import.filters import Filters
 from tokstudio.gui.corpus_import.parts import Box, FirstTexts, delimiter_choices, divisor_choices, text_choices
 from tokstudio.gui.corpus_import.question import Question, can_be_text, texts_of
-from tokstudio.gui.session.jobs import Jobs
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain_label

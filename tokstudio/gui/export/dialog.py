@@ -23,7 +23,7 @@ from tokstudio.gui.export.format_list import FormatList, rule
 from tokstudio.gui.export.format_row import INDENT
 from tokstudio.gui.export.plan import TABLES, TOKENIZERS, Outcome, Part, Places, TargetCheck
 from tokstudio.gui.export.queue import Exporting, InTurn, Order
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of

@@ -16,8 +16,7 @@ from tokstudio.core.base.atomic_files import FolderError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import ExportReport
 from tokstudio.gui.export.plan import Outcome, folders_work
-from tokstudio.gui.session.jobs import Job, Jobs
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.mixture import has_mixture
 from tokstudio.gui.state.source_records import is_data_set
 
 Obstacle = Callable[[Session], str | None]
@@ -30,6 +32,15 @@ def no_corpus(session: Session) -> str | None:
 def no_data_set(session: Session) -> str | None:
     known = any(map(is_data_set, session.corpus.sources))
     return no_corpus(session) or (None if known else "No source is a data set, such as JSON Lines, CSV or Parquet.")
+
+
+def no_mixture(session: Session) -> str | None:
+    return no_corpus(session) or (None if has_mixture(session.corpus.sources) else "The corpus has only one source.")
+
+
+def as_they_are(session: Session) -> str | None:
+    same = set(session.corpus.weights) == {ONCE}
+    return no_mixture(session) or ("All sources count once." if same else None)
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
@@ -101,6 +112,12 @@ def no_bytes(session: Session) -> str | None:
 def run_in_the_making(session: Session) -> str | None:
     if session.runs.active is not None and session.runs.active.ended is None:
         return "Stop the training first; the run is kept."
+    return no_kept_run(session)
+
+
+def no_kept_run(session: Session) -> str | None:
+    if session.runs.live is not None and session.runs.live is session.runs.active:
+        return "The run follows the weights until they stop changing."
     return no_run(session)
 
 

@@ -1,22 +1,25 @@
-"""The corpus of the studio: its sources, their statistics, and their division into documents."""
+"""The corpus of the studio: its sources, their weights and statistics, and their division into documents."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session import source_jobs
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.source_jobs import Changed, Read, Replaced, Unread
+from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.source_records import KeptSources, is_missing, read_together
 from tokstudio.gui.state.training_settings import Documents
@@ -29,6 +32,8 @@ class CorpusState(QObject):
     """The sources. Call every method from the GUI thread."""
 
     sources_changed = Signal()  # the list of sources, or the text of one
+    weights_changed = Signal()
+    weights_settled = Signal()  # after a change, or the last of several
     statistics_changed = Signal()  # counted again, or None while counting
     problem = Signal(object)  # a source could not be read, or not all of a folder: a Problem
     outdated_changed = Signal()
@@ -40,6 +45,11 @@ class CorpusState(QObject):
         self._jobs = jobs
         self.sources: tuple[Source, ...] = ()
         self.kept = KeptSources()  # the records of the sources in projects
+        self.counts = KeptCounts()
+        self.moving = False  # whether the weights follow a slider that has not been released
+        self.moves = 0  # how often they began to change
+        # Sources that were removed may come back, by Undo, and have their weights then.
+        self._weights: WeakKeyDictionary[Source, int] = WeakKeyDictionary()
         self.outdated: dict[Source, str] = {}  # sources whose files have changed, each with `CHANGED` or `GONE`
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
@@ -50,8 +60,13 @@ class CorpusState(QObject):
 
     @property
     def current(self) -> Corpus:
-        """All sources, in order."""
-        return Corpus(self.sources)
+        """All sources with their weights, in order."""
+        return Corpus(self.sources).weighted(self.weights)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """How much each source counts, in thousandths."""
+        return tuple(self._weights.get(source, ONCE) for source in self.sources)
 
     @property
     def splitting(self) -> bool:
@@ -87,9 +102,17 @@ class CorpusState(QObject):
             made = finish(Source.from_texts([text], name).split_work(documents))
             self.set_sources((*self.sources, made))
 
+    def add_group(self, texts: Sequence[tuple[str, str]], group: str) -> None:
+        """Adds short texts, each with its name, as the sources of one group."""
+        made = (Source.from_texts([text], name) for name, text in texts)
+        parts = tuple(finish(replace(part, group=group).split_work(self._documents)) for part in made)
+        self.set_sources((*self.sources, *parts))
+
     def set_sources(self, sources: tuple[Source, ...]) -> None:
-        """Replaces the sources, and counts them again."""
+        """Replaces the sources, and counts them again; those that stay keep their weights."""
+        self.settle_weights()
         self.sources = sources
+        self.counts.use(sources)
         self._before = {source: self._before[source] for source in sources if source in self._before}
         known = set(sources)
         self.outdated = {source: word for source, word in self.outdated.items() if source in known}
@@ -102,6 +125,24 @@ class CorpusState(QObject):
             self._counting = self._jobs.start(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
         self.sources_changed.emit()
         self.statistics_changed.emit()
+
+    def set_weights(self, weights: tuple[int, ...], *, moving: bool = False) -> None:
+        """Sets the weight of each source, in thousandths; with `moving`, more changes follow until `settle_weights`."""
+        if not self.moving:
+            self.moves += 1
+        changed, settles = weights != self.weights, self.moving and not moving
+        self.moving = moving
+        if changed:
+            self._weights.update(zip(self.sources, weights, strict=True))
+            self.weights_changed.emit()
+        if settles or (changed and not moving):
+            self.weights_settled.emit()
+
+    def settle_weights(self) -> None:
+        """Ends a series of changes."""
+        if self.moving:
+            self.moving = False
+            self.weights_settled.emit()
 
     def set_outdated(self, outdated: dict[Source, str]) -> None:
         """Sets which sources' files have changed; others are ignored."""
@@ -173,7 +214,7 @@ class CorpusState(QObject):
                 self._jobs.refuse(f"{what} already in the corpus. That text now counts twice.")
             before = self.sources
             self.set_sources((*self.sources, *read.sources))
-            if before and all(map(_is_sample, before)):
+            if before and all(map(is_sample, before)):
                 self._tell_of_samples(before, read.sources)
             if read.documents != self._documents:
                 # The setting has changed while they were read.
@@ -187,13 +228,14 @@ class CorpusState(QObject):
         """Says that texts were added to samples, as they may be thought to replace them."""
 
         def replace_samples() -> None:
-            self.set_sources(tuple(source for source in self.sources if not _is_sample(source)))
+            self.set_sources(tuple(source for source in self.sources if not is_sample(source)))
 
         def holds() -> bool:
-            return {_is_sample(source) for source in self.sources} == {True, False}
+            return {is_sample(source) for source in self.sources} == {True, False}
 
         what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
-        whom = f"the sample {samples[0].name}" if len(samples) == 1 else f"{len(samples):,} samples"
+        names = list(dict.fromkeys(source.group or source.name for source in samples))
+        whom = f"the sample {names[0]}" if len(names) == 1 else f"{len(names):,} samples"
         self._jobs.notify(f"{what} added to {whom}.", "Replace", replace_samples, holds)
 
     def _take_reread(self, changed: Changed | Unread) -> None:
@@ -204,6 +246,7 @@ class CorpusState(QObject):
         # It may have been divided while it was read; then only the file tells which source it is.
         known = old if old in self.sources else next((one for one in self.sources if _same_place(one, old)), None)
         if known is not None:
+            self._weights[made] = self._weights.get(known, ONCE)
             self.set_sources(tuple(made if source is known else source for source in self.sources))
             if changed.problem:
                 self.report(Problem(changed.problem, path=made.path))
@@ -223,6 +266,9 @@ class CorpusState(QObject):
         if gone:
             first = next(index for index, source in enumerate(self.sources) if source in gone)
             after = (source for source in self.sources[first:] if source not in gone)
+            weights = {source.value: self._weights.get(source, ONCE) for source in self.sources if source in gone}
+            usual = self._weights.get(old, ONCE)
+            self._weights.update({one: weights.get(one.value, usual) for one in changed.made})
             self.set_sources((*self.sources[:first], *changed.made, *after))
             for path, remark in source_jobs.dropped(changed.made):
                 self.report(Problem(remark, path=path, remark=True))
@@ -234,6 +280,7 @@ class CorpusState(QObject):
             self._divided = self._documents
             made = dict(changed.pairs)
             self._before |= {new: old for old, new in changed.pairs if new is not old}
+            self._weights.update({new: self._weights.get(old, ONCE) for old, new in changed.pairs})
             self.set_sources(tuple(made.get(source, source) for source in self.sources))
 
     def _reading_failed(self, error: Exception) -> None:
@@ -246,10 +293,11 @@ class CorpusState(QObject):
             self.statistics_changed.emit()
 
 
-def _is_sample(source: Source) -> bool:
-    return source.path is None and source.name in {sample.title for sample in SAMPLES}
-
-
 def _same_place(one: Source, other: Source) -> bool:
     """Whether two sources are the same part of the same file."""
     return (one.path, one.member, one.value) == (other.path, other.member, other.value)
+
+
+def is_sample(source: Source) -> bool:
+    """Whether a source is a sample or a part of one."""
+    return source.path is None and not {source.name, source.group}.isdisjoint(sample.title for sample in SAMPLES)

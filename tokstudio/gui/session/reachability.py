@@ -11,8 +11,7 @@ from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.jobs import Jobs
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 
@@ -68,7 +67,7 @@ class Reachability(QObject):
             self._jobs.report(error)
 
     def _cancel_deleted(self) -> None:
-        if self._run is not None and self._run not in self._runs.all:
+        if self._run is not None and self._run not in self._runs.shown:
             self._latest.cancel()
             self._run = None
 

@@ -18,6 +18,8 @@ from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.run import CountedUses, Origin, StudioRun
 
+LIVE = "live"  # behind the name of the live run
+
 
 class RunList(QObject):
     """The runs. Call every method from the GUI thread."""
@@ -30,6 +32,8 @@ class RunList(QObject):
         self._corpus = corpus
         self._view = view
         self.all: list[StudioRun] = []
+        self.live: StudioRun | None = None  # follows the weights of the corpus while they change; not in `all`
+        self._followed: StudioRun | None = None  # the last run of `all` that was live
         self._in_training: StudioRun | None = None  # stays active and cannot be deleted
         self._made = 0
         self._trained = 0
@@ -41,6 +45,13 @@ class RunList(QObject):
     def active(self) -> StudioRun | None:
         """The run that all panes show."""
         return self._view.run
+
+    @property
+    def shown(self) -> list[StudioRun]:
+        """The runs that panes show: all, and the live one in the place of the one that it will replace."""
+        if self.live is None:
+            return self.all
+        return [*(run for run in self.all if run is not self.following), self.live]
 
     def activate(self, run: StudioRun | None) -> None:
         """Makes a run active, with the playhead at its end; a run in training stays active."""
@@ -57,7 +68,8 @@ class RunList(QObject):
     def activate_beside(self, step: int) -> None:
         """Shows the next run (1) or the one before (-1); after the last comes the first."""
         if self.active is not None:
-            self.activate(self.all[(self.all.index(self.active) + step) % len(self.all)])
+            runs = self.shown
+            self.activate(runs[(runs.index(self.active) + step) % len(runs)])
 
     def tell(self) -> None:
         """Emits `changed` for a run."""
@@ -82,10 +94,12 @@ class RunList(QObject):
 
     def delete(self, run: StudioRun) -> None:
         """Deletes a run that is not in training."""
-        if run is self._in_training:
+        if run is self._in_training or run is self.live:
             return
         at = self.all.index(run)
         self.all.remove(run)
+        if run is self._followed:
+            self._followed = None
         if run is self.active:
             self.activate(self.all[min(at, len(self.all) - 1)] if self.all else None)
         else:
@@ -118,9 +132,69 @@ class RunList(QObject):
         """Allows other runs to become active after a training."""
         self._in_training = None
 
+    # ---- the live run
+
+    @property
+    def following(self) -> StudioRun | None:
+        """The run of the list that the next live one will replace."""
+        run = self._followed
+        if run is None or run not in self.all or run.exported or run.saved or run.name != _live_name(run):
+            return None
+        return run
+
+    def new_live(self, config: TrainingConfig, corpus: Corpus) -> StudioRun:
+        """Makes a run for `show_live`, with the number of the run that it will replace."""
+        self._made += 1
+        before = self.following
+        number = before.number if before is not None else self._trained + 1
+        return StudioRun(self._made, f"Run {number}, {LIVE}", config, corpus, number=number)
+
+    def show_live(self, run: StudioRun, *, keep: bool) -> None:
+        """Makes a live run active, in place of an earlier one; the playhead stays where it was, or at the end.
+
+        With `keep`, it enters the list at once.
+        """
+        before, playhead = self.active, self._view.playhead
+        self.live = run
+        if keep:
+            self._list_live()
+        self._view.start(run, None if before is None or playhead == len(before) else playhead)
+        self.changed.emit()
+        self._view.tell_start()
+
+    def keep_live(self) -> None:
+        """Adds the live run to the list.
+
+        It replaces the run that was live before, as a slider is often moved several times, unless that was renamed,
+        exported or saved.
+        """
+        if self.live is not None:
+            self._list_live()
+            self.changed.emit()
+
+    def drop_live(self, before: StudioRun | None) -> None:
+        """Deletes the live run; if it was active, shows the run that was active before, or the last of the list."""
+        run, self.live = self.live, None
+        if run is not None and run is self.active:
+            self.activate(before if before in self.all else self.all[-1] if self.all else None)
+        elif run is not None:
+            self.changed.emit()
+
+    def _list_live(self) -> None:
+        run, before = self.live, self.following
+        assert run is not None
+        run.note(name=_live_name(run))
+        if before is not None:
+            self.all[self.all.index(before)] = run
+        else:
+            self._trained = max(self._trained, run.number)
+            self.all.append(run)
+        self.live, self._followed = None, run
+
     def replace_all(self, runs: list[StudioRun]) -> None:
         """Replaces all runs; none may be in training, and none is active afterwards."""
         self.all = runs
+        self.live = self._followed = None
         self._made = max((run.key for run in runs), default=0)
         self._trained = 0
         for run in runs:
@@ -215,3 +289,7 @@ class RunList(QObject):
         for run in self.all:
             run.use_sources({missing: found})
         self.changed.emit()
+
+
+def _live_name(run: StudioRun) -> str:
+    return f"Run {run.number}"

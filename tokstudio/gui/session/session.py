@@ -12,6 +12,7 @@ from tokstudio.core.project import Recorder
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.held_out import HeldOutMeasurer
 from tokstudio.gui.session.jobs import Jobs
+from tokstudio.gui.session.live_training import LiveTraining
 from tokstudio.gui.session.player import Player
 from tokstudio.gui.session.reachability import Reachability
 from tokstudio.gui.session.run_list import RunList
@@ -36,6 +37,7 @@ class Session(QObject):
         self.runs = RunList(self.jobs, self.corpus, self.view, self)
         self.training = TrainingControl(self.jobs, self.corpus, self.runs, self.view, recorder, self)
         self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
+        self.live = LiveTraining(self.jobs, self.corpus, self.runs, self.training, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self)

@@ -3,20 +3,21 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.base.errors import BinaryError, TokStudioError
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import BinaryError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import counted_sources_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_otherwise_work, read_source, read_work
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.gui.state.source_records import changed_since, is_missing
@@ -103,8 +104,16 @@ def dropped(sources: Iterable[Source]) -> list[tuple[Path, str]]:
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
-    """Reads the readable files of word counts."""
-    return (yield from _read_each(paths, read_counts_work, documents))
+    """Reads the readable files of word counts, of which some have several sources."""
+    sources: list[Source] = []
+    problems: list[tuple[Path, Exception]] = []
+    for path in paths:
+        try:
+            sources += yield from counted_sources_work(path)
+        except TokStudioError as error:
+            problems.append((path, error))
+        yield Progress("reading")
+    return Read(tuple(sources), tuple(problems), documents)
 
 
 def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
@@ -128,7 +137,7 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
     try:
         try:
             if old.counts is not None:
-                made = yield from read_counts_work(path)
+                made = yield from _counts_again_work(old, path)
             else:
                 again = read_again_work(path, documents, encoding, old.reading, old.member, old.value)
                 made = replace((yield from again), group=old.group)
@@ -177,13 +186,10 @@ def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source,
     return Changed(tuple(pairs), documents)
 
 
-def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], documents: str) -> Work[Read]:
-    sources: list[Source] = []
-    problems: list[tuple[Path, Exception]] = []
-    for file in files:
-        try:
-            sources.append((yield from read(file)))
-        except TokStudioError as error:
-            problems.append((file, error))
-        yield Progress("reading")
-    return Read(tuple(sources), tuple(problems), documents)
+def _counts_again_work(old: Source, path: Path) -> Work[Source]:
+    """The source of the same name in a file of word counts."""
+    made = yield from counted_sources_work(path)
+    for source in made:
+        if source.name == old.name:
+            return source
+    raise CorpusError(f"{file_name(path)}: the counts of {old.name} are no longer in it.")

@@ -6,8 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.gui.session.jobs import Jobs
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_index import TokenIndex, index_work
 

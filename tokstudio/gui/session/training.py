@@ -16,14 +16,16 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project import ProjectRun, ProjectSource, Recorder
-from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.prepare_corpus import CountedText, Prepared, count_text_work
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.source_records import KeptSources
 from tokstudio.gui.state.training_settings import Settings as Settings
 
 _MOST_UNREAD = 40
@@ -39,7 +41,7 @@ class Training(QObject):
         earlier: The run to continue, if any.
         single: Whether to pause after one merge.
         recorder: Records the run for recovery after a crash; None to record nothing.
-        kept: The records of the sources, for the recorder.
+        corpus: Has the records of the sources, for the recorder, and keeps counts.
         threads: How many threads count pre-tokens; None for one per core.
     """
 
@@ -49,7 +51,7 @@ class Training(QObject):
         earlier: Run | None,
         single: bool,
         recorder: Recorder | None,
-        kept: KeptSources,
+        corpus: CorpusState,
         threads: int | None,
         parent: QObject,
     ) -> None:
@@ -57,7 +59,7 @@ class Training(QObject):
         self.run = run
         self._threads = threads
         self._earlier = earlier
-        self._recorder, self._kept = recorder, kept
+        self._recorder, self._kept, self._counts = recorder, corpus.kept, corpus.counts
         self.prepared = earlier is not None  # whether the base of the run is known
         self._seconds = 0.0
         self._single = threading.Event()
@@ -103,9 +105,11 @@ class Training(QObject):
         assert corpus is not None
         for beginning in (prepare_work(), corpus.sha256_work()):
             yield from self._until_stopped(beginning)
-        earlier = self._earlier
+        earlier, counting = self._earlier, 0.0
         if earlier is None:
-            trainer = Trainer(corpus, config, self._threads)
+            counted = yield from self._counted_work(corpus, config)
+            counting = self._seconds
+            trainer = Trainer(corpus, config, self._threads, counted)
         else:
             trainer = Trainer.resume(corpus, earlier, config, self._threads)
         told = False
@@ -120,10 +124,10 @@ class Training(QObject):
                 told = True
                 self._unread.append((trainer.prepared, (yield from self._begin_work(trainer))))
             if len(batch):
-                self._seconds = trainer.seconds
+                self._seconds = counting + trainer.seconds
                 if self._recorder is not None:
                     # Before the merges are shown.
-                    self._recorder.append(batch, trainer.seconds)
+                    self._recorder.append(batch, self._seconds)
                 self._unread.append(batch)
                 if single and trainer.ended is None:
                     self._hold()
@@ -132,13 +136,34 @@ class Training(QObject):
                 time.sleep(0.002)
         # Still to be done after an early stop.
         yield from corpus.sha256_work()
-        made = trainer.run
+        made = replace(trainer.run, seconds=counting + trainer.seconds)
         if earlier is not None and len(made) < len(earlier):
             # Stopped while the earlier run's merges were repeated: the run has them all.
             made = replace(earlier, config=config, ended=STOPPED)
         if self._recorder is not None:
             self._recorder.finish(made)
         return made
+
+    def _counted_work(self, corpus: Corpus, config: TrainingConfig) -> Work[CountedText | None]:
+        """The count of a corpus whose weights may change; None for another, and after a stop."""
+        if not self._counts.wants(corpus, config):
+            return None
+        kept = self._counts.find(corpus.sources, config)
+        if kept is not None:
+            return kept.counted
+        counting = count_text_work(corpus, config, self._threads)
+        while not self._stop.is_set():
+            started = time.perf_counter()
+            try:
+                progress = next(counting)
+            except StopIteration as end:
+                self._counts.put(corpus, config, end.value)
+                return end.value
+            finally:
+                self._seconds += time.perf_counter() - started
+            yield progress
+        counting.close()
+        return None
 
     def _begin_work(self, trainer: Trainer) -> Work[Run]:
         """Starts to record the run; returns it as it is before its first merge."""

@@ -77,6 +77,7 @@ class TrainingControl(QObject):
         self._timer.timeout.connect(self._tick)
         corpus.sources_changed.connect(self._forget_forecast)
         corpus.sources_changed.connect(self.state_changed)
+        corpus.weights_settled.connect(self.state_changed)
         corpus.division_cancelled.connect(self._keep_division)
 
     # ---- settings
@@ -132,6 +133,8 @@ class TrainingControl(QObject):
             return f"{gone.name} is missing: restore and reload it, or remove it from the corpus."
         if self._corpus.current.bytes == 0:
             return "The corpus has no text."
+        if not any(self._corpus.weights):
+            return "All sources have the weight 0: give one a larger weight."
         if self._corpus.splitting:
             return "The corpus is being divided into documents."
         # The forecast uses a part of the corpus; its problem holds for the whole corpus too.
@@ -154,9 +157,9 @@ class TrainingControl(QObject):
 
     def can_continue(self, run: StudioRun | None) -> bool:
         """Whether training can continue where `run` ended: same corpus and settings, but a larger limit."""
-        if run is None or self.obstacle is not None:
+        if run is None or run is self._runs.live or self.obstacle is not None:
             return False
-        return run.may_continue(self.settings.config(), self._corpus.sources)
+        return run.may_continue(self.settings.config(), self._corpus.current)
 
     @property
     def state(self) -> str:
@@ -262,7 +265,7 @@ class TrainingControl(QObject):
         self._jobs.notify(text, "Undo", undo, holds)
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:
-        self.current = training = Training(run, earlier, single, self._recorder, self._corpus.kept, self.threads, self)
+        self.current = training = Training(run, earlier, single, self._recorder, self._corpus, self.threads, self)
         self._paused_before = False
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)

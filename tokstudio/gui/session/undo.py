@@ -1,6 +1,7 @@
-"""Undo and Redo of the user's changes to the sources, the training settings and the list of runs.
+"""Undo and Redo of the user's changes to the sources, their weights, the training settings and the list of runs.
 
-`History` records changes of sources and settings from their signals, and has methods to delete and rename runs.
+`History` records changes of sources, weights and settings from their signals, and has methods to delete
+and rename runs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,11 +22,14 @@ from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.session.view_state import ViewState
+from tokstudio.gui.state.mixture import Entry, entries_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 
 LIMIT = 50  # entries; an entry keeps its deleted run or removed sources in memory
 _SETTINGS = 1  # Qt tries to merge entries with the same id
+_WEIGHTS = 2
+_SEVERAL_WEIGHTS = "Weights"
 _FIELDS = {
     "vocabulary_size": "Vocabulary Size",
     "min_frequency": "Minimum Frequency",
@@ -89,6 +93,32 @@ class _SettingsChange(_Change):
         return True
 
 
+class _WeightsChange(_Change):
+    """An entry for the weights; the changes of one move of a slider merge into it."""
+
+    def __init__(
+        self,
+        text: str,
+        before: tuple[int, ...],
+        after: tuple[int, ...],
+        move: int,
+        take: Callable[[tuple[int, ...]], None],
+    ) -> None:
+        super().__init__(text, partial(take, before), partial(take, after))
+        self._before, self._after, self._move = before, after, move
+
+    def id(self) -> int:
+        return _WEIGHTS
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        if not isinstance(other, _WeightsChange) or other._move != self._move:
+            return False
+        self._after, self._forth = other._after, other._forth
+        self.setText(self.text() if self.text() == other.text() else _SEVERAL_WEIGHTS)
+        self.setObsolete(self._after == self._before)
+        return True
+
+
 class History(QObject):
     """The entries of Undo and Redo. Call every method from the GUI thread."""
 
@@ -109,13 +139,14 @@ class History(QObject):
         self._runs = runs
         self._training = training
         self._view = view
-        self._sources = corpus.sources
+        self._sources, self._weights = corpus.sources, corpus.weights
         self._settings = training.settings
         self._recording = self._telling = True
         self._stack = QUndoStack(self)
         self._stack.setUndoLimit(LIMIT)
         self._stack.indexChanged.connect(self.changed)
         corpus.sources_changed.connect(self._record_sources)
+        corpus.weights_changed.connect(self._record_weights)
         training.settings_changed.connect(self._record_settings)
 
     # ---- undo and redo
@@ -212,12 +243,20 @@ class History(QObject):
 
     def _record_sources(self) -> None:
         before, self._sources = self._sources, self._corpus.sources
+        self._weights = self._corpus.weights
         after = self._sources
         if self._recording and not _same_text(before, after):
             text, message = _sources_texts(before, after)
             undivided = self._corpus.splitting
             back, forth = partial(self._set_sources, before, undivided), partial(self._set_sources, after, undivided)
             self._push(_Change(text, back, forth), message)
+
+    def _record_weights(self) -> None:
+        before, self._weights = self._weights, self._corpus.weights
+        if self._recording:
+            named = [entry.name for entry in entries_of(self._sources) if _differs(entry, before, self._weights)]
+            text = f"Weight of {named[0]}" if len(named) == 1 else _SEVERAL_WEIGHTS
+            self._push(_WeightsChange(text, before, self._weights, self._corpus.moves, self._corpus.set_weights))
 
     def _record_settings(self) -> None:
         before, self._settings = self._settings, self._training.settings
@@ -243,6 +282,10 @@ class History(QObject):
             self._runs.delete(run)
 
 
+def _differs(entry: Entry, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    return any(before[place] != after[place] for place in entry.places)
+
+
 def _same_text(before: tuple[Source, ...], after: tuple[Source, ...]) -> bool:
     """Whether at most the division into documents differs, which depends on the settings."""
     return len(before) == len(after) and all(old.data is new.data for old, new in zip(before, after, strict=True))
@@ -261,4 +304,7 @@ def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tup
 
 
 def _named(sources: list[Source]) -> str:
-    return sources[0].name if len(sources) == 1 else several(len(sources), "source")
+    if len(sources) == 1:
+        return sources[0].name
+    group = sources[0].group
+    return group if group and all(source.group == group for source in sources) else several(len(sources), "source")

@@ -129,11 +129,12 @@ class ViewState(QObject):
 
     # ---- following the runs
 
-    def start(self, run: StudioRun | None) -> None:
-        """Shows another run, with the playhead at its end; `tell_start` emits the signals later."""
+    def start(self, run: StudioRun | None, playhead: int | None = None) -> None:
+        """Shows another run, with the playhead at its end or there; `tell_start` emits the signals later."""
+        length = len(run) if run is not None else 0
         self.run = run
-        self._following = True
-        self.playhead = len(run) if run is not None else 0
+        self.playhead = length if playhead is None else min(playhead, length)
+        self._following = self.playhead == length
         self.token = self.chosen = None
         self.set_target(None)
 

@@ -278,10 +278,12 @@ class StudioRun:
         self.log.replace(earlier.merges, earlier.counts, earlier.tokens_after)
         self.log.tokens_before = earlier.tokens_before
 
-    def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
-        """Whether training could continue it: the same sources and settings, but a larger limit."""
+    def may_continue(self, config: TrainingConfig, corpus: Corpus) -> bool:
+        """Whether training could continue it: the same sources, weights and settings, but a larger limit."""
         made = self.run
-        if made is None or self.corpus is None or self.corpus_problem or sources != self.corpus.sources:
+        if made is None or self.corpus is None or self.corpus_problem:
+            return False
+        if (corpus.sources, corpus.weights) != (self.corpus.sources, self.corpus.weights):
             return False
         if _without_limits(made.config) != _without_limits(config):
             return False
@@ -295,7 +297,8 @@ class StudioRun:
     def use_sources(self, same: Mapping[Source, Source]) -> None:
         """Replaces its sources by others with the same text; with the last missing one, the run can continue."""
         if self.corpus is not None:
-            before, self.corpus = self.corpus, Corpus(tuple(same.get(one, one) for one in self.corpus.sources))
+            before, sources = self.corpus, tuple(same.get(one, one) for one in self.corpus.sources)
+            self.corpus = replace(before, sources=sources)
             if any(map(is_missing, before.sources)) and not any(map(is_missing, self.corpus.sources)):
                 self.corpus_problem = None
 

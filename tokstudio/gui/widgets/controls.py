@@ -1,4 +1,7 @@
-"""Controls of a form: a list of choices, a number, some lines of text. The mouse wheel works only with the focus."""
+"""Controls of a form: a list of choices, a number, a slider, some lines of text.
+
+In all but the slider, the mouse wheel works only with the focus.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLocale, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -15,15 +18,18 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
+    QSlider,
     QSpinBox,
+    QStyle,
     QStyleOptionComboBox,
+    QStyleOptionSlider,
 )
 
 from tokstudio.gui.style.theme import Theme, pad_spin_box
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
-_DECIMALS = 3  # of a percentage
+_DECIMALS = 3
 
 
 @dataclass(frozen=True)
@@ -121,25 +127,16 @@ class Number(QSpinBox):
             event.ignore()
 
 
-class Percent(QDoubleSpinBox):
-    """A percentage, at least 0 and less than 100."""
+class Decimal(QDoubleSpinBox):
+    """A number from 0 on with up to three decimals."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: float, suffix: str = "") -> None:
         super().__init__()
         self.setDecimals(_DECIMALS)
-        self.setRange(0, 100 - 10**-_DECIMALS)
-        self.setSuffix(" %")
+        self.setRange(0, most)
+        self.setSuffix(suffix)
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
         _set_up(self)
-
-    @property
-    def share(self) -> float:
-        """The value as a share of 1."""
-        return round(self.value() / 100, _DECIMALS + 2)
-
-    def shows(self, share: float) -> bool:
-        """Whether a share, which may have more decimals, is displayed as the current value."""
-        return round(100 * share, _DECIMALS) == round(self.value(), _DECIMALS)
 
     def textFromValue(self, value: float) -> str:
         """Omits zeros at the end."""
@@ -155,6 +152,42 @@ class Percent(QDoubleSpinBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+
+class Percent(Decimal):
+    """A percentage, at least 0 and less than 100."""
+
+    def __init__(self) -> None:
+        super().__init__(100 - 10**-_DECIMALS, " %")
+
+    @property
+    def share(self) -> float:
+        """The value as a share of 1."""
+        return round(self.value() / 100, _DECIMALS + 2)
+
+    def shows(self, share: float) -> bool:
+        """Whether a share, which may have more decimals, is displayed as the current value."""
+        return round(100 * share, _DECIMALS) == round(self.value(), _DECIMALS)
+
+
+class JumpSlider(QSlider):
+    """A slider whose handle jumps to a click."""
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        """Moves the handle to the pointer, and grabs it."""
+        if ev.button() == Qt.MouseButton.LeftButton:
+            option = QStyleOptionSlider()
+            self.initStyleOption(option)
+            style, slider = self.style(), QStyle.ComplexControl.CC_Slider
+            handle = style.subControlRect(slider, option, QStyle.SubControl.SC_SliderHandle, self)
+            if not handle.contains(ev.position().toPoint()):
+                groove = style.subControlRect(slider, option, QStyle.SubControl.SC_SliderGroove, self)
+                span = max(groove.width() - handle.width(), 1)
+                share = (ev.position().x() - groove.x() - handle.width() / 2) / span
+                share = min(max(1.0 - share if option.upsideDown else share, 0.0), 1.0)
+                self.setValue(self.minimum() + round(share * (self.maximum() - self.minimum())))
+        # The handle is under the pointer now, so the press grabs it and a drag continues from here.
+        super().mousePressEvent(ev)
 
 
 def _set_up(box: QAbstractSpinBox) -> None:

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QSizePolicy,
-    QSlider,
-    QStyle,
-    QStyleOptionSlider,
     QToolButton,
     QWidget,
 )
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import JumpSlider
 from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import row
 
@@ -31,8 +29,8 @@ _ROOM_FOR_SLIDER = 80
 _SPACING = 4
 
 
-class _Slider(QSlider):
-    """A slider whose handle jumps to a click; Space asks to play."""
+class _Slider(JumpSlider):
+    """A slider; Space asks to play."""
 
     spacePressed = Signal()
 
@@ -42,21 +40,6 @@ class _Slider(QSlider):
                 self.spacePressed.emit()
         else:
             super().keyPressEvent(ev)
-
-    def mousePressEvent(self, ev: QMouseEvent) -> None:
-        if ev.button() == Qt.MouseButton.LeftButton:
-            option = QStyleOptionSlider()
-            self.initStyleOption(option)
-            style, slider = self.style(), QStyle.ComplexControl.CC_Slider
-            handle = style.subControlRect(slider, option, QStyle.SubControl.SC_SliderHandle, self)
-            if not handle.contains(ev.position().toPoint()):
-                groove = style.subControlRect(slider, option, QStyle.SubControl.SC_SliderGroove, self)
-                span = max(groove.width() - handle.width(), 1)
-                share = (ev.position().x() - groove.x() - handle.width() / 2) / span
-                share = min(max(1.0 - share if option.upsideDown else share, 0.0), 1.0)
-                self.setValue(self.minimum() + round(share * (self.maximum() - self.minimum())))
-        # The handle is under the pointer now, so the press grabs it and a drag continues from here.
-        super().mousePressEvent(ev)
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ class CompressionPane(Pane):
 
     @property
     def _with_curves(self) -> list[StudioRun]:
-        return [run for run in self._session.runs.all if run.has_counts]
+        return [run for run in self._session.runs.shown if run.has_counts]
 
     # ---- updates
 
@@ -226,7 +226,7 @@ class CompressionPane(Pane):
                 self.catch_up()
 
     def _changed(self) -> None:
-        if self._shown_active not in self._session.runs.all:
+        if self._shown_active not in self._session.runs.shown:
             # Deleted runs are released at once, even in a hidden pane.
             self._shown_active = None
         if self._seen:
@@ -255,7 +255,7 @@ class CompressionPane(Pane):
         else:
             self.waiting.label.setText(run.why_no_merges or _WAITING)
             # Earlier curves stay while the text is read for another one.
-            page = self.plot if any(len(one) and one.has_counts for one in session.runs.all) else self.waiting
+            page = self.plot if any(len(one) and one.has_counts for one in session.runs.shown) else self.waiting
         reason = run.no_playhead if run is not None else None
         self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
         more = f"No playhead either: {reason}." if reason is not None else "The playhead still works."
@@ -339,7 +339,7 @@ class CompressionPane(Pane):
     # ---- user actions
 
     def _activate(self, key: object) -> None:
-        for run in self._session.runs.all:
+        for run in self._session.runs.shown:
             if key in (run.key, (run.key, _HELD_OUT)):
                 self._session.runs.activate(run)
                 return

@@ -11,7 +11,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.forecast import Forecast, forecast_work
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 
 _PATIENCE = 400  # milliseconds without a change

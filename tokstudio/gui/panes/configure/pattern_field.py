@@ -15,7 +15,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.gui.panes.configure.split_preview import Split, dialect_work, split_work
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText

@@ -1,4 +1,4 @@
-"""The Corpus pane: the sources, their statistics, and a preview of the selected one.
+"""The Corpus pane: the sources, their statistics, a preview of the selected one, and the mixture.
 
 The session reads and counts them in the background.
 """
@@ -16,21 +16,29 @@ from PySide6.QtWidgets import QMenu, QPushButton, QToolButton, QWidget
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.encodings import ENCODINGS
+from tokstudio.gui.panes.corpus.mixture import Mixture
 from tokstudio.gui.panes.corpus.problem_list import ProblemList
 from tokstudio.gui.panes.corpus.source_model import RELOAD, encoding_text, outdated_text, read_text
+from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
 from tokstudio.gui.panes.corpus.views import TEXT_INSET, Preview, SourceList, StatisticsTable
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.mixture import has_mixture
 from tokstudio.gui.state.source_records import CHANGED, GONE, is_data_set, is_missing
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.labels import Caption
-from tokstudio.gui.widgets.layouts import column, stacked
-from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.gui.widgets.layouts import STRETCH, column, stacked
+from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
 _EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or choose a sample."
 _SAMPLES = ("sample_article", "sample_scripts", "sample_python")
+_TABS = {
+    "Sources": "The sources, their statistics, and a preview of one",
+    "Mixture": "How much each source counts",
+}
 _CHECK = 5000  # milliseconds between two checks of the files
 
 
@@ -55,8 +63,12 @@ class CorpusPane(Pane):
         content = QWidget()
         parts = (self.source_list, self.statistics, self.caption, (self.preview, 1))
         column(*parts, spacing=8, parent=content)
-        self._stack = stacked(TallBody(self._make_empty_state()), TallBody(content))
+        self.mixture = Mixture(session, theme, actions)
+        self._stack = stacked(TallBody(self._make_empty_state()), TallBody(content), TallBody(self.mixture))
+        self.tabs = HeaderTabs("Sources or mixture", _TABS)
+        self.tabs.currentChanged.connect(self._show_page)
         self.body.addWidget(self.problems)
+        self.body.addLayout(layouts.row(self.tabs, STRETCH, self.mixture.button))
         self.body.addWidget(self._stack, 1)
 
         self._clock = QTimer(self, interval=_CHECK)
@@ -146,9 +158,19 @@ class CorpusPane(Pane):
             rows = kept or [min(rows[0] if rows else 0, len(sources) - 1)]
         self.source_list.select_rows([row for row in rows if 0 <= row < len(sources)] or [0])
         self.source_list.fit()
-        self._stack.setCurrentIndex(1 if sources else 0)
+        self.mixture.show_sources()
+        self._show_page()
         self.remove_button.setVisible(bool(sources))
         self._show_preview()
+
+    def _show_page(self) -> None:
+        sources = self._corpus.sources
+        mixed = has_mixture(sources)
+        if not mixed:
+            self.tabs.setCurrentIndex(0)
+        self.tabs.setVisible(mixed)
+        self.mixture.button.setVisible(mixed and self.tabs.currentIndex() == 1)
+        self._stack.setCurrentIndex(self.tabs.currentIndex() + 1 if sources else 0)
 
     def _mend_problems(self, known: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
         """Removes problems that are solved: files that were read again or removed, and all of a replaced corpus."""
@@ -198,6 +220,10 @@ class CorpusPane(Pane):
         rows = self.source_list.selected_rows()
         if rows:
             self._corpus.remove_sources(rows)
+
+    def ask_temperature(self) -> None:
+        """Asks for the exponent of By Temperature."""
+        TemperatureDialog(self._corpus, self._theme, self).show()
 
     def _clicked(self, index: QModelIndex) -> None:
         if index.column() == RELOAD and self.source_list.sources_model.is_changed(index.row()):

@@ -129,7 +129,7 @@ class DistributionPane(Pane):
         self.stack.setCurrentWidget(self.ranks)
 
     def _changed(self) -> None:
-        if self._tokens is not None and self._tokens.run not in self._session.runs.all:
+        if self._tokens is not None and self._tokens.run not in self._session.runs.shown:
             # A deleted run is released at once, even in a hidden pane.
             self._tokens = None
         if not self._seen:

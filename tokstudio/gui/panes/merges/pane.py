@@ -68,7 +68,7 @@ class MergesPane(TablePane):
 
     def _runs_changed(self) -> None:
         # A deleted run is released at once, even in a hidden pane.
-        if self.seen or self._merges.run not in (None, *self._session.runs.all):
+        if self.seen or self._merges.run not in (None, *self._session.runs.shown):
             self.catch_up()
 
     def _merges_added(self) -> None:

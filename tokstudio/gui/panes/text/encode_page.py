@@ -19,7 +19,7 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
 from tokstudio.gui.panes.text.id_grid import IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.style.theme import Theme
@@ -185,7 +185,7 @@ class EncodePage(TextPage):
         """Counts the tokens of other tokenizers, unless the counts are shown already."""
         session, text = self.session, self.session.view.text
         active = session.runs.active
-        runs = [run for run in session.runs.all if run is not active and run.ended is not None and run.ready]
+        runs = [run for run in session.runs.shown if run is not active and run.ended is not None and run.ready]
         # Opened tokenizers come first, as the last ones may only be in a tip.
         opened = [run for run in runs if not run.has_counts][-MOST:]
         trained = [run for run in runs if run.has_counts]
@@ -205,7 +205,7 @@ class EncodePage(TextPage):
         self._comparing.run(lambda: compare_work(text, others, allowed))
 
     def _follow_specials(self) -> None:
-        runs = self.session.runs.all
+        runs = self.session.runs.shown
         # The other tokenizers use the same setting.
         some = any(run.special_tokens for run in runs)
         tip = "Encode special tokens in the text as their ids, not as plain text"

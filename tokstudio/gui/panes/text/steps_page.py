@@ -22,7 +22,7 @@ from tokstudio.gui.panes.text.step_caption import step_words
 from tokstudio.gui.panes.text.steps_job import LONGEST, Stepping, answer_words, stepping_work
 from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
 from tokstudio.gui.panes.text.why_not_answer import WhyNotLine
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.state.run import StudioRun
@@ -141,7 +141,7 @@ class StepsPage(QWidget):
     def refresh(self) -> None:
         """Updates the steps; while hidden, it only releases those of a deleted run."""
         if not self.isVisible():
-            if any(key is not None and key[0] not in self._runs.all for key in (self._asked, self._shown)):
+            if any(key is not None and key[0] not in self._runs.shown for key in (self._asked, self._shown)):
                 self._show_nothing("")
             return
         run = self._runs.active

@@ -15,7 +15,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.line_search import Line, LineSearch
 from tokstudio.gui.panes.token.lines_model import ConcordanceModel
 from tokstudio.gui.panes.token.lines_table import ConcordanceTable
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
@@ -112,7 +112,7 @@ class LinesPage(QWidget):
 
     def _runs_changed(self) -> None:
         # A deleted run and its corpus are released at once, even on a hidden page.
-        if self._wanted is not None and self._wanted[0] not in self._runs.all:
+        if self._wanted is not None and self._wanted[0] not in self._runs.shown:
             self.refresh()
 
     def _begin(self) -> None:

@@ -85,7 +85,7 @@ class TokenPane(Pane):
 
     def refresh(self) -> None:
         """Shows the token at the playhead, or notes that it is outdated while the pane is hidden."""
-        if self._shown is not None and self._shown[0] not in self._runs.all:
+        if self._shown is not None and self._shown[0] not in self._runs.shown:
             # A deleted run is released at once, even in a hidden pane.
             self._shown = None
             self.merges.forget()

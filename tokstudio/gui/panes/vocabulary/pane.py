@@ -14,7 +14,7 @@ from tokstudio.gui.panes.vocabulary.filter_panel import FilterButton
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
 from tokstudio.gui.session.availability import why_no_counts
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -116,7 +116,7 @@ class VocabularyPane(TablePane):
 
     def _runs_changed(self) -> None:
         # A deleted run is released at once, even in a hidden pane.
-        if self.seen or self._tokens.run not in (None, *self._session.runs.all):
+        if self.seen or self._tokens.run not in (None, *self._session.runs.shown):
             self.catch_up()
 
     def _playhead_changed(self) -> None:

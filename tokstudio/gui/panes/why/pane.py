@@ -20,7 +20,7 @@ from tokstudio.gui.panes.why.candidates_model import RunnersModel
 from tokstudio.gui.panes.why.merge_line import MergeLine
 from tokstudio.gui.panes.why.question import Asked, asked
 from tokstudio.gui.panes.why.rule_grid import RuleChoice, RuleGrid
-from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -233,7 +233,7 @@ class WhyPane(Pane):
             self._clear_answer()
 
     def _runs_changed(self) -> None:
-        runs = self._runs.all
+        runs = self._runs.shown
         self._known = {key: answer for key, answer in self._known.items() if key[0] in runs}
         if self.model.run is not None:
             if self.model.run in runs:

@@ -1,0 +1,157 @@
+"""The command `count`: the table, here and on a cluster, and training on it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sys
+
+import distributed
+import pytest
+
+from tokstudio import Corpus, TrainingConfig, cli, train
+from tokstudio.cli import cluster
+
+WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Five files: texts, a folder with two of them, a compressed one and a data set."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    texts = ["".join(WORDS[number:] * 40) for number in range(5)]
+    (tmp_path / "a.txt").write_text(texts[0])
+    (folder / "b.txt").write_text(texts[1])
+    (folder / "c.txt").write_text(texts[2])
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(texts[3].encode()))
+    rows = [{"text": texts[4], "lang": lang} for lang in ("en", "ja", "en")]
+    (tmp_path / "e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [str(tmp_path / name) for name in ("a.txt", "folder", "d.txt.gz", "e.jsonl")]
+
+
+def counted(files, out, *more):
+    assert cli.main(["count", *files, "--pattern", "gpt2", "--special=<e>", "--out", str(out), *more]) == 0
+    return out.read_bytes()
+
+
+def test_counts_train_as_the_texts_with_their_settings(files, tmp_path):
+    counted(files, tmp_path / "counts.parquet")
+    by_counts, by_texts = tmp_path / "counts.csv", tmp_path / "texts.csv"
+    where = ["--counts", str(tmp_path / "counts.parquet")]
+    assert cli.main(["train", *where, "--vocab-size", "300", "--export", f"merges-csv={by_counts}"]) == 0
+    settings = ["--pattern", "gpt2", "--special=<e>", "--vocab-size", "300"]
+    assert cli.main(["train", *files, *settings, "--export", f"merges-csv={by_texts}"]) == 0
+    assert by_counts.read_bytes() == by_texts.read_bytes()
+
+
+def test_other_settings_than_those_of_the_counts_are_refused(files, tmp_path, capsys):
+    counted(files, tmp_path / "counts.parquet")
+    where = ["train", "--counts", str(tmp_path / "counts.parquet"), "--vocab-size", "300"]
+    capsys.readouterr()
+    assert cli.main([*where, "--pattern", "cl100k"]) == 1
+    assert 'was counted with the pattern "gpt2"' in capsys.readouterr().err
+    assert cli.main([*where, "--special=<x>"]) == 1
+    assert 'was counted with "<e>"' in capsys.readouterr().err
+
+
+def test_the_summary_and_json_tell_sources_and_words(files, tmp_path, capsys):
+    counted(files, tmp_path / "counts.parquet")
+    said = capsys.readouterr().err
+    assert "of 4 sources: " in said
+    assert "e.jsonl: column text." in said
+    counted(files, tmp_path / "counts.parquet", "--json", "--split-by", "lang")
+    told = json.loads(capsys.readouterr().out)
+    names = [source["name"] for source in told["sources"]]
+    assert names == ["a.txt", "folder", "d.txt.gz", "e.jsonl: en", "e.jsonl: ja"]
+    assert told["file"] == str(tmp_path / "counts.parquet")
+    text = "".join("".join(WORDS[number:] * 40) * (3 if number == 4 else 1) for number in range(5))
+    assert told["special_tokens"] == {"<e>": text.count("<e>")}
+
+
+def test_a_division_does_not_change_the_words_or_their_order(files, tmp_path):
+    counted(files, tmp_path / "whole.parquet")
+    counted(files, tmp_path / "divided.parquet", "--split-by", "lang")
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", special_tokens=["<e>"])
+    runs = [train(Corpus.from_counts(tmp_path / f"{name}.parquet"), config).run for name in ("whole", "divided")]
+    assert runs[0].merges.tolist() == runs[1].merges.tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--pattern", "none"], "choose a pattern, such as gpt2"),
+        (["--pattern", "("], "pattern"),
+        (["--pattern", "gpt2", "--field", "nothing"], "nothing"),
+    ],
+)
+def test_what_cannot_be_counted_is_said_and_nothing_is_written(files, tmp_path, capsys, wrong, said):
+    out = tmp_path / "counts.parquet"
+    assert cli.main(["count", *files, "--out", str(out), *wrong]) == 1
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_missing_file_is_said(tmp_path, capsys):
+    assert cli.main(["count", str(tmp_path / "x.txt"), "--pattern", "gpt2", "--out", str(tmp_path / "c.parquet")]) == 1
+    assert "x.txt: no such file or folder" in capsys.readouterr().err
+
+
+# ---- on a cluster
+
+
+@pytest.fixture
+def workers():
+    """A cluster of two processes."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as made:
+        yield made
+
+
+def test_a_cluster_writes_the_same_bytes(files, tmp_path, workers):
+    alone = counted(files, tmp_path / "alone.parquet")
+    assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
+def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, workers, monkeypatch):
+    alone = counted(files, tmp_path / "alone.parquet")
+    with distributed.Client(workers.scheduler_address) as client:
+        victim = next(iter(client.run(os.getpid).values()))
+    result = cluster._result_work
+
+    def killing(last, futures):
+        os.kill(victim, signal.SIGKILL)
+        return (yield from result(last, futures))
+
+    monkeypatch.setattr(cluster, "_result_work", killing)
+    assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+    with pytest.raises(ProcessLookupError):
+        os.kill(victim, 0)
+
+
+def test_an_error_of_a_worker_is_said(files, tmp_path, workers, capsys):
+    (tmp_path / "a.txt").write_bytes(os.urandom(1 << 16))
+    where = ["--dask", workers.scheduler_address, "--out", str(tmp_path / "counts.parquet")]
+    assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
+    assert "a.txt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport"])
+def test_an_address_that_does_not_answer_is_one_sentence(files, tmp_path, monkeypatch, capsys, address):
+    monkeypatch.setattr(cluster, "_SECONDS", 1)
+    where = ["--dask", address, "--out", str(tmp_path / "counts.parquet")]
+    assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
+    said = capsys.readouterr().err.strip().splitlines()
+    assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 1 s."
+
+
+def test_without_dask_it_is_said_what_to_install(files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    where = ["--dask", "local", "--out", str(tmp_path / "counts.parquet")]
+    assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
+    assert "install tokstudio[dask]" in capsys.readouterr().err

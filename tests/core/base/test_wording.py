@@ -1,0 +1,32 @@
+"""How messages word numbers."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tokstudio.core.base.wording import count_text, in_units, several
+
+
+@pytest.mark.parametrize(
+    ("count", "scale", "text"),
+    [
+        (0, 1, "0"),
+        (1_234_567, 1, "1,234,567"),
+        (1_234_000, 1_000, "1,234"),
+        (1_234_500, 1_000, "1,234.5"),
+        (1_020, 1_000, "1.02"),
+        (7, 1_000, "0.007"),
+        (0, 1_000, "0"),
+        (9_007_199_254_740_993, 1, "9,007,199,254,740,993"),
+        (1_000_000_000_000_001, 1_000, "1,000,000,000,000.001"),
+    ],
+)
+def test_a_count_has_separators_and_no_more_decimals_than_it_needs(count, scale, text):
+    assert count_text(count, scale) == text
+
+
+def test_a_whole_count_stays_whole():
+    assert [repr(in_units(*pair)) for pair in ((5, 1), (5_000, 1_000), (2_500, 1_000))] == ["5", "5", "2.5"]
+    assert several(in_units(1_000, 1_000), "token") == "1 token"
+    assert several(in_units(1_500, 1_000), "token") == "1.5 tokens"

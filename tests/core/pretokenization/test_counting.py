@@ -1,0 +1,366 @@
+"""Counted words as a table: by source, from shards, in a file, and with weights."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import json
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.texts import documents, patient
+from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.pretokenization import count_words
+from tokstudio.core.pretokenization.counting import _count_corpus_work
+from tokstudio.core.pretokenization.spill import Spill
+from tokstudio.core.training.prepare_corpus import count_text_work
+
+GPT2 = TrainingConfig(vocabulary_size=275, pattern="gpt2")
+
+
+def corpus_of(*texts: str | list[str]) -> Corpus:
+    return Corpus(tuple(Source.from_texts(text, f"{number}.txt") for number, text in enumerate(texts)))
+
+
+def rows_of(counts: WordCounts) -> list[tuple[bytes, int, int, int]]:
+    words = [word.tobytes() for word in np.split(counts.data[: counts.ends[-1]], counts.ends[:-1])]
+    columns = zip(
+        counts.words.tolist(), counts.sources.tolist(), counts.counts.tolist(), counts.firsts.tolist(), strict=True
+    )
+    return [(words[word], source, number, first) for word, source, number, first in columns]
+
+
+def same(one: Corpus, other: Corpus, config: TrainingConfig) -> bool:
+    first, second = train(one, config).run, train(other, config).run
+    return first.merges.tolist() == second.merges.tolist() and first.counts.tolist() == second.counts.tolist()
+
+
+TEXTS = ("the cat and the hat", "a hat, a cat and a dog", "und der Hund and the dog")
+
+
+def test_a_table_has_a_row_for_each_word_and_source_in_the_order_of_places():
+    file = 1 << 40
+    assert rows_of(count(corpus_of("a b a", " b c"), "gpt2")) == [
+        (b"a", 0, 1, 0),
+        (b" b", 0, 1, 1),
+        (b" a", 0, 1, 3),
+        (b" b", 1, 1, file),
+        (b" c", 1, 1, file + 2),
+    ]
+
+
+@patient
+@given(st.lists(documents, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
+    sources = [Source.from_texts(texts, f"{number}.txt") for number, texts in enumerate(parts)]
+    shards = [count_shard(source, "gpt2", number=n, file=n) for n, source in enumerate(sources)]
+    whole = count(Corpus(tuple(sources)), "gpt2")
+    order.shuffle(shards)
+    joined = WordCounts.merge([WordCounts.merge(shards[:1]), *shards[1:]])
+    assert joined.totals == whole.totals
+    if len(whole):
+        assert rows_of(joined) == rows_of(whole)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
+def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkeypatch, threads, pattern):
+    lines = random.Random(4).choices([f"word{n} the " for n in range(500)], k=3_000)
+    given = Corpus.from_counts({f" word{n}": n + 1 for n in range(700)})
+    corpus = Corpus((*corpus_of("".join(lines), "".join(reversed(lines))).sources, *given.sources))
+    whole = count(corpus, pattern, threads=1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    written = []
+    add = Spill.add
+    monkeypatch.setattr(Spill, "add", lambda *given: written.append(given) or add(*given))
+    assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
+    assert len(written) > 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(CorpusError, match="do not fit into memory, and there is no space left on the disk"):
+        count(corpus_of("a b", "b c"), "gpt2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    work = _count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
+    while not list(tmp_path.iterdir()):
+        next(work)
+    work.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_with_other_settings_are_not_joined():
+    one, other = (count(corpus_of("a b"), pattern) for pattern in ("gpt2", "cl100k"))
+    with pytest.raises(CorpusError, match="different settings: count the texts again"):
+        WordCounts.merge([one, other])
+    with pytest.raises(CorpusError, match="No word counts"):
+        WordCounts.merge([])
+
+
+def test_text_without_a_pattern_is_not_counted():
+    with pytest.raises(ConfigError, match="choose a pattern, such as gpt2"):
+        count(corpus_of("a b"), "none")
+
+
+def test_the_files_of_a_folder_are_one_source_of_the_table():
+    folder = Corpus(tuple(replace(source, group="folder") for source in corpus_of("a b", "b c").sources))
+    counts = count(Corpus((*corpus_of("a").sources, *folder.sources)), "gpt2")
+    file = 1 << 40
+    assert rows_of(counts) == [
+        (b"a", 0, 1, 0),
+        (b"a", 1, 1, file),
+        (b" b", 1, 1, file + 1),
+        (b"b", 1, 1, 2 * file),
+        (b" c", 1, 1, 2 * file + 1),
+    ]
+    assert [(total.name, total.bytes, total.documents) for total in counts.totals] == [
+        ("0.txt", 1, 1),
+        ("folder", 6, 2),
+    ]
+    assert counts.files == 3
+
+
+# ---- the file
+
+
+@patient
+@given(documents, st.sampled_from(TIE_BREAKS), st.sampled_from(["gpt2", "cl100k"]))
+def test_a_file_of_counts_trains_as_the_text(tmp_path_factory, texts, tie_break, pattern):
+    corpus = corpus_of(texts, "the end of the corpus")
+    file = count(corpus, pattern).save(tmp_path_factory.mktemp("counts") / "counts.parquet")
+    config = TrainingConfig(min_frequency=2, pattern=pattern, tie_break=tie_break)
+    assert same(Corpus.from_counts(file), corpus, config)
+
+
+def test_a_file_of_counts_has_the_same_bytes_for_any_number_of_threads_and_shards(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.pretokenization.count_words._CHUNK", 50)
+    lines = random.Random(3).choices(["the cat ", "a hat\n", "isn't 12 ", "dogs\n", "日本 "], k=400)
+    corpus = corpus_of("".join(lines), "".join(reversed(lines)))
+    whole = count(corpus, "gpt2", ["cat"], threads=1).save(tmp_path / "one.parquet")
+    threads = count(corpus, "gpt2", ["cat"], threads=3).save(tmp_path / "three.parquet")
+    shards = [count_shard(one, "gpt2", ["cat"], number=n, file=n) for n, one in enumerate(corpus.sources)]
+    joined = WordCounts.merge(shards[::-1]).save(tmp_path / "joined.parquet")
+    assert whole.read_bytes() == threads.read_bytes() == joined.read_bytes()
+
+
+def test_a_file_of_counts_keeps_its_settings_sources_and_totals(tmp_path):
+    corpus = corpus_of("a<e>b <e>", "c d")
+    file = count(corpus, "gpt2", ["<e>"], "line").save(tmp_path / "counts.parquet")
+    facts = json.loads(pq.read_metadata(file).metadata[b"tokstudio"])
+    assert (facts["pattern"], facts["special_tokens"], facts["documents"]) == ("gpt2", ["<e>"], "line")
+    assert facts["cut_out"] == {"<e>": 2}
+    assert facts["sources"] == [
+        {"name": "0.txt", "bytes": 9, "documents": 1},
+        {"name": "1.txt", "bytes": 3, "documents": 1},
+    ]
+    made = Corpus.from_counts(file)
+    assert [source.name for source in made.sources] == ["0.txt", "1.txt"]
+    assert made.sources[0].counted_with is not None
+    assert made.sources[0].counted_with.documents == "line"
+
+
+def test_counts_are_trained_on_with_the_settings_they_were_made_with(tmp_path):
+    corpus = Corpus.from_counts(count(corpus_of(*TEXTS), "gpt2", ["<e>"]).save(tmp_path / "counts.parquet"))
+    with pytest.raises(ConfigError, match='with the pattern "gpt2": choose it, or count the texts again'):
+        train(corpus, replace(GPT2, pattern="cl100k", special_tokens=["<e>"]))
+    with pytest.raises(ConfigError, match='counted with "<e>": choose them'):
+        train(corpus, GPT2)
+    assert len(train(corpus, replace(GPT2, special_tokens=["<e>"])).merges) > 0
+
+
+def test_counts_joined_with_texts_keep_the_order_of_both(tmp_path):
+    table = Corpus.from_counts(count(corpus_of(*TEXTS[:2]), "gpt2").save(tmp_path / "counts.parquet"))
+    mixed = Corpus((*table.sources, *corpus_of(TEXTS[2]).sources))
+    assert same(mixed, corpus_of(*TEXTS), TrainingConfig(min_frequency=2, pattern="gpt2"))
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda table: table.slice(0, 0), "has no word counts"),
+        (lambda table: table.take([1, 0, *range(2, len(table))]), "its rows are not sorted"),
+        (lambda table: table.slice(1), "not those that were counted"),
+        (lambda table: table.set_column(2, "count", pa.array([0] * len(table))), "no positive number"),
+        (lambda table: table.set_column(1, "source", pa.array([9] * len(table), pa.int32())), "does not exist"),
+        (lambda table: table.drop_columns("first"), "columns are not"),
+    ],
+)
+def test_a_damaged_table_of_counts_is_refused_in_one_sentence(tmp_path, change, fault):
+    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
+    write(change(pq.read_table(file)), pq.read_metadata(file).metadata[b"tokstudio"], file)
+    with pytest.raises(CorpusError, match=fault) as error:
+        Corpus.from_counts(file)
+    assert "counts.parquet" in str(error.value)
+
+
+@pytest.mark.parametrize("metadata", [b"{}", b"[" * 100_000, b"\xff", b"[1]", b'{"kind": "word counts", "version": 1}'])
+def test_damaged_metadata_of_counts_is_refused_in_one_sentence(tmp_path, metadata):
+    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
+    write(pq.read_table(file), metadata, file)
+    with pytest.raises(
+        CorpusError, match=r"counts\.parquet: these word counts are damaged: its metadata cannot be read"
+    ):
+        Corpus.from_counts(file)
+
+
+def test_another_parquet_file_is_not_taken_for_counts(tmp_path):
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "texts.parquet")
+    with pytest.raises(CorpusError, match="no word counts: open it as a text"):
+        Corpus.from_counts(tmp_path / "texts.parquet")
+
+
+def write(table: pa.Table, metadata: bytes, file: Path) -> None:
+    """Writes a table of counts as `WordCounts.save` does."""
+    schema = pa.schema([pa.field(field.name, field.type, nullable=False) for field in table.schema])
+    with pq.ParquetWriter(file, schema, store_schema=False) as writer:
+        writer.write_table(table.cast(schema))
+        writer.add_key_value_metadata({b"tokstudio": metadata})
+
+
+def test_a_file_of_counts_that_was_cut_off_is_refused(tmp_path):
+    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(CorpusError, match="not a complete Parquet file"):
+        Corpus.from_counts(file)
+
+
+# ---- weights
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "none"])
+@pytest.mark.parametrize("base", ["bytes", "characters"])
+def test_a_weight_of_two_equals_the_source_given_twice(pattern, base):
+    one, two, three = TEXTS
+    config = TrainingConfig(vocabulary_size=275 if base == "bytes" else 30, pattern=pattern, base=base)
+    assert same(corpus_of(*TEXTS).with_weights({"1.txt": 2}), corpus_of(one, two, two, three), config)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "none"])
+def test_a_weight_of_zero_equals_the_source_left_out(pattern):
+    config = TrainingConfig(min_frequency=2, pattern=pattern)
+    for number in range(3):
+        rest = [text for index, text in enumerate(TEXTS) if index != number]
+        assert same(corpus_of(*TEXTS).with_weights({number: 0}), corpus_of(*rest), config)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "none"])
+def test_weights_with_fractions_count_in_thousandths(pattern):
+    halves = train(corpus_of(*TEXTS).with_weights({0: 0.5, 1: 1.5, 2: 1}), replace(GPT2, pattern=pattern)).run
+    whole = train(corpus_of(*TEXTS).with_weights({0: 1, 1: 3, 2: 2}), replace(GPT2, pattern=pattern)).run
+    assert halves.weight_scale == 1_000
+    assert whole.weight_scale == 1
+    assert halves.merges.tolist() == whole.merges.tolist()
+    assert (halves.counts * 2).tolist() == (whole.counts * 1_000).tolist()
+    assert halves.bytes_per_token() == pytest.approx(whole.bytes_per_token())
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "none"])
+def test_the_minimum_frequency_is_compared_with_weighted_counts(pattern):
+    corpus = corpus_of("ab ab ab", "cd cd cd").with_weights({0: 0.5, 1: 2})
+    run = train(corpus, TrainingConfig(min_frequency=2, pattern=pattern)).run
+    assert run.counts.min() >= 2_000
+    assert run.ended == "no pair occurs 2 times"
+    assert ord("a") not in run.merges
+
+
+def test_all_weights_alike_change_no_merge():
+    assert train(corpus_of(*TEXTS).with_weights({0: 3, 1: 3, 2: 3}), GPT2).run.merges.tolist() == (
+        train(corpus_of(*TEXTS), GPT2).run.merges.tolist()
+    )
+
+
+def test_other_weights_need_no_other_count():
+    corpus = corpus_of(*TEXTS)
+    counted = finish(count_text_work(corpus, GPT2))
+    for weights in ({0: 0}, {0: 2.5, 1: 0}, {2: 7}):
+        weighted = corpus.with_weights(weights)
+        trainer = Trainer(weighted, GPT2, counted=counted)
+        list(trainer)
+        again = train(weighted, GPT2).run
+        assert trainer.run.merges.tolist() == again.merges.tolist()
+        assert trainer.run.counts.tolist() == again.counts.tolist()
+
+
+def test_sources_are_weighted_by_name_group_or_index():
+    corpus = corpus_of(*TEXTS)
+    grouped = Corpus(tuple(replace(source, group="texts") for source in corpus.sources[:2]) + corpus.sources[2:])
+    assert grouped.with_weights({"texts": 2, "2.txt": 0}).weights == (2_000, 2_000, 0)
+    assert grouped.with_weights({1: 3}).weights == (3_000, 3_000, 1_000)
+    assert grouped.with_weights({1: 3}).multipliers == (3, 1)
+    one, two, three = TEXTS
+    for pattern in ("gpt2", "none"):
+        config = TrainingConfig(min_frequency=2, pattern=pattern)
+        assert same(grouped.with_weights({"texts": 2}), corpus_of(one, two, one, two, three), config)
+    assert corpus.with_weights({1: 0.001}).weights == (1_000, 1, 1_000)
+    assert corpus.with_weights({1: 1}).weights is None
+    twice = Corpus((*corpus.sources, *corpus.sources))
+    with pytest.raises(ConfigError, match=r'"0\.txt" is the name of 2 sources: give the index'):
+        twice.with_weights({"0.txt": 2})
+    with pytest.raises(ConfigError, match=r'no source "x\.txt"\. The corpus has: "0\.txt", "1\.txt", "2\.txt"\.'):
+        corpus.with_weights({"x.txt": 2})
+    with pytest.raises(ConfigError, match="There is no source 3"):
+        corpus.with_weights({3: 2})
+
+
+@pytest.mark.parametrize("weight", [-1, 1_001, float("nan"), float("inf"), True, "2", None])
+def test_a_weight_that_is_no_number_from_0_to_1000_is_refused(weight):
+    with pytest.raises(ConfigError, match="must be a number from 0 to 1,000"):
+        corpus_of(*TEXTS).with_weights({0: weight})
+
+
+def test_weights_that_make_the_corpus_too_large_to_count_are_refused():
+    corpus = Corpus.from_counts({"ab": 1 << 57}).with_weights({0: 1_000})
+    with pytest.raises(CorpusError, match="lower the weights"):
+        train(corpus, GPT2)
+
+
+def test_a_run_is_resumed_with_its_weights_alone():
+    corpus = corpus_of(*TEXTS).with_weights({0: 2.5})
+    begun = train(corpus, replace(GPT2, vocabulary_size=260)).run
+    with pytest.raises(CorpusError, match="weights of the sources have changed"):
+        Trainer.resume(corpus_of(*TEXTS), begun, GPT2)
+    trainer = Trainer.resume(corpus, begun, GPT2)
+    list(trainer)
+    assert trainer.run.merges.tolist() == train(corpus, GPT2).run.merges.tolist()
+
+
+def test_a_source_in_parts_is_counted_as_if_it_were_whole():
+    rows = [("de", "der Hund und"), ("en", "the dog and"), ("de", " der Hut und"), ("en", " the hat and the")]
+    whole = Source.from_texts([text for _, text in rows], "rows.jsonl")
+    begins = np.concatenate([[0], whole.ends[:-1]])
+    parts = []
+    for language in ("de", "en"):
+        mine = [number for number, (which, _) in enumerate(rows) if which == language]
+        part = Source.from_texts([rows[number][1] for number in mine], f"rows.jsonl: {language}")
+        parts.append(replace(part, places=begins[mine]))
+    for tie_break in TIE_BREAKS:
+        config = TrainingConfig(min_frequency=1 + 1, pattern="gpt2", tie_break=tie_break)
+        assert same(Corpus(tuple(parts)), Corpus((whole,)), config)
+        assert same(Corpus(tuple(reversed(parts))), Corpus((whole,)), config)

@@ -1,0 +1,166 @@
+"""The tokens of each source after every merge, compared with encoding it alone."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.texts import patient
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig
+from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.training.prepare_corpus import count_text_work
+from tokstudio.core.training.source_curves import MOST_SOURCES, source_curves_work
+
+WORDS = {
+    "english": ["the", "cat", "sat", "mat,", "it's", "42", "<s>", "'ll", "aaaa", ""],
+    "german": ["die", "Katze", "saß", "auf", "der", "Matte,", "the", "äpfel", "<s><s>"],
+    "japanese": ["日本語", "😀", "猫が", "the", " "],
+}
+
+
+def corpus(lines=150):
+    chosen = random.Random(5)
+    return Corpus(
+        tuple(
+            Source.from_texts([" ".join(chosen.choices(words, k=9)) for _ in range(lines)], f"{name}.txt")
+            for name, words in WORDS.items()
+        )
+    )
+
+
+def trained(text, **settings):
+    trainer = Trainer(text, TrainingConfig(**settings))
+    for _ in trainer:
+        pass
+    return trainer.run, trainer.tokenizer()
+
+
+SETTINGS = [
+    {"vocabulary_size": 420},
+    {"vocabulary_size": 420, "pattern": "gpt2"},
+    {"min_frequency": 2, "pattern": "cl100k", "special_tokens": ["<s>", "<pad>"]},
+    {"vocabulary_size": 400, "special_tokens": ["<s>"], "special_placement": "first", "tie_break": "huggingface"},
+    {"min_frequency": 2, "base": "characters", "pattern": r"\S+|\s+"},
+    {"min_frequency": 3, "max_token_bytes": 5, "pattern": "gpt2"},
+    {
+        "min_frequency": 2,
+        "base": "characters",
+        "base_vocabulary": [*"abcdehilmnopst ", "<unk>", "'"],
+        "unknown_token": "<unk>",
+        "special_tokens": [],
+    },
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("weights", [{}, {"german.txt": 2.5, "japanese.txt": 0.2}], ids=["once", "weighted"])
+def test_after_every_merge_a_source_has_the_tokens_that_it_is_encoded_to(settings, weights):
+    text = corpus().with_weights(weights)
+    run, tokenizer = trained(text, **settings)
+    assert len(run) > 30
+    found = finish(source_curves_work(run, text))
+    assert found.names == ("english.txt", "german.txt", "japanese.txt")
+    assert found.tokens.shape == (len(run) + 1, 3)
+    for k in {0, 1, 2, 17, len(run) // 2, len(run) - 1, len(run)}:
+        for number, source in enumerate(text.sources):
+            anew = finish(measure_work(tokenizer.at(k), [source], run.config))
+            assert (found.tokens[k, number], found.bytes[number]) == (anew.tokens, anew.bytes), f"after {k} merges"
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+@pytest.mark.parametrize("weights", [{}, {0: 3, 2: 0}, {1: 0.001, 2: 7.25}], ids=str)
+def test_the_weighted_sum_of_all_sources_is_the_run(pattern, weights):
+    text = corpus().with_weights(weights)
+    run, _ = trained(text, vocabulary_size=500, pattern=pattern, special_tokens=["<s>"])
+    found = finish(source_curves_work(run, text))
+    total = found.tokens @ np.array(text.multipliers)
+    assert total.tolist() == [run.tokens_before, *run.tokens_after.tolist()]
+    assert found.bytes @ np.array(text.multipliers) == run.corpus.bytes
+
+
+@patient
+@given(
+    st.lists(st.lists(st.text("ab \n", max_size=20), max_size=8), min_size=1, max_size=4),
+    st.sampled_from(["none", "gpt2"]),
+)
+def test_curves_of_any_texts_are_exact(texts, pattern):
+    text = Corpus(tuple(Source.from_texts(parts) for parts in texts))
+    run, tokenizer = trained(text, vocabulary_size=290, pattern=pattern)
+    found = finish(source_curves_work(run, text))
+    for number, parts in enumerate(texts):
+        assert found.tokens[:, number].tolist() == [
+            sum(len(tokenizer.at(k).encode(part)) for part in parts) for k in range(len(run) + 1)
+        ]
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_word_counts_count_as_often_as_they_occur(pattern):
+    words = Corpus.from_counts({"hello": 5, " world": 3, "x" * 100: 2}).sources[0]
+    text = Corpus((words, Source.from_texts("hello world hello")))
+    run, tokenizer = trained(text, vocabulary_size=270, pattern=pattern)
+    found = finish(source_curves_work(run, text))
+    each = [
+        5 * len(tokenizer.encode("hello")),
+        3 * len(tokenizer.encode(" world")),
+        2 * len(tokenizer.encode("x" * 100)),
+    ]
+    assert found.tokens[-1].tolist() == [sum(each), len(tokenizer.encode("hello world hello"))]
+    assert found.bytes.tolist() == [5 * 5 + 3 * 6 + 200, 17]
+
+
+def test_text_that_was_counted_before_gives_the_same_curves():
+    text = corpus()
+    run, _ = trained(text, vocabulary_size=400, pattern="gpt2", held_out=0.1)
+    counted = finish(count_text_work(text, run.config))
+    assert (
+        finish(source_curves_work(run, counted)).tokens.tolist()
+        == finish(source_curves_work(run, text)).tokens.tolist()
+    )
+    assert finish(source_curves_work(run, counted)).bytes.sum() == run.corpus.bytes, "without held-out text"
+
+
+def test_a_character_of_a_source_that_does_not_count_is_one_token():
+    text = Corpus((Source.from_texts("ab ab ab"), Source.from_texts("ab äöü"))).with_weights({1: 0})
+    run, _ = trained(text, min_frequency=2, base="characters")
+    assert finish(source_curves_work(run, text)).tokens[0].tolist() == [8, 6]
+
+
+def test_a_source_without_text_has_no_bytes_per_token():
+    text = Corpus((Source.from_texts("ab ab ab"), Source.from_texts([])))
+    run, _ = trained(text, min_frequency=2)
+    found = finish(source_curves_work(run, text))
+    assert found.bytes_per_token().tolist() == [run.bytes_per_token(), 0]
+    assert found.bytes_per_token(0).tolist() == [1, 0]
+
+
+def test_the_sources_of_a_folder_have_one_curve():
+    a, b, c = corpus().sources
+    run, _ = trained(corpus(), vocabulary_size=400, pattern="gpt2")
+    alone = finish(source_curves_work(run, Corpus((a, b, c))))
+    joined = finish(source_curves_work(run, Corpus((replace(a, group="texts"), replace(b, group="texts"), c))))
+    assert joined.names == ("texts", "japanese.txt")
+    assert joined.tokens.T.tolist() == [(alone.tokens[:, 0] + alone.tokens[:, 1]).tolist(), alone.tokens[:, 2].tolist()]
+    assert joined.bytes.tolist() == [alone.bytes[0] + alone.bytes[1], alone.bytes[2]]
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_too_many_sources_are_refused_and_a_folder_is_one(pattern):
+    many = tuple(Source.from_texts(f"text {number}", f"{number}.txt") for number in range(MOST_SOURCES + 1))
+    run, tokenizer = trained(Corpus(many), vocabulary_size=260, pattern=pattern)
+    with pytest.raises(ConfigError, match="at most 64 sources, and the corpus has 65"):
+        finish(source_curves_work(run, Corpus(many)))
+    grouped = Corpus((*(replace(source, group="all") for source in many[:-1]), many[-1]))
+    found = finish(source_curves_work(run, grouped))
+    assert found.names == ("all", "64.txt")
+    assert found.tokens[-1].tolist() == [
+        sum(len(tokenizer.encode(f"text {number}")) for number in range(MOST_SOURCES)),
+        len(tokenizer.encode("text 64")),
+    ]

@@ -1,0 +1,213 @@
+"""The mixture in the Corpus pane: when it is there, what it shows, and its sliders and fields."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, at_the_window, quiet
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
+from tokstudio.gui.panes.corpus.weight_row import _STEPS, _WEIGHTS, nearest_step
+from tokstudio.gui.state.mixture import MOST, by_temperature, entries_of
+from tokstudio.gui.state.training_settings import Settings
+
+LATIN, CYRILLIC = "the cat sat on the mat.\n" * 40, "кот сидел на окне.\n" * 40
+
+
+@pytest.fixture
+def pane(session, theme, actions, dock) -> CorpusPane:
+    pane = CorpusPane(session, theme, actions)
+    dock(pane, 300, 700)
+    return pane
+
+
+def idle(qtbot, session) -> None:
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+
+
+@pytest.fixture
+def mixed(qtbot, session, pane) -> CorpusPane:
+    """The pane with two sources, at its mixture."""
+    session.corpus.add_text(LATIN, "latin.txt")
+    session.corpus.add_text(CYRILLIC, "cyrillic.txt")
+    idle(qtbot, session)
+    pane.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: len(pane.mixture.rows) == 2)
+    return pane
+
+
+def shown(pane: CorpusPane) -> list[tuple[str, str, str, float]]:
+    return [(row.name.text(), row.share.text(), row.facts.text(), row.field.value()) for row in pane.mixture.rows]
+
+
+def test_nothing_is_said_of_a_mixture_with_one_source(qtbot, session, pane):
+    assert pane.tabs.isHidden()
+    session.corpus.add_text(LATIN)
+    assert pane.tabs.isHidden()
+    session.corpus.add_text(CYRILLIC)
+    assert pane.tabs.isVisible()
+    pane.tabs.setCurrentIndex(1)
+    assert pane.mixture.isVisible()
+    session.corpus.remove_sources([0])
+    assert pane.tabs.isHidden()
+    assert pane.source_list.isVisible()
+
+
+def test_every_source_has_its_share_size_script_and_weight(mixed):
+    assert shown(mixed) == [
+        ("latin.txt", "42.1\u00a0%", "960 B · Latin", 1.0),
+        ("cyrillic.txt", "57.9\u00a0%", "1.3 kB · Cyrillic", 1.0),
+    ]
+
+
+def test_shares_follow_the_weights(session, mixed):
+    session.corpus.set_weights((3000, 1000))
+    assert [(share, weight) for _, share, _, weight in shown(mixed)] == [("68.6\u00a0%", 3.0), ("31.4\u00a0%", 1.0)]
+    session.history.undo()
+    assert [weight for *_, weight in shown(mixed)] == [1.0, 1.0]
+
+
+def test_a_dragged_slider_moves_the_weight_until_it_is_released(qtbot, session, mixed):
+    slider = mixed.mixture.rows[0].slider
+    start, end = slider.rect().center(), QPoint(slider.width() - 10, slider.height() // 2)
+    QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(slider, end)
+    assert session.corpus.moving
+    assert session.corpus.weights[0] > 50_000
+    assert session.corpus.weights[1] == 1000
+    assert mixed.mixture.rows[0].field.value() == session.corpus.weights[0] / 1000
+    QTest.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=end)
+    assert not session.corpus.moving
+    session.history.undo()
+    assert session.corpus.weights == (1000, 1000)
+
+
+def test_keys_move_the_weight_and_a_pause_ends_the_change(qtbot, session, mixed):
+    slider = mixed.mixture.rows[1].slider
+    for _ in range(3):
+        qtbot.keyClick(slider, Qt.Key.Key_Right)
+    weights = session.corpus.weights
+    assert weights[1] > 1000
+    qtbot.waitUntil(lambda: not session.corpus.moving)
+    session.history.undo()
+    assert session.corpus.weights == (1000, 1000)
+    qtbot.keyClick(slider, Qt.Key.Key_Home)
+    assert session.corpus.weights == (1000, 0)
+
+
+def test_a_weight_is_typed(qtbot, session, mixed):
+    field = mixed.mixture.rows[0].field
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "0.125")
+    assert session.corpus.weights == (1000, 1000), "a number is taken when it is whole"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert session.corpus.weights == (125, 1000)
+    assert mixed.mixture.rows[0].slider.value() == nearest_step(125)
+
+
+def test_the_wheel_changes_no_weight_without_the_focus(qtbot, session, mixed):
+    mixed.setFocus()
+    row = mixed.mixture.rows[0]
+    for control in (row.slider, row.field):
+        place = QPointF(control.rect().center())
+        buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+        event = QWheelEvent(place, place, QPoint(), QPoint(0, -120), buttons, keys, Qt.ScrollPhase.NoScrollPhase, False)
+        QApplication.sendEvent(control, event)
+    assert session.corpus.weights == (1000, 1000)
+
+
+def test_a_slider_reaches_every_weight_and_its_own_weights_exactly():
+    assert _WEIGHTS[0] == 0
+    assert _WEIGHTS[_STEPS] == 1000
+    assert _WEIGHTS[-1] == MOST
+    assert all(earlier < later for earlier, later in pairwise(_WEIGHTS))
+    assert [nearest_step(weight) + _STEPS for weight in _WEIGHTS] == list(range(2 * _STEPS + 1))
+
+
+def test_controls_have_names(mixed):
+    row = mixed.mixture.rows[0]
+    assert row.field.accessibleName() == "Weight of latin.txt"
+    assert row.slider.accessibleName() == "Weight of latin.txt, slider"
+    assert row.share.accessibleName() == "Share of latin.txt: 42.1\u00a0%"
+    assert mixed.mixture.button.accessibleName()
+
+
+def test_tab_goes_through_sliders_and_fields(qtbot, mixed):
+    first, second = mixed.mixture.rows
+    first.slider.setFocus()
+    for control in (first.field, second.slider, second.field):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        assert QApplication.focusWidget() is control
+
+
+def test_the_pane_says_when_the_weights_apply(qtbot, session, mixed):
+    assert "With a pattern, the run would follow them." in mixed.mixture.note.text()
+    session.training.set_settings(Settings(vocabulary_size=290, pattern="gpt2"))
+    assert mixed.mixture.note.text() == "The weights apply at the next Train. After it, the run follows them."
+    session.training.start()
+    idle(qtbot, session)
+    assert mixed.mixture.note.text() == "The run follows the weights."
+
+
+def test_many_single_sources_are_said_to_be_too_many(qtbot, session, mixed):
+    session.corpus.set_sources(tuple(Source.from_texts(["a"], f"{number}.txt") for number in range(65)))
+    qtbot.waitUntil(lambda: not mixed.mixture.rows)
+    assert mixed.mixture.note.text().startswith("65 sources: single weights can be set for at most 64.")
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_dialog_of_the_temperature_shows_its_weights_and_restores_them(qtbot, session, mixed, taken):
+    mixed.ask_temperature()
+    dialog = mixed.findChild(TemperatureDialog)
+    dialog.exponent.setValue(0.25)
+    sources = session.corpus.sources
+    assert session.corpus.weights == by_temperature(sources, entries_of(sources), 0.25) != (1000, 1000)
+    dialog.accept() if taken else dialog.reject()
+    assert not session.corpus.moving
+    assert (session.corpus.weights == (1000, 1000)) == (not taken)
+
+
+def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qtbot, monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["sample_scripts"].trigger()
+        quiet(qtbot, window)
+        corpus = window.session.corpus
+        assert [source.name for source in corpus.sources][-3:] == ["Hindi", "Chinese", "Korean"]
+        assert {source.group for source in corpus.sources} == {"One story in eight scripts"}
+        assert window.session.history.undo_text == "Add One story in eight scripts"
+        assert not window.actions_by_id["weights_as_they_are"].isEnabled()
+        window.actions_by_id["weights_equal"].trigger()
+        window.corpus.tabs.setCurrentIndex(1)
+        qtbot.waitUntil(lambda: [row.share.text() for row in window.corpus.mixture.rows] == ["12.5\u00a0%"] * 8)
+        assert {row.facts.text().split(" · ")[1] for row in window.corpus.mixture.rows} >= {"Hangul", "Devanagari"}
+        window.actions_by_id["weights_as_they_are"].trigger()
+        assert set(corpus.weights) == {1000}
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_text_beside_the_story_has_the_story_as_one_entry(qtbot, monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["sample_scripts"].trigger()
+        window.session.corpus.add_text(LATIN, "mine.txt")
+        quiet(qtbot, window)
+        assert [entry.name for entry in entries_of(window.session.corpus.sources)] == [
+            "One story in eight scripts",
+            "mine.txt",
+        ]
+        qtbot.waitUntil(lambda: len(window.corpus.mixture.rows) == 2)
+        window.corpus.mixture.rows[0].field.setValue(2)
+        assert window.session.corpus.weights == (*[2000] * 8, 1000)
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0

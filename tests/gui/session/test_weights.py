@@ -1,0 +1,358 @@
+"""Weights of the sources in the session: what they follow, Undo and Redo, and the run that follows them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.gui.person import PATIENCE
+from tokstudio import Trainer
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import Settings
+
+TEXTS = ("the cat sat on the mat.\n" * 40, "día de días, noche de noches\n" * 30, "日本語の本、本の日\n" * 30)
+SETTINGS = Settings(vocabulary_size=290, pattern="gpt2")
+MIXED = (1000, 3000, 500)
+
+
+def idle(qtbot, session: Session) -> None:
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+
+
+@pytest.fixture
+def mixed(qtbot, session) -> Session:
+    """Three sources of pasted text, not trained yet."""
+    for number, text in enumerate(TEXTS):
+        session.corpus.add_text(text, f"text {number}")
+    session.training.set_settings(SETTINGS)
+    idle(qtbot, session)
+    return session
+
+
+@pytest.fixture
+def counted(qtbot, mixed) -> Session:
+    """The same after a training."""
+    mixed.training.start()
+    idle(qtbot, mixed)
+    return mixed
+
+
+def expected(session: Session, weights: tuple[int, ...]) -> list[list[int]]:
+    trainer = Trainer(Corpus(session.corpus.sources, weights), SETTINGS.config())
+    for _ in trainer:
+        pass
+    return trainer.run.merges.tolist()
+
+
+def names(session: Session) -> list[str]:
+    return [run.name for run in session.runs.all]
+
+
+def active(session: Session) -> StudioRun:
+    assert session.runs.active is not None
+    return session.runs.active
+
+
+# ---- what weights follow
+
+
+def test_every_source_counts_once_at_first(mixed):
+    assert mixed.corpus.weights == (1000, 1000, 1000)
+    assert mixed.corpus.current.weights is None
+
+
+def test_the_corpus_has_the_weights(mixed):
+    mixed.corpus.set_weights(MIXED)
+    assert mixed.corpus.current.weights == MIXED
+
+
+def test_weights_stay_with_their_sources_when_others_go_and_come(mixed):
+    mixed.corpus.set_weights(MIXED)
+    mixed.corpus.remove_sources([0])
+    assert mixed.corpus.weights == MIXED[1:]
+    mixed.corpus.add_text("one more")
+    assert mixed.corpus.weights == (*MIXED[1:], 1000)
+
+
+def test_a_removed_source_comes_back_with_its_weight(mixed):
+    mixed.corpus.set_weights(MIXED)
+    mixed.corpus.remove_sources([1])
+    mixed.history.undo()
+    assert mixed.corpus.weights == MIXED
+
+
+def test_weights_stay_when_the_text_is_divided(qtbot, mixed):
+    mixed.corpus.set_weights(MIXED)
+    mixed.training.set_settings(replace(SETTINGS, documents="line"))
+    idle(qtbot, mixed)
+    assert mixed.corpus.sources[0].documents == 40
+    assert mixed.corpus.weights == MIXED
+
+
+def test_a_file_that_is_read_again_keeps_its_weight(qtbot, session, tmp_path: Path):
+    path = tmp_path / "a.txt"
+    path.write_text("before")
+    session.corpus.open_paths([path])
+    idle(qtbot, session)
+    session.corpus.add_text("beside")
+    session.corpus.set_weights((2500, 1000))
+    path.write_text("afterwards")
+    session.corpus.reread(0, None)
+    idle(qtbot, session)
+    assert session.corpus.sources[0].bytes == len("afterwards")
+    assert session.corpus.weights == (2500, 1000)
+
+
+# ---- undo and redo
+
+
+def test_a_changed_weight_is_undone_and_redone_by_name(mixed):
+    mixed.corpus.set_weights((1000, 3000, 1000))
+    assert mixed.history.undo_text == "Weight of text 1"
+    mixed.history.undo()
+    assert mixed.corpus.weights == (1000, 1000, 1000)
+    mixed.history.redo()
+    assert mixed.corpus.weights == (1000, 3000, 1000)
+
+
+def test_one_drag_is_one_entry_and_the_next_another(mixed):
+    for weight in (1100, 1500, 2000):
+        mixed.corpus.set_weights((weight, 1000, 1000), moving=True)
+    mixed.corpus.settle_weights()
+    for weight in (3000, 4000):
+        mixed.corpus.set_weights((weight, 1000, 1000), moving=True)
+    mixed.corpus.settle_weights()
+    mixed.history.undo()
+    assert mixed.corpus.weights == (2000, 1000, 1000)
+    mixed.history.undo()
+    assert mixed.corpus.weights == (1000, 1000, 1000)
+
+
+def test_a_drag_back_to_where_it_began_leaves_no_entry(mixed):
+    before = mixed.history.undo_text
+    for weight in (1100, 1500, 1000):
+        mixed.corpus.set_weights((weight, 1000, 1000), moving=True)
+    mixed.corpus.settle_weights()
+    assert mixed.history.undo_text == before
+
+
+def test_weights_of_all_sources_have_an_entry_of_their_own(mixed):
+    mixed.corpus.set_weights(MIXED)
+    assert mixed.history.undo_text == "Weights"
+
+
+# ---- conditions of a training
+
+
+def test_a_corpus_of_which_nothing_counts_cannot_be_trained(mixed):
+    mixed.corpus.set_weights((0, 0, 0))
+    assert mixed.training.obstacle == "All sources have the weight 0: give one a larger weight."
+
+
+def test_a_training_uses_the_weights(qtbot, mixed):
+    mixed.corpus.set_weights(MIXED)
+    mixed.training.start()
+    idle(qtbot, mixed)
+    run = active(mixed)
+    assert run.merges.tolist() == expected(mixed, MIXED)
+    assert run.run is not None
+    assert run.run.corpus.weights == MIXED
+
+
+def test_a_run_of_other_weights_cannot_be_continued(qtbot, counted):
+    longer = replace(SETTINGS, vocabulary_size=300)
+    counted.training.set_settings(longer)
+    assert counted.training.can_continue(active(counted))
+    counted.corpus.set_weights(MIXED)
+    assert not counted.training.can_continue(active(counted))
+
+
+def test_a_second_training_of_the_same_text_is_the_same(qtbot, counted):
+    first = active(counted)
+    counted.training.start()
+    idle(qtbot, counted)
+    second = active(counted)
+    assert second is not first
+    assert np.array_equal(second.merges, first.merges)
+    assert np.array_equal(second.log.count, first.log.count)
+
+
+# ---- the live run
+
+
+def test_the_run_follows_a_slider_and_enters_the_list_when_it_is_released(qtbot, counted):
+    first, entries = active(counted), counted.history.undo_text
+    counted.corpus.set_weights((1000, 3000, 1000), moving=True)
+    idle(qtbot, counted)
+    live = active(counted)
+    assert live is counted.runs.live
+    assert live.name == "Run 2, live"
+    assert live.merges.tolist() == expected(counted, (1000, 3000, 1000))
+    assert counted.runs.all == [first]
+    assert counted.runs.shown == [first, live]
+    counted.corpus.settle_weights()
+    assert counted.runs.live is None
+    assert counted.runs.all == [first, live]
+    assert live.name == "Run 2"
+    assert entries != counted.history.undo_text == "Weight of text 1"
+
+
+def test_only_the_last_weights_are_trained_when_the_slider_is_released(qtbot, counted):
+    for weight in range(1100, 5100, 100):
+        counted.corpus.set_weights((weight, 1000, 1000), moving=True)
+    counted.corpus.settle_weights()
+    idle(qtbot, counted)
+    assert names(counted) == ["Run 1", "Run 2"]
+    assert active(counted).corpus.weights == counted.corpus.weights == (5000, 1000, 1000)
+
+
+def test_the_last_finished_run_stays_on_screen_while_others_are_trained(qtbot, counted):
+    seen: list[StudioRun | None] = []
+    counted.runs.changed.connect(lambda: seen.append(counted.runs.active))
+    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
+    idle(qtbot, counted)
+    live = active(counted)
+    counted.corpus.set_weights((3000, 1000, 1000), moving=True)
+    assert counted.live.busy
+    assert active(counted) is live
+    idle(qtbot, counted)
+    assert active(counted).corpus.weights == (3000, 1000, 1000)
+    assert all(run is not None for run in seen)
+
+
+def test_the_next_change_replaces_the_run_of_the_last(qtbot, counted):
+    for weight in (2000, 3000, 4000):
+        counted.corpus.set_weights((weight, 1000, 1000))
+        idle(qtbot, counted)
+    assert names(counted) == ["Run 1", "Run 2"]
+    assert active(counted).corpus.weights == (4000, 1000, 1000)
+
+
+@pytest.mark.parametrize("how", ["renamed", "exported", "saved"])
+def test_a_run_that_was_taken_care_of_is_not_replaced(qtbot, counted, how):
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    kept = active(counted)
+    if how == "renamed":
+        counted.history.rename_run(kept, "much English")
+    elif how == "exported":
+        counted.runs.mark_exported(kept)
+    else:
+        kept.note(saved=len(kept))
+    counted.corpus.set_weights((3000, 1000, 1000))
+    idle(qtbot, counted)
+    assert len(counted.runs.all) == 3
+    assert kept in counted.runs.all
+    assert active(counted).name == "Run 3"
+
+
+def test_undo_of_a_weight_trains_the_run_of_the_weights_before(qtbot, counted):
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    counted.corpus.set_weights((3000, 1000, 1000))
+    idle(qtbot, counted)
+    counted.history.undo()
+    idle(qtbot, counted)
+    assert active(counted).corpus.weights == (2000, 1000, 1000)
+    assert names(counted) == ["Run 1", "Run 2"]
+
+
+def test_weights_that_come_back_leave_no_run(qtbot, counted):
+    first = active(counted)
+    for weight in (2000, 1000):
+        counted.corpus.set_weights((weight, 1000, 1000), moving=True)
+        idle(qtbot, counted)
+    counted.corpus.settle_weights()
+    idle(qtbot, counted)
+    assert counted.runs.all == [first]
+    assert active(counted) is first
+
+
+def test_the_playhead_stays_where_it_was_while_the_run_follows(qtbot, counted):
+    counted.view.set_playhead(7)
+    counted.corpus.set_weights(MIXED)
+    idle(qtbot, counted)
+    assert counted.view.playhead == 7
+    counted.view.set_playhead(len(active(counted)))
+    counted.corpus.set_weights((1000, 1000, 3000))
+    idle(qtbot, counted)
+    assert counted.view.playhead == len(active(counted))
+
+
+def test_without_a_pattern_the_weights_wait_for_the_next_training(qtbot, session):
+    for text in TEXTS:
+        session.corpus.add_text(text)
+    session.training.set_settings(Settings(vocabulary_size=290))
+    idle(qtbot, session)
+    session.training.start()
+    idle(qtbot, session)
+    session.corpus.set_weights(MIXED)
+    idle(qtbot, session)
+    assert names(session) == ["Run 1"]
+    assert session.live.obstacle is not None
+    assert session.live.obstacle.startswith("The weights apply at the next Train.")
+
+
+def test_before_the_first_training_no_run_follows(qtbot, mixed):
+    assert mixed.live.obstacle == "The weights apply at the next Train. After it, the run follows them."
+    mixed.corpus.set_weights(MIXED)
+    idle(qtbot, mixed)
+    assert names(mixed) == []
+
+
+@pytest.mark.parametrize("change", [{"pattern": "cl100k"}, {"special_tokens": ("cat",)}, {"held_out": 0.5}])
+def test_a_count_with_other_settings_is_not_used(qtbot, counted, change):
+    counted.training.set_settings(replace(SETTINGS, documents="line", **change))
+    idle(qtbot, counted)
+    assert counted.live.obstacle is not None
+
+
+def test_the_count_is_released_with_its_sources(qtbot, counted):
+    config = SETTINGS.config()
+    assert counted.corpus.counts.find(counted.corpus.sources, config) is not None
+    before = counted.corpus.sources
+    counted.corpus.remove_sources([0])
+    idle(qtbot, counted)
+    assert counted.corpus.counts.find(before, config) is None
+    assert counted.corpus.counts.find(counted.corpus.sources, config) is None
+
+
+def test_a_changed_corpus_ends_the_live_run(qtbot, counted):
+    first = active(counted)
+    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
+    qtbot.waitUntil(lambda: counted.runs.live is not None, timeout=PATIENCE)
+    counted.corpus.set_weights((3000, 1000, 1000), moving=True)
+    counted.corpus.add_text("one more")
+    idle(qtbot, counted)
+    assert counted.runs.live is None
+    assert counted.live.busy is False
+    assert all(run.corpus is not None and len(run.corpus.sources) == 3 for run in counted.runs.all)
+    assert active(counted) in counted.runs.all
+    assert first in counted.runs.all
+
+
+def test_an_ordinary_training_takes_the_place_of_the_live_run(qtbot, counted):
+    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
+    idle(qtbot, counted)
+    counted.training.start()
+    idle(qtbot, counted)
+    assert counted.runs.live is None
+    assert active(counted).corpus.weights == (2000, 1000, 1000)
+    assert active(counted) in counted.runs.all
+    assert not active(counted).name.endswith("live")
+
+
+def test_the_live_run_can_be_neither_deleted_nor_continued(qtbot, counted):
+    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
+    idle(qtbot, counted)
+    live = active(counted)
+    counted.runs.delete(live)
+    assert counted.runs.live is live
+    counted.training.continue_run(live)
+    assert counted.training.current is None

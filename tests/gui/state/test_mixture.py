@@ -1,0 +1,87 @@
+"""The mixture of a corpus: entries, shares, and weights by temperature."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.state.mixture import (
+    AS_THEY_ARE,
+    EQUAL,
+    MOST,
+    by_temperature,
+    entries_of,
+    has_mixture,
+    shares,
+    weight_text,
+    with_weight,
+)
+
+
+def source(size: int, name: str = "a", group: str = "") -> Source:
+    return replace(Source.from_texts(["x" * size], name), group=group)
+
+
+def test_sources_that_were_opened_together_are_one_entry_beside_others():
+    sources = (source(3, "a", "books"), source(5, "c"), source(4, "b", "books"))
+    assert [(entry.name, entry.places, entry.bytes) for entry in entries_of(sources)] == [
+        ("books", (0, 2), 7),
+        ("c", (1,), 5),
+    ]
+
+
+def test_where_all_were_opened_together_each_source_is_an_entry():
+    sources = (source(3, "a", "books"), source(4, "b", "books"))
+    assert [entry.name for entry in entries_of(sources)] == ["a", "b"]
+
+
+def test_two_sources_of_one_name_are_two_entries():
+    assert [entry.places for entry in entries_of((source(3), source(3)))] == [(0,), (1,)]
+
+
+@pytest.mark.parametrize(("number", "mixed"), [(0, False), (1, False), (2, True)])
+def test_a_mixture_takes_two_sources(number, mixed):
+    assert has_mixture(tuple(source(1) for _ in range(number))) == mixed
+
+
+def test_shares_are_of_the_weighted_bytes():
+    sources = (source(10), source(30), source(20))
+    entries = entries_of(sources)
+    assert shares(sources, entries, (3000, 1000, 0)) == [0.5, 0.5, 0.0]
+    assert shares(sources, entries, (0, 0, 0)) == [0.0, 0.0, 0.0]
+
+
+def test_the_weight_of_an_entry_is_that_of_all_its_sources():
+    sources = (source(3, "a", "books"), source(5, "c"), source(4, "b", "books"))
+    assert with_weight((1000, 1000, 1000), entries_of(sources)[0], 250) == (250, 1000, 250)
+
+
+@pytest.mark.parametrize("exponent", [EQUAL, 0.3, 0.7, AS_THEY_ARE])
+def test_shares_by_temperature_are_in_proportion_to_a_power_of_the_sizes(exponent):
+    sources = (source(1000), source(64_000), source(9_000))
+    entries = entries_of(sources)
+    weights = by_temperature(sources, entries, exponent)
+    powers = [entry.bytes**exponent for entry in entries]
+    expected = [power / sum(powers) for power in powers]
+    assert shares(sources, entries, weights) == pytest.approx(expected, rel=2e-3)
+    assert weights[1] == 1000, "the largest text counts once"
+
+
+def test_at_exponent_one_everything_counts_once():
+    sources = (source(10), source(70), source(0))
+    assert by_temperature(sources, entries_of(sources), AS_THEY_ARE) == (1000, 1000, 1000)
+
+
+def test_weights_by_temperature_stay_within_the_limit_and_leave_empty_texts_alone():
+    sources = (source(1), source(100_000), source(0))
+    assert by_temperature(sources, entries_of(sources), EQUAL) == (MOST, 1000, 1000)
+
+
+@pytest.mark.parametrize(
+    ("weight", "text"), [(1000, "1"), (250, "0.25"), (0, "0"), (1_000_000, "1,000"), (1001, "1.001")]
+)
+def test_a_weight_is_written_without_zeros_at_its_end(weight, text):
+    assert weight_text(weight) == text

@@ -1,0 +1,104 @@
+"""Counts files on a Dask cluster: a task for each file, and a tree of tasks that join neighbouring tables."""
+
+# SPDX-License-Identifier: MIT
+# distributed is not installed everywhere, and has no complete types.
+# pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokstudio.cli.terminal import Console
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.corpus.readers.folders import Entry
+from tokstudio.core.pretokenization.counting import CountedPart, Counting
+from tokstudio.core.pretokenization.word_counts import WordCounts
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_SECONDS = 10  # to wait for a scheduler
+_PATIENCE = 0.1  # seconds between two reports of progress
+
+
+def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str, console: Console) -> WordCounts:
+    """Counts files with the workers of a cluster, which must see the same paths; the table is that of one pass.
+
+    Args:
+        counting: How files are read and counted.
+        entries: The files.
+        address: That of the scheduler, such as "tcp://10.0.0.1:8786"; "local" starts workers here, one per core.
+        console: Shows the progress.
+
+    Raises:
+        ConfigError: Dask is not installed.
+        CorpusError: No scheduler answers, all workers died, or a file cannot be read.
+    """
+    with _client(address) as client:
+        entries = [replace(entry, path=entry.path.absolute(), shards=_absolute(entry.shards)) for entry in entries]
+        parts = client.map(_count, entries, counting=counting, pure=False)
+        tables: list[Future] = list(parts)
+        joins: list[Future] = []
+        while len(tables) > 1:
+            pairs = [
+                client.submit(_join, *tables[at : at + 2], pure=False) if at + 1 < len(tables) else tables[at]
+                for at in range(0, len(tables), 2)
+            ]
+            joins += [future for future in pairs if future not in tables]
+            tables = pairs
+        return console.finish(_result_work(tables[0], [*parts, *joins]))
+
+
+def _count(entry: Entry, counting: Counting) -> CountedPart:
+    return finish(counting.count_work([entry], threads=1))
+
+
+def _join(part: CountedPart, later: CountedPart) -> CountedPart:
+    return finish(part.joined_work(later))
+
+
+def _absolute(paths: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(path.absolute() for path in paths)
+
+
+def _result_work(last: Future, futures: Sequence[Future]) -> Work[WordCounts]:
+    """Waits for the last table; an error of any task is raised."""
+    from distributed import KilledWorker
+
+    while not last.done():
+        yield Progress("counting", sum(future.done() for future in futures), len(futures))
+        time.sleep(_PATIENCE)
+    try:
+        return last.result().counts
+    except KilledWorker as error:
+        raise CorpusError(
+            "The workers that counted a file died again and again, probably for lack of memory: give smaller files."
+        ) from error
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Client]:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ConfigError("--dask: Dask is not installed; install tokstudio[dask].") from error
+    with ExitStack() as opened:
+        try:
+            if address == "local":
+                cores = os.cpu_count() or 1
+                options: dict[str, Any] = {"dashboard_address": None, "silence_logs": logging.ERROR}
+                cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, processes=True, **options)
+                client = opened.enter_context(distributed.Client(opened.enter_context(cluster)))
+            else:
+                client = opened.enter_context(distributed.Client(address, timeout=_SECONDS))
+        except (OSError, ValueError, TypeError) as error:
+            raise CorpusError(f"--dask {address}: no scheduler answered there within {_SECONDS} s.") from error
+        yield client

@@ -1,0 +1,58 @@
+"""The command `count`: counts the pre-tokens of texts and writes the table, for training later or elsewhere."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tokstudio.cli.reading import plain_reading_errors, reading_of, report_source
+from tokstudio.cli.terminal import Console, put
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work
+from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.pretokenization.counting import Counting
+from tokstudio.core.pretokenization.word_counts import WordCounts
+
+
+def count(arguments: argparse.Namespace, console: Console) -> None:
+    """Counts files, here or on a cluster, and writes the table."""
+    settings = CountedWith(arguments.pattern, tuple(arguments.special), arguments.documents)
+    counting = Counting(settings, reading_of(arguments), arguments.encoding)
+    with plain_reading_errors():
+        entries = console.finish(_entries_work(arguments.files, console))
+        if arguments.dask is not None:
+            from tokstudio.cli.cluster import count_on_cluster
+
+            counts = count_on_cluster(counting, entries, arguments.dask, console)
+        else:
+            work = counting.count_work(entries, tell=lambda source: report_source(source, console))
+            counts = console.finish(work).counts
+    out = console.finish(counts.save_work(arguments.out))
+    if arguments.json:
+        put(sys.stdout, json.dumps(_as_json(counts, out)) + "\n")
+    text = sum(total.bytes for total in counts.totals)
+    console.say(
+        f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
+        f"{several(len(counts), 'distinct word')}, in {out.name}."
+    )
+
+
+def _entries_work(files: list[str], console: Console) -> Work[list[Entry]]:
+    def tell(folder: Folder) -> None:
+        if folder.remark:
+            console.say(folder.remark)
+
+    return (yield from expand_work(files, tell))
+
+
+def _as_json(counts: WordCounts, out: Path) -> dict[str, object]:
+    return {
+        "file": str(out),
+        "words": len(counts),
+        "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in counts.totals],
+        "special_tokens": dict(counts.cut_out),
+    }

@@ -1,0 +1,302 @@
+"""Files of counted words: one Parquet table, the same bytes for the same table and versions.
+
+A row has the `word` (binary), the number of its `source`, its `count` there and the place `first` of its first
+occurrence. The file's metadata, key "tokstudio", has the settings and sources as JSON, and the SHA-256 of the rows.
+"""
+
+# SPDX-License-Identifier: MIT
+# pyarrow has no stubs.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.version import __version__
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAGIC = b"PAR1"
+LARGEST_COUNT = 1 << 62
+_KEY = b"tokstudio"
+_KIND = "word counts"
+_VERSION = 1
+_ROWS = 1 << 18  # in a row group
+_MOST_SOURCES = 1 << 20
+_LARGEST_METADATA = 1 << 28
+
+
+@dataclass(frozen=True)
+class SourceTotals:
+    """The facts about a counted source."""
+
+    name: str
+    bytes: int  # bytes of text, with special tokens
+    documents: int
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """The content of a file of counted words, sorted by place.
+
+    Attributes:
+        data: uint8, the words of the rows one after another.
+        ends: int64 [rows], the end of each word.
+        sources: int32 [rows], the number of the source, from 0.
+        counts: int64 [rows], at least 1.
+        firsts: int64 [rows], ascending.
+    """
+
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    sources: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    totals: tuple[SourceTotals, ...]
+    settings: CountedWith
+    cut_out: Mapping[str, int]
+
+
+def write_counted_rows_work(rows: CountedRows, path: Path) -> Work[Path]:
+    """Writes a file of counted words, whole or not at all; raises FormatError where it cannot be written."""
+    return (yield from write_files({path: _pieces(rows)}))[0]
+
+
+def is_counts_file(path: Path) -> bool:
+    """Whether a file is a Parquet file; False where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def counted_with(path: Path) -> CountedWith | None:
+    """The settings of a file of counted words; None for any other file. Errors are left to reading the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not is_counts_file(path):
+        return None
+    try:
+        raw = (pq.read_metadata(path).metadata or {}).get(_KEY)
+        return None if raw is None else _Facts(file_name(path), raw).settings
+    except (OSError, pa.ArrowException, CorpusError):
+        return None
+
+
+def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
+    """Reads a file of counted words as sources of word counts, in bounded pieces.
+
+    Raises:
+        CorpusError: It cannot be read, is damaged, or is another Parquet file.
+    """
+    rows = yield from _read_work(path)
+    status = path.stat()
+    made: list[Source] = []
+    starts = np.concatenate([[0], rows.ends[:-1]])
+    for number, total in enumerate(rows.totals):
+        here = np.flatnonzero(rows.sources == number)
+        if not len(here):
+            continue
+        ends = np.cumsum(rows.ends[here] - starts[here], dtype=np.int64)
+        mine = np.repeat(rows.sources == number, rows.ends - starts)
+        made.append(
+            Source(
+                total.name,
+                path,
+                "utf-8",
+                f"counts of {several(len(here), 'word')}",
+                rows.data[mine],
+                ends,
+                status.st_mtime,
+                status.st_size,
+                rows.counts[here],
+                rows.firsts[here],
+                rows.settings,
+            )
+        )
+        yield Progress("reading", number, len(rows.totals))
+    return tuple(made)
+
+
+def _pieces(rows: CountedRows) -> Iterator[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    facts = {
+        "kind": _KIND,
+        "version": _VERSION,
+        "pattern": rows.settings.pattern,
+        "special_tokens": list(rows.settings.special_tokens),
+        "documents": rows.settings.documents,
+        "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in rows.totals],
+        "cut_out": dict(sorted(rows.cut_out.items())),
+        "versions": {"tokstudio": __version__, "pyarrow": pa.__version__},
+        "sha256": _sha256(rows),
+    }
+    sink = _Sink()
+    schema = _schema()
+    with pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=False, store_schema=False) as writer:
+        for first in range(0, len(rows.ends), _ROWS):
+            here = slice(first, first + _ROWS)
+            start = int(rows.ends[first - 1]) if first else 0
+            ends = rows.ends[here] - start
+            text = rows.data[start : start + int(ends[-1])]
+            buffers = [None, pa.py_buffer(np.concatenate([[0], ends])), pa.py_buffer(text)]
+            words = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
+            columns = [words.cast(pa.binary()), rows.sources[here], rows.counts[here], rows.firsts[here]]
+            writer.write_table(pa.table(columns, schema=schema))
+            yield sink.taken()
+        writer.add_key_value_metadata({_KEY: json.dumps(facts, sort_keys=True).encode()})
+    yield sink.taken()
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    columns = {"word": pa.binary(), "source": pa.int32(), "count": pa.int64(), "first": pa.int64()}
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+
+class _Sink:
+    """A file that only collects what is written."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, part: bytes) -> int:
+        self._parts.append(bytes(part))
+        self._size += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def taken(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def _sha256(rows: CountedRows) -> str:
+    digest = hashlib.sha256()
+    for array, kind in (
+        (rows.data[: int(rows.ends[-1]) if len(rows.ends) else 0], "u1"),
+        (rows.ends, "<i8"),
+        (rows.sources, "<i4"),
+        (rows.counts, "<i8"),
+        (rows.firsts, "<i8"),
+    ):
+        digest.update(np.ascontiguousarray(array.astype(kind, copy=False)).data)
+    return digest.hexdigest()
+
+
+def _read_work(path: Path) -> Work[CountedRows]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = file_name(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            metadata = file.metadata.metadata or {}
+            if _KEY not in metadata:
+                raise CorpusError(f"{name}: this Parquet file has no word counts: open it as a text.")
+            facts = _Facts(name, metadata[_KEY])
+            if file.schema_arrow.remove_metadata() != _schema():
+                raise facts.fault("its columns are not word, source, count and first")
+            parts: list[tuple[NDArray[Any], ...]] = []
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group).combine_chunks()
+                parts.append(_arrays(table))
+                yield Progress("reading", group, file.num_row_groups)
+    except (OSError, pa.ArrowException) as error:
+        raise CorpusError(f"{name}: it is not a complete Parquet file ({_first_line(error)}).") from error
+    return facts.rows(parts)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["it cannot be read"])[0].rstrip(".")
+
+
+def _arrays(table: pa.Table) -> tuple[NDArray[Any], ...]:
+    """The words one after another, the length of each, and the other columns."""
+    import pyarrow as pa
+
+    if not table.num_rows:
+        return np.empty(0, np.uint8), *(np.empty(0, kind) for kind in (np.int64, np.int32, np.int64, np.int64))
+    words = table.column("word").chunk(0).cast(pa.large_binary())
+    _, offsets, data = words.buffers()
+    borders = np.frombuffer(offsets, np.int64)[words.offset : words.offset + len(words) + 1]
+    text = np.frombuffer(data, np.uint8)[int(borders[0]) : int(borders[-1])] if data else np.empty(0, np.uint8)
+    others = (table.column(name).to_numpy() for name in ("source", "count", "first"))
+    return text, np.diff(borders), *others
+
+
+class _Facts:
+    """The metadata of a file, which is untrusted."""
+
+    def __init__(self, name: str, raw: bytes) -> None:
+        self._name = name
+        try:
+            self._facts = cast("dict[str, Any]", json.loads(raw)) if len(raw) <= _LARGEST_METADATA else {}
+            if self._facts["kind"] != _KIND or self._facts["version"] != _VERSION:
+                raise CorpusError(f"{name}: a later version of TokStudio wrote these word counts.")
+            sources = self._facts["sources"]
+            self._totals = tuple(SourceTotals(one["name"], one["bytes"], one["documents"]) for one in sources)
+            settings = self._facts["pattern"], tuple(self._facts["special_tokens"]), self._facts["documents"]
+            self.settings = CountedWith(*settings)
+            self._cut_out = dict(self._facts["cut_out"])
+            numbers: list[object] = [number for one in self._totals for number in (one.bytes, one.documents)]
+            texts = [*(one.name for one in self._totals), settings[0], *settings[1], settings[2], *self._cut_out]
+            numbers += self._cut_out.values()
+            valid = all(isinstance(text, str) for text in texts)
+            valid &= all(isinstance(number, int) and 0 <= number <= LARGEST_COUNT for number in numbers)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise self.fault("its metadata cannot be read") from error
+        if not valid or len(self._totals) > _MOST_SOURCES:
+            raise self.fault("its metadata is invalid")
+
+    def fault(self, why: str) -> CorpusError:
+        return CorpusError(f"{self._name}: these word counts are damaged: {why}. Count the texts again.")
+
+    def rows(self, parts: list[tuple[NDArray[Any], ...]]) -> CountedRows:
+        """The rows; raises CorpusError where they cannot be word counts, or are not those that were written."""
+        none = (np.empty(0, np.uint8), *(np.empty(0, kind) for kind in (np.int64, np.int32, np.int64, np.int64)))
+        data, lengths, sources, counts, firsts = (np.concatenate(each) for each in zip(none, *parts, strict=True))
+        if not len(lengths):
+            raise CorpusError(f"{self._name}: it has no word counts.")
+        largest = np.dot(lengths.astype(float), counts.astype(float))
+        if lengths.min() < 1 or counts.min() < 1 or largest > LARGEST_COUNT:
+            raise self.fault("a word is empty, or a count is no positive number")
+        if sources.min() < 0 or sources.max() >= len(self._totals):
+            raise self.fault("a row has a source that does not exist")
+        if firsts[0] < 0 or not np.all(firsts[1:] > firsts[:-1]):
+            raise self.fault("its rows are not sorted")
+        ends = np.cumsum(lengths, dtype=np.int64)
+        rows = CountedRows(data, ends, sources, counts, firsts, self._totals, self.settings, self._cut_out)
+        if _sha256(rows) != self._facts.get("sha256"):
+            raise self.fault("the rows are not those that were counted")
+        return rows

@@ -1,0 +1,173 @@
+"""Counted pre-tokens: how often each distinct word occurs in each source, and where it occurs first.
+
+The table is small beside the text, so a corpus is counted once and trained on with any weights. Adding counts and
+taking the least place is associative and commutative, so parts may be counted in any order and anywhere.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
+from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder
+from tokstudio.core.text.utf8 import AnyPath
+
+_GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
+
+FILE = 1 << 40  # places from the beginning of one file to that of the next
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """The byte sequences that merges are made in: no merge crosses from one sequence into another."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]  # [n], the start of each sequence
+    stops: NDArray[np.int64]  # [n], the end of each sequence
+    counts: NDArray[np.int64] | None = None  # [n], how often each occurs; None where each occurs once
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """The table: a row for each word and source, in the order of places.
+
+    A place is the number of a file x 2^40 + an offset in its text. No two rows have the same place.
+
+    Attributes:
+        data: uint8, the distinct words one after another, followed by padding.
+        ends: int64 [words], the end of each word.
+        words: int32 [rows], the word of each row; words are numbered in the order of their first rows.
+        sources: int32 [rows], the source of each row: an entry of the corpus (see `Corpus.weights`).
+        counts: int64 [rows], how often the word occurs in the source, at least once.
+        firsts: int64 [rows], the place of the word's first occurrence in the source.
+        totals: One for each source.
+        settings: The settings that the words were counted with.
+        cut_out: How often each special token was cut out of the text.
+        files: The number of files.
+    """
+
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    words: NDArray[np.int32]
+    sources: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    totals: tuple[SourceTotals, ...]
+    settings: CountedWith
+    cut_out: tuple[tuple[str, int], ...] = ()
+    files: int = 1
+
+    def __post_init__(self) -> None:
+        for array in (self.data, self.ends, self.words, self.sources, self.counts, self.firsts):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def weighted(self, weights: Sequence[int]) -> Sequences:
+        """The words with their counts times the weight of each source, in the order of first occurrence.
+
+        `weights` has a whole number for each source. Words that occur only in sources of weight 0 are left out.
+        """
+        starts = np.zeros(len(self), np.int64)
+        starts[1:] = self.ends[:-1]
+        if len(self.words) == len(self) and set(weights) == {1}:
+            return Sequences(self.data, starts, self.ends, self.counts)
+        from tokstudio.core.kernels.words import weigh
+
+        totals, rows = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
+        factors = np.array(weights, np.int64)
+        weigh(read_only(self.words), read_only(self.sources), read_only(self.counts), factors, totals, rows)
+        if np.all(factors > 0):
+            return Sequences(self.data, starts, self.ends, totals)
+        order = np.flatnonzero(totals)
+        order = order[np.argsort(rows[order])]
+        return Sequences(self.data, starts[order], self.ends[order], totals[order])
+
+    def moved(self, sources: int, files: int) -> WordCounts:
+        """The same table as a part of a larger one, after so many sources and files."""
+        return replace(
+            self,
+            sources=self.sources + np.int32(sources),
+            firsts=self.firsts + files * FILE,
+            totals=(_NO_SOURCE,) * sources + self.totals,
+            files=self.files + files,
+        )
+
+    def save(self, path: AnyPath) -> Path:
+        """Writes the table to a Parquet file; raises FormatError where it cannot be written."""
+        return finish(self.save_work(path))
+
+    def save_work(self, path: AnyPath) -> Work[Path]:
+        """Does the same as `save` in bounded pieces."""
+        from tokstudio.core.kernels.words import gather
+
+        rows, starts = len(self.words), read_only(np.concatenate([[0], self.ends]))
+        ends = np.cumsum(np.diff(starts)[self.words], dtype=np.int64)
+        data = np.empty(int(ends[-1]) if rows else 0, np.uint8)
+        order = read_only(self.words.astype(np.int64))
+        for first in range(0, rows, _GATHERED):
+            gather(read_only(self.data), starts, order, data, ends, first, min(rows, first + _GATHERED))
+            yield Progress("writing", first, rows)
+        content = CountedRows(
+            data, ends, self.sources, self.counts, self.firsts, self.totals, self.settings, dict(self.cut_out)
+        )
+        return (yield from write_counted_rows_work(content, Path(path)))
+
+    @classmethod
+    def merge(cls, parts: Sequence[WordCounts]) -> WordCounts:
+        """Joins the tables of several parts of a corpus, in any order.
+
+        Raises:
+            CorpusError: There is none, or they were counted with different settings.
+        """
+        return finish(cls.merge_work(parts))
+
+    @classmethod
+    def merge_work(cls, parts: Sequence[WordCounts]) -> Work[WordCounts]:
+        """Does the same as `merge` in bounded pieces."""
+        if not parts:
+            raise CorpusError("No word counts given: name at least one table.")
+        if any(part.settings != parts[0].settings for part in parts):
+            raise CorpusError("The word counts were made with different settings: count the texts again.")
+        builder = TableBuilder()
+        for part in parts:
+            yield from builder.add_work(part.data, np.concatenate([[0], part.ends]), _rows_of(part))
+        totals = [_added(each) for each in zip_longest(*(part.totals for part in parts), fillvalue=_NO_SOURCE)]
+        cut_out = Counter[str]()
+        for part in parts:
+            cut_out.update(dict(part.cut_out))
+        joined = yield from builder.joined_work()
+        files = max(part.files for part in parts)
+        return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())), files)
+
+
+_NO_SOURCE = SourceTotals("", 0, 0)
+
+
+def _added(parts: Sequence[SourceTotals]) -> SourceTotals:
+    """The facts about a source of which several parts were counted."""
+    name = next((part.name for part in parts if part.name), "")
+    return SourceTotals(name, sum(part.bytes for part in parts), sum(part.documents for part in parts))
+
+
+def _rows_of(table: WordCounts) -> list[Rows]:
+    order = np.argsort(table.sources, kind="stable")
+    borders = np.flatnonzero(np.diff(table.sources[order])) + 1
+    return [
+        Rows(int(table.sources[rows[0]]), table.words[rows], table.counts[rows], table.firsts[rows])
+        for rows in np.split(order, borders)
+        if len(rows)
+    ]

@@ -1,0 +1,137 @@
+"""Counts the tokens of each source of a corpus after each merge of a run, exactly.
+
+Each distinct word is encoded once, with all merges; its tokens count for every source as often as the word occurs
+there. The tokens are then taken apart as in `held_out_curve`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import entries
+from tokstudio.core.model.run import Run
+from tokstudio.core.pretokenization.special_tokens import Pieces
+from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.tokenizer.encoder import Encoder, merge_table
+from tokstudio.core.training.held_out_curve import tokens_by_merge
+from tokstudio.core.training.prepare_corpus import CountedText, count_text_work
+
+MOST_SOURCES = 64
+
+_CHUNK = 1 << 20  # bytes of whole documents to encode together
+_WORDS = 1 << 17  # words to encode together
+_PHASE = "measuring sources"
+
+
+@dataclass(frozen=True, eq=False)
+class SourceCurves:
+    """The token counts of the sources of a run, not weighted; held-out text and special tokens are left out.
+
+    Attributes:
+        names: The name of each source: of an entry of the corpus, see `corpus.source.entries`.
+        bytes: int64 [sources], bytes of text.
+        tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges.
+    """
+
+    names: tuple[str, ...]
+    bytes: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        self.bytes.setflags(write=False)
+        self.tokens.setflags(write=False)
+
+    def bytes_per_token(self, merges: int | None = None) -> NDArray[np.float64]:
+        """float64 [sources], bytes per token after so many merges (None: all); 0 for a source without tokens."""
+        tokens = self.tokens[-1 if merges is None else merges]
+        return np.where(tokens > 0, self.bytes / np.maximum(tokens, 1), 0.0)
+
+
+def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
+    """Counts the tokens of each source of a run's corpus after every merge.
+
+    Text that was counted already is not counted again. A character that occurs only in sources of weight 0 counts as a
+    token where the run does not have it.
+
+    Raises:
+        ConfigError: There are more than `MOST_SOURCES` sources, or word counts were made with other settings.
+        CorpusError: As `count_text_work`.
+    """
+    names = tuple({number: name for name, number in entries(text.sources)}.values())
+    if len(names) > MOST_SOURCES:
+        raise ConfigError(
+            f"Curves by source are for at most {MOST_SOURCES} sources, and the corpus has {len(names):,}: "
+            "open them as a folder, which counts as one."
+        )
+    counted = (yield from count_text_work(text, run.config)) if isinstance(text, Corpus) else text
+    after = run.base_size + len(run) + len(run.config.trailing_specials)
+    unknown = run.config.unknown_token
+    alphabet = replace(run.alphabet, unknown=after if unknown is None else run.special_tokens[unknown])
+    results = read_only(np.arange(run.base_size, run.base_size + len(run), dtype=np.int32))
+    encoder = Encoder(alphabet, merge_table(read_only(run.merges), results), len(run), "none")
+    size, totals = np.zeros(len(names), np.int64), np.zeros((len(names), after + 1), np.int64)
+    if counted.counts is not None:
+        yield from _add_words_work(encoder, counted.counts, size, totals)
+    total, done = sum(len(part.data) for _, part in counted.documents), 0
+    for number, part in counted.documents:
+        work = _documents_work(encoder, part, totals[number])
+        size[number] += yield from part_of(work, _PHASE, done, len(part.data), total)
+        done += len(part.data)
+    tokens = np.empty((len(run) + 1, len(names)), np.int64)
+    for number, counts in enumerate(totals):
+        tokens[:, number] = tokens_by_merge(run, counts)
+        yield Progress(_PHASE, number, len(names))
+    return SourceCurves(names, size, tokens)
+
+
+def _add_words_work(
+    encoder: Encoder, table: WordCounts, size: NDArray[np.int64], totals: NDArray[np.int64]
+) -> Work[None]:
+    """Adds the bytes and the tokens of counted words to `size` and `totals`."""
+    from tokstudio.core.kernels.encode import add_tokens
+
+    order = np.argsort(table.words, kind="stable")
+    for first in range(0, len(table), _WORDS):
+        start = int(table.ends[first - 1]) if first else 0
+        ends = table.ends[first : first + _WORDS]
+        work = encoder.encode_words_work(table.data, start, ends)
+        encoded = yield from part_of(work, _PHASE, first, len(ends), len(table))
+        borders = np.array([first, first + len(ends)], np.int32)
+        begin, stop = np.searchsorted(table.words, borders, sorter=order)
+        rows = order[begin:stop]
+        words, sources, counts = table.words[rows] - first, table.sources[rows], table.counts[rows]
+        np.add.at(size, sources, np.diff(ends, prepend=start)[words] * counts)
+        add_tokens(encoded.numbers[words], sources, counts, encoded.ids, encoded.offsets, totals)
+        yield Progress(_PHASE, first + len(ends), len(table))
+
+
+def _documents_work(encoder: Encoder, part: Sequences, totals: NDArray[np.int64]) -> Work[int]:
+    """Adds the tokens of documents of a source to `totals`; returns their bytes."""
+    from tokstudio.core.kernels.encode import add_tokens
+
+    if part.counts is not None:
+        encoded = yield from encoder.encode_words_work(_padded(part.data), 0, part.stops)
+        nowhere = np.zeros(len(part.stops), np.int32)
+        add_tokens(encoded.numbers, nowhere, part.counts.copy(), encoded.ids, encoded.offsets, totals[np.newaxis])
+        return int(((part.stops - part.starts) * part.counts).sum())
+    none = np.full(len(part.starts), -1, np.int32)
+    for first, last in Pieces(part.starts, part.stops, none).groups(_CHUNK):
+        begin, end = int(part.starts[first]), int(part.stops[last - 1])
+        here = Pieces(part.starts[first:last] - begin, part.stops[first:last] - begin, none[first:last])
+        work = encoder.encode_work(_padded(part.data[begin:end]), here, none[:1])
+        for ids in (yield from part_of(work, _PHASE, begin, end - begin, len(part.data))):
+            totals += np.bincount(ids, minlength=len(totals))
+    return int((part.stops - part.starts).sum())
+
+
+def _padded(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.concatenate([data, np.zeros(PADDING, np.uint8)])

@@ -1,0 +1,75 @@
+"""The mixture of a corpus: its entries, their shares, and weights that give other shares.
+
+An entry is a source, or all sources that were opened together as one folder, archive or data set. Where everything was
+opened together, its sources are the entries. Weights are in thousandths.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
+from tokstudio.core.corpus.source import Source
+
+MOST = LARGEST_WEIGHT * ONCE  # the largest weight
+EQUAL, AS_THEY_ARE = 0.0, 1.0  # exponents: all shares are equal, all weights are 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a mixture."""
+
+    name: str
+    places: tuple[int, ...]  # of its sources in the corpus, ascending
+    bytes: int
+
+
+def entries_of(sources: Sequence[Source]) -> tuple[Entry, ...]:
+    """The entries of a corpus, in the order of their first sources."""
+    alone = len({source.group or source for source in sources}) == 1
+    places: dict[Source | str, list[int]] = {}
+    for place, source in enumerate(sources):
+        places.setdefault(source if alone else source.group or source, []).append(place)
+    return tuple(
+        Entry(key if isinstance(key, str) else key.name, tuple(here), sum(sources[place].bytes for place in here))
+        for key, here in places.items()
+    )
+
+
+def has_mixture(sources: Sequence[Source]) -> bool:
+    """Whether a corpus has several entries, so that weights make a difference."""
+    return len(sources) > 1
+
+
+def shares(sources: Sequence[Source], entries: Sequence[Entry], weights: Sequence[int]) -> list[float]:
+    """The share of each entry in the weighted bytes; all are 0 where nothing has a weight."""
+    sizes = [sum(sources[place].bytes * weights[place] for place in entry.places) for entry in entries]
+    total = sum(sizes)
+    return [size / total if total else 0.0 for size in sizes]
+
+
+def with_weight(weights: Sequence[int], entry: Entry, weight: int) -> tuple[int, ...]:
+    """The weights of all sources, with another one for an entry."""
+    return tuple(weight if place in entry.places else old for place, old in enumerate(weights))
+
+
+def by_temperature(sources: Sequence[Source], entries: Sequence[Entry], exponent: float) -> tuple[int, ...]:
+    """Weights of all sources for which the shares of the entries are in proportion to size ** exponent.
+
+    The largest entry counts once, and smaller ones more often, but not more than 1,000 times. Entries without text
+    count once.
+    """
+    largest = max((entry.bytes for entry in entries), default=0)
+    weights = [ONCE] * len(sources)
+    for entry in entries:
+        weight = (largest / entry.bytes) ** (1 - exponent) if entry.bytes else 1
+        for place in entry.places:
+            weights[place] = min(round(ONCE * weight), MOST)
+    return tuple(weights)
+
+
+def weight_text(weight: int) -> str:
+    """A weight in thousandths as a number: "1", "0.25"."""
+    return f"{weight / ONCE:,.3f}".rstrip("0").rstrip(".")
