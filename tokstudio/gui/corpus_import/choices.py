@@ -36,7 +36,7 @@ class Choices:
                     known[key] = Reading.from_json(cast("dict[str, object]", values))
                 except ValueError:
                     continue
-        return known | self._new
+        return known
 
     def of_this_start(self, key: str) -> Reading | None:
         """The reading that was chosen since the program was started; None for none."""
