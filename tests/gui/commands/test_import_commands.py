@@ -156,6 +156,7 @@ def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, monkeypatch
         choose(asked_to_import(qtbot, window), "body")
         quiet(qtbot, window)
         before = corpus.sources
+        corpus.set_weights((2000, 1000))
         window.corpus.source_list.select_rows([0])
         menu = window.corpus.make_menu()
         assert change in menu.actions()
@@ -167,6 +168,7 @@ def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, monkeypatch
         quiet(qtbot, window)
         parts = {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"Part 1Part 3"}
         assert texts(window) == {**parts, "plain.txt": TEXT.encode()}
+        assert corpus.weights == (2000, 2000, 1000)
         # One part stands for all parts of its file.
         window.corpus.source_list.select_rows([1])
         change.trigger()
@@ -179,6 +181,7 @@ def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, monkeypatch
         window.session.history.undo()
         quiet(qtbot, window)
         assert corpus.sources == before
+        assert corpus.weights == (2000, 1000)
         window.corpus.source_list.select_rows([1])
         change.trigger()
         assert "Select a data set" in window.status.currentMessage()
@@ -228,7 +231,7 @@ def test_a_changed_file_and_a_project_are_read_in_the_same_way_without_a_questio
 
 def test_of_a_truncated_file_what_was_whole_is_kept_by_a_button(qtbot, monkeypatch, tmp_path):
     path = tmp_path / "a.jsonl.gz"
-    rows = "".join(json.dumps({"text": f"the cat {n:,} sat {n * 7919:x}"}) + "\n" for n in range(20_000))
+    rows = "".join(json.dumps({"text": f"the cat {n:,} sat {n * 7919:x}", "name": "A"}) + "\n" for n in range(20_000))
     path.write_bytes(gzip.compress(rows.encode())[:-5_000])
 
     def act(window, answers):
@@ -248,6 +251,12 @@ def test_of_a_truncated_file_what_was_whole_is_kept_by_a_button(qtbot, monkeypat
         assert source.data[:9].tobytes() == b"the cat 0"
         assert source.reading == Reading(field="text", keep_truncated=True)
         assert "ends too early" in source.note
+        window.actions_by_id["change_columns"].trigger()
+        choose(asked_to_import(qtbot, window), "name")
+        quiet(qtbot, window)
+        assert window.corpus.problems.problems[0].startswith("a.jsonl.gz: the compressed data ends too early")
+        [source] = window.session.corpus.sources
+        assert source.reading == Reading(field="name", keep_truncated=True)
 
     assert at_the_window(monkeypatch, act) == 0
 

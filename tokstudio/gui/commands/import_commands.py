@@ -49,7 +49,8 @@ class _Request:
                 self.left_out.add(look.place)
             else:
                 chosen = reading_for(reading, look.contents)
-                self.readings[look.place] = replace(chosen, keep_truncated=self.keep_truncated)
+                keeps = self.keep_truncated or reading.keep_truncated
+                self.readings[look.place] = replace(chosen, keep_truncated=keeps)
 
 
 class ImportCommands(QObject):
