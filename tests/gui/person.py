@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tokstudio.cli import main
+from tokstudio.gui.corpus_import.dialog import ImportDialog
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import StudioRun
@@ -68,6 +69,18 @@ def quiet(qtbot: QtBot, window: MainWindow) -> None:
     qtbot.waitUntil(
         lambda: window.session.training.current is None and not window.session.jobs.running, timeout=PATIENCE
     )
+
+
+def asked_to_import(qtbot: QtBot, window: MainWindow) -> ImportDialog:
+    """Waits until the window asks how a data set is read."""
+    found: list[ImportDialog] = []
+
+    def is_there() -> bool:
+        found[:] = [dialog for dialog in window.findChildren(ImportDialog) if dialog.isVisible()]
+        return bool(found)
+
+    qtbot.waitUntil(is_there, timeout=PATIENCE)
+    return found[0]
 
 
 def trained(qtbot: QtBot, window: MainWindow, size: int = 300) -> StudioRun:

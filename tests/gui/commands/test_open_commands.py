@@ -13,7 +13,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
@@ -91,17 +91,26 @@ def test_a_folder_that_holds_a_tokenizer_is_opened_from_the_command_line(qtbot, 
 
 
 @pytest.mark.parametrize(
-    "content",
-    ['{"version": "1.1", "data": []}', '{"merges": "of companies"}', '["a text"]', "no json at all", '{"model": "T"}'],
+    ("content", "has_columns"),
+    [
+        ('{"version": "1.1", "data": []}', True),
+        ('{"merges": "of companies"}', True),
+        ('["a text"]', False),
+        ("no json at all", False),
+        ('{"model": "T"}', True),
+    ],
 )
-def test_json_that_is_no_tokenizer_stays_a_text(qtbot, monkeypatch, tmp_path, content):
+def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path, content, has_columns):
     (tmp_path / "data.json").write_text(content)
     (tmp_path / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
 
     def act(window, answers):
         drop(window, tmp_path / "data.json", tmp_path / "merges.txt")
+        if has_columns:
+            asked_to_import(qtbot, window).plain_button.click()
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
         assert window.session.runs.all == []
+        assert window.session.corpus.sources[0].data.tobytes() == content.encode()
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -272,6 +281,7 @@ def test_recent_files_are_opened_as_what_they_were(qtbot, monkeypatch, tmp_path,
     def act(window, answers):
         drop(window, tmp_path / "mine.json", tmp_path / "data.json")
         opened(qtbot, window)
+        asked_to_import(qtbot, window).import_button.click()
         at_rest(qtbot, window)
         menu = window._recent_menu
         menu.aboutToShow.emit()

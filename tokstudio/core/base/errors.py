@@ -28,6 +28,11 @@ class CorpusError(TokStudioError):
     """A source cannot be read, or a corpus cannot be trained on."""
 
 
+#: The end of the sentences of `BinaryError` and `TruncatedError` that say what to do, for which the window has buttons.
+READ_ANYWAY = '; use the encoding "bytes" to read it anyway'
+KEEP_WHOLE = ", and can be read by keeping what is truncated"
+
+
 class BinaryError(CorpusError):
     """A file is not text in any encoding; the encoding "bytes" reads it all the same."""
 

@@ -44,7 +44,7 @@ from tokstudio.core.text.utf8 import AnyPath
 
 _PIECE = 1 << 20
 _DOCUMENTS = 1 << 14
-_LOOKED_AT = 100  # members of a tar archive, which has no list of them
+_LOOKED_AT = 100  # members of a tar archive, which has no list of them; files of a folder
 _MARK_AND_CHARACTER = 8  # bytes: a byte order mark and a whole character
 
 
@@ -70,6 +70,7 @@ class _Place:
     group: str = ""
     status: os.stat_result | None = None
     member: str = ""
+    kind: str = ""
 
     def source(self, name: str, encoding: str, note: str, part: Part, reading: Reading | None, is_rows: bool) -> Source:
         """A source of a part of the place."""
@@ -89,29 +90,49 @@ class _Place:
             member=self.member,
             value=part.value,
             is_rows=is_rows,
+            kind=self.kind,
         )
 
 
-def look_work(path: AnyPath, encoding: str | None = None, reading: Reading | None = None) -> Work[Contents]:
+def look_work(
+    path: AnyPath, encoding: str | None = None, reading: Reading | None = None, member: str | None = None
+) -> Work[Contents]:
     """Looks at the beginning of a file, an archive or a folder, which shows its kind and its columns.
+
+    Args:
+        path: The file or the folder.
+        encoding: As of `read_work`.
+        reading: Likewise.
+        member: As of `Source`, to look at this one; None for the first of an archive or a folder.
 
     Raises:
         ConfigError: `encoding` is unknown.
         CorpusError: It cannot be read.
     """
     chosen = None if encoding is None else encoding_name(encoding)
-    wanted = _Wanted("file", chosen, reading or Reading(keep_truncated=True), Budget())
+    wanted = _Wanted("file", chosen, reading or Reading(keep_truncated=True), Budget(), member or None)
     path = Path(path)
-    entries = yield from expand_work([path])
-    file = entries[0].shards[0] if entries[0].shards else entries[0].path
+    entries = yield from _entries_work(path, member)
+    if not entries:
+        raise CorpusError(f"{file_name(path)}: {shown(member or '')} is no longer in it.")
     files = sum(max(1, len(entry.shards)) for entry in entries)
+    contents = yield from _look_at_work(entries[0], wanted)
+    for entry in entries[1:_LOOKED_AT]:
+        if contents.is_data:
+            break
+        contents = yield from _look_at_work(entry, wanted)
+    return replace(contents, name=file_name(path), files=files, rows=None) if len(entries) > 1 else contents
+
+
+def _look_at_work(entry: Entry, wanted: _Wanted) -> Work[Contents]:
+    file = entry.shards[0] if entry.shards else entry.path
     with plain_errors(file), opened(file) as open_file:
         text = OpenText(open_file.file, file_name(file), open_file.status.st_size, wanted.reading.keep_truncated)
         found = look(text, wanted.encoding, wanted.reading)
         if found.kind in kinds.ARCHIVES:
             return (yield from _look_into_archive_work(text, found, open_file.file, wanted))
         found = yield from _with_columns_work(text, found, open_file.file, wanted, bool(found.compression))
-        return found.contents(file_name(path), files)
+        return found.contents(file_name(entry.path), max(1, len(entry.shards)))
 
 
 def read_work(
@@ -162,13 +183,33 @@ def read_again_work(
     # Without a reading, the file was plain text, which it stays.
     wanted = _wanted(documents, encoding, reading or Reading(as_text=True), None)
     wanted = replace(wanted, member=member or None, value=value)
-    entries = [Entry(path)]
-    if path.is_dir():
-        entries = [entry for entry in (yield from expand_work([path])) if entry.shards and entry.name == member]
-    for entry in entries:
+    for entry in (yield from _entries_work(path, member)):
         for made in (yield from _read_entry_work(entry, wanted)):
             return replace(made, reading=None) if reading is None else made
     raise CorpusError(f"{file_name(path)}: {shown(member if value is None else value)} is no longer in it.")
+
+
+def read_otherwise_work(
+    path: Path, documents: str, encoding: str | None, reading: Reading, member: str = ""
+) -> Work[tuple[Source, ...]]:
+    """Reads all sources of a file, or of one member of an archive or of a folder; arguments as of `read_again_work`.
+
+    Raises:
+        CorpusError: It is no longer there, or as of `read_work`.
+    """
+    wanted = replace(_wanted(documents, encoding, reading, None), member=member or None)
+    for entry in (yield from _entries_work(path, member)):
+        if sources := (yield from _read_entry_work(entry, wanted)):
+            return tuple(sources)
+    raise CorpusError(f"{file_name(path)}: {shown(member)} is no longer in it.")
+
+
+def _entries_work(path: Path, member: str | None) -> Work[list[Entry]]:
+    """What is read of a path; of a folder, the data set with the name `member`, or all where it is None."""
+    if not path.is_dir():
+        return [Entry(path)]
+    entries = yield from expand_work([path])
+    return entries if member is None else [entry for entry in entries if entry.shards and entry.name == member]
 
 
 def read_source(
@@ -245,6 +286,7 @@ def _read_found_work(
     if found.kind == kinds.TEXT:
         content = yield from unpacked_work(text, wanted.budget)
         return [(yield from _plain_source_work(content, wanted, place, text.is_cut))]
+    place = replace(place, kind=found.shown)
     collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
     reading = yield from _collect_work(text, found, file, wanted, collect, is_member)
     return (yield from _sources_work(collect, reading, found.encoding or "utf-8", place))
@@ -295,7 +337,7 @@ def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted:
     files, shown_member = 0, None
     for member in _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped()):
         files += 1
-        if shown_member is None:
+        if shown_member is None and wanted.member in (None, member.name):
             inner = OpenText(member.file, member.name, member.size, True)
             with suppress(BinaryError):
                 look_inside = look(inner, wanted.encoding, wanted.reading)
@@ -359,7 +401,7 @@ def _read_shards_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
     folder = file_name(entry.path)
     name = f"{folder}: {entry.name}" if entry.name else folder
     collect = Collector(name, wanted.reading, wanted.budget, wanted.value)
-    reading, encoding = wanted.reading, "utf-8"
+    reading, encoding, kind = wanted.reading, "utf-8", ""
     sizes = [path.stat().st_size if path.exists() else 0 for path in entry.shards]
     for number, path in enumerate(entry.shards):
         with plain_errors(path), opened(path) as file:
@@ -369,12 +411,12 @@ def _read_shards_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
                 raise CorpusError(f"{file_name(path)}: it is no data set like the other files of {name}.")
             work = _collect_work(text, found, file.file, replace(wanted, reading=reading), collect)
             reading = yield from part_of(work, "reading", sum(sizes[:number]), sizes[number], sum(sizes))
-            encoding = found.encoding or encoding
+            encoding, kind = found.encoding or encoding, found.shown
             file.check()
         if collect.is_full:
             break
     with plain_errors(entry.path):
-        place = _Place(name, entry.path, entry.group, entry.path.stat(), entry.name)
+        place = _Place(name, entry.path, entry.group, entry.path.stat(), entry.name, kind)
     return (yield from _sources_work(collect, replace(reading, delimiter=wanted.reading.delimiter), encoding, place))
 
 

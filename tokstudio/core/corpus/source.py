@@ -121,6 +121,7 @@ class Source:
     member: str = ""  # of an archive, or of a folder with several data sets, at `path`; "" where there is none
     value: str | None = None  # of the column that divides a data set; None where none does
     is_rows: bool = False  # whether documents are the rows of a data set, which lines do not divide
+    kind: str = ""  # of a data set, such as "Parquet" or "JSON Lines, zstd"
 
     def __post_init__(self) -> None:
         for numbers in (self.data, self.ends, self.counts, self.places):

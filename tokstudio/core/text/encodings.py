@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import BinaryError, ConfigError
+from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.text.utf8 import to_utf8
@@ -216,7 +216,7 @@ def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], i
 def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
     """Raises BinaryError, which names `name`, where the first bytes are not text in any encoding."""
     if kind := binary_kind(raw[:SAMPLE]):
-        raise BinaryError(f'{name}: this is {kind}, not text; use the encoding "bytes" to read it anyway.')
+        raise BinaryError(f"{name}: this is {kind}, not text{READ_ANYWAY}.")
 
 
 def binary_kind(head: NDArray[np.uint8]) -> str:

@@ -16,7 +16,7 @@ _MENUS: dict[str, str] = {
     "&File": "open_project save_project save_project_as - open_corpus open_folder open_counts paste_corpus "
     ">Sa&mples sample_article sample_scripts sample_python - "
     "sample_train_article sample_train_scripts sample_train_python < "
-    ">&Recent < - remove_source reload_source >Encodin&g < clear_corpus "
+    ">&Recent < - remove_source reload_source change_columns >Encodin&g < clear_corpus "
     ">Mi&xture weights_as_they_are weights_equal weights_by_temperature < - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",

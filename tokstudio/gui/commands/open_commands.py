@@ -18,6 +18,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.commands.import_commands import ImportCommands
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
@@ -26,7 +27,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import Origin, StudioRun
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
-_COUNTS = "Word counts (*.tsv *.jsonl *.txt);;All files (*)"
+_COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
 _TOKENIZERS = (
     "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model);;Hugging Face (*.json);;Classic pair (*.json);;"
     "GPT-2 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;minbpe or SentencePiece (*.model);;All files (*)"
@@ -97,6 +98,7 @@ class OpenCommands(QObject):
         super().__init__(parent)
         self._session, self._preferences, self._choosers = session, preferences, choosers
         self._window, self._projects = window, projects
+        self.importing = ImportCommands(session, preferences, window, self)
         self._unanswered: list[tuple[PatternQuestion, Path, StudioRun | None]] = []
 
     # ---- anything
@@ -142,8 +144,7 @@ class OpenCommands(QObject):
                 self._session.jobs.refuse(f"Only {file_name(project)} is opened: a project opens without other files.")
             return
         self._preferences.folder = paths[0].parent
-        self._preferences.add_recent(paths, "text")
-        self._session.corpus.open_paths(paths)
+        self.importing.open_paths(paths)
 
     def read_as_bytes(self, path: Path) -> None:
         """Adds a binary file to the corpus as bytes, and to the recent files."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.mixture import has_mixture
+from tokstudio.gui.state.source_records import is_data_set
 
 Obstacle = Callable[[Session], str | None]
 
@@ -26,6 +27,11 @@ def nothing_to_redo(session: Session) -> str | None:
 
 def no_corpus(session: Session) -> str | None:
     return None if session.corpus.sources else "The corpus is empty."
+
+
+def no_data_set(session: Session) -> str | None:
+    known = any(map(is_data_set, session.corpus.sources))
+    return no_corpus(session) or (None if known else "No source is a data set, such as JSON Lines, CSV or Parquet.")
 
 
 def no_mixture(session: Session) -> str | None:

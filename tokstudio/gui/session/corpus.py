@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -12,14 +12,15 @@ from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session import source_jobs
 from tokstudio.gui.session.jobs import Job, Jobs
-from tokstudio.gui.session.source_jobs import Changed, Read, Unread
+from tokstudio.gui.session.source_jobs import Changed, Read, Replaced, Unread
 from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.problem import Problem, problem_of
-from tokstudio.gui.state.source_records import KeptSources, is_missing
+from tokstudio.gui.state.source_records import KeptSources, is_missing, read_together
 from tokstudio.gui.state.training_settings import Documents
 from tokstudio.resources import SAMPLES
 
@@ -73,10 +74,12 @@ class CorpusState(QObject):
         """Whether the text is being divided."""
         return self._splitting is not None
 
-    def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
-        """Reads files and folders in the background and adds the readable ones to the corpus."""
-        documents = self._documents
-        self._jobs.start(lambda: source_jobs.read_all(paths, encoding, documents), self._add_read, self._reading_failed)
+    def open_paths(
+        self, paths: list[Path], encoding: str | None = None, readings: Mapping[Path, Reading] | None = None
+    ) -> None:
+        """Reads files and folders in the background and adds the readable ones; `readings` says how some are read."""
+        work = partial(source_jobs.read_all, paths, encoding, self._documents, readings)
+        self._jobs.start(work, self._add_read, self._reading_failed)
 
     def read_as_bytes(self, path: Path) -> None:
         """Reads a file without decoding it: again if it is in the corpus, else as a new source."""
@@ -164,6 +167,11 @@ class CorpusState(QObject):
             work = partial(source_jobs.reread, old, encoding, documents)
             self._jobs.start(work, self._take_reread, self._reading_failed)
 
+    def change_reading(self, source: Source, reading: Reading, encoding: str | None = None) -> None:
+        """Reads the data set of a source again, such as another column of it."""
+        work = partial(source_jobs.read_otherwise, source, reading, encoding, self._documents)
+        self._jobs.start(work, self._take_replaced, self._reading_failed)
+
     def set_documents(self, documents: Documents) -> None:
         """Sets whether a document is a whole file or a line, and divides the text."""
         if documents == self._documents:
@@ -244,6 +252,26 @@ class CorpusState(QObject):
                 self.report(Problem(changed.problem, path=made.path))
             elif is_missing(old):
                 self.source_found.emit(old, made)
+            if changed.documents != self._documents:
+                self.split()
+
+    def _take_replaced(self, changed: Replaced | Unread) -> None:
+        if isinstance(changed, Unread):
+            self.report(problem_of(changed.error, changed.source.path))
+            return
+        old = changed.old
+        # A file may be in the corpus twice; a part of a divided one is replaced with the other parts.
+        is_alone = old.value is None and old in self.sources
+        gone = {one for one in self.sources if one is old or (not is_alone and read_together(one, old))}
+        if gone:
+            first = next(index for index, source in enumerate(self.sources) if source in gone)
+            after = (source for source in self.sources[first:] if source not in gone)
+            weights = {source.value: self._weights.get(source, ONCE) for source in self.sources if source in gone}
+            usual = self._weights.get(old, ONCE)
+            self._weights.update({one: weights.get(one.value, usual) for one in changed.made})
+            self.set_sources((*self.sources[:first], *changed.made, *after))
+            for path, remark in source_jobs.dropped(changed.made):
+                self.report(Problem(remark, path=path, remark=True))
             if changed.documents != self._documents:
                 self.split()
 

@@ -3,20 +3,21 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.base.errors import BinaryError, TokStudioError
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import BinaryError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.open_sources import read_again_work, read_source, read_work
+from tokstudio.core.corpus.corpus import counted_sources_work
+from tokstudio.core.corpus.open_sources import read_again_work, read_otherwise_work, read_source, read_work
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.gui.state.source_records import changed_since, is_missing
@@ -44,6 +45,15 @@ class Changed:
 
 
 @dataclass(frozen=True)
+class Replaced:
+    """A source, and what all sources that were read with it from one data set are replaced by."""
+
+    old: Source
+    made: tuple[Source, ...]
+    documents: str  # what one document of the new ones is
+
+
+@dataclass(frozen=True)
 class Unread:
     """A source whose file could not be read again, and why."""
 
@@ -52,15 +62,25 @@ class Unread:
 
 
 def read_all(
-    paths: list[Path], encoding: str | None, documents: str = "file", reading: Reading | None = None
+    paths: list[Path],
+    encoding: str | None,
+    documents: str = "file",
+    readings: Mapping[Path, Reading] | None = None,
 ) -> Work[Read]:
-    """Reads the readable files and folders; a file named twice, as by its folder, is read once."""
+    """Reads the readable files and folders; a file named twice, as by its folder, is read once.
+
+    `readings` says how some of them are read.
+    """
     files: list[Entry] = []
+    chosen: dict[Entry, Reading] = {}
     problems: list[tuple[Path, Exception]] = []
     folders: list[Folder] = []
     for path in paths:
         try:
-            files += yield from expand_work([path], folders.append)
+            entries = yield from expand_work([path], folders.append)
+            files += entries
+            if readings is not None and path in readings:
+                chosen |= dict.fromkeys(entries, readings[path])
         except TokStudioError as error:
             problems.append((path, error))
     if len(paths) > 1:
@@ -68,15 +88,15 @@ def read_all(
     budget, sources = Budget(), list[Source]()
     for file in files:
         try:
-            sources += yield from read_work(file, documents, encoding, reading, budget)
+            sources += yield from read_work(file, documents, encoding, chosen.get(file), budget)
         except TokStudioError as error:
             problems.append((file.path, error))
         yield Progress("reading")
     remarks = [(folder.path, folder.remark) for folder in folders if folder.remark]
-    return Read(tuple(sources), tuple(problems), documents, (*remarks, *_dropped(sources)))
+    return Read(tuple(sources), tuple(problems), documents, (*remarks, *dropped(sources)))
 
 
-def _dropped(sources: list[Source]) -> list[tuple[Path, str]]:
+def dropped(sources: Iterable[Source]) -> list[tuple[Path, str]]:
     """One remark about all data sets of which something was dropped."""
     told = [source for source in sources if source.is_rows and source.note]
     more = f" (and of {len(told) - 1:,} more: see their notes)" if len(told) > 1 else ""
@@ -84,8 +104,16 @@ def _dropped(sources: list[Source]) -> list[tuple[Path, str]]:
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
-    """Reads the readable files of word counts."""
-    return (yield from _read_each(paths, read_counts_work, documents))
+    """Reads the readable files of word counts, of which some have several sources."""
+    sources: list[Source] = []
+    problems: list[tuple[Path, Exception]] = []
+    for path in paths:
+        try:
+            sources += yield from counted_sources_work(path)
+        except TokStudioError as error:
+            problems.append((path, error))
+        yield Progress("reading")
+    return Read(tuple(sources), tuple(problems), documents)
 
 
 def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
@@ -109,7 +137,7 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
     try:
         try:
             if old.counts is not None:
-                made = yield from read_counts_work(path)
+                made = yield from _counts_again_work(old, path)
             else:
                 again = read_again_work(path, documents, encoding, old.reading, old.member, old.value)
                 made = replace((yield from again), group=old.group)
@@ -120,6 +148,18 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
         return Changed(((old, made),), documents)
     except TokStudioError as error:
         return Unread(old, error)
+
+
+def read_otherwise(
+    old: Source, reading: Reading, encoding: str | None, documents: str = "file"
+) -> Work[Replaced | Unread]:
+    """Reads the data set of a source again in another way, which may give another number of sources."""
+    assert old.path is not None
+    try:
+        made = yield from read_otherwise_work(old.path, documents, encoding, reading, old.member)
+    except TokStudioError as error:
+        return Unread(old, error)
+    return Replaced(old, tuple(replace(one, group=old.group) for one in made), documents)
 
 
 def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
@@ -146,13 +186,10 @@ def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source,
     return Changed(tuple(pairs), documents)
 
 
-def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], documents: str) -> Work[Read]:
-    sources: list[Source] = []
-    problems: list[tuple[Path, Exception]] = []
-    for file in files:
-        try:
-            sources.append((yield from read(file)))
-        except TokStudioError as error:
-            problems.append((file, error))
-        yield Progress("reading")
-    return Read(tuple(sources), tuple(problems), documents)
+def _counts_again_work(old: Source, path: Path) -> Work[Source]:
+    """The source of the same name in a file of word counts."""
+    made = yield from counted_sources_work(path)
+    for source in made:
+        if source.name == old.name:
+            return source
+    raise CorpusError(f"{file_name(path)}: the counts of {old.name} are no longer in it.")

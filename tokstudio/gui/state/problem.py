@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokstudio.core.base.errors import BinaryError, TokStudioError
+from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, TokStudioError
+from tokstudio.core.corpus.readers.compression import TruncatedError
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,17 @@ class Problem:
         """The file that could be read as bytes, if that is the error."""
         return self.path if isinstance(self.error, BinaryError) else None
 
+    @property
+    def truncated(self) -> Path | None:
+        """The file of which the beginning could be read, if that is the error."""
+        return self.path if isinstance(self.error, TruncatedError) else None
+
 
 def problem_of(error: Exception, path: Path | None = None) -> Problem:
     """Describes an exception; one of another library is shown with its type."""
     if isinstance(error, TokStudioError):
-        return Problem(str(error), error, path)
+        # A button says so in the window.
+        return Problem(str(error).replace(READ_ANYWAY, "").replace(KEEP_WHOLE, ""), error, path)
     if isinstance(error, MemoryError):
         return Problem("There is not enough memory for this. Nothing was lost.", error, path)
     return Problem(f"Something went wrong inside TokStudio: {type(error).__name__}: {error}", error, path)

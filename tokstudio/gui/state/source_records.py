@@ -52,6 +52,18 @@ def is_missing(source: Source) -> bool:
     return source.path is not None and source.modified is None and not len(source.data)
 
 
+def is_data_set(source: Source) -> bool:
+    """Whether a source is of a data set, of which another column can be read."""
+    reading = source.reading
+    has_columns = reading is not None and (reading.field is not None or reading.as_text)
+    return source.path is not None and has_columns and not is_missing(source)
+
+
+def read_together(one: Source, other: Source) -> bool:
+    """Whether two sources are of the same data set, read in the same way."""
+    return (one.path, one.member, one.reading) == (other.path, other.member, other.reading)
+
+
 def changed_since(kept: ProjectSource) -> str:
     """Says that the file of a source has changed."""
     return f"{kept.name} has changed on disk since the project was saved."

@@ -13,6 +13,7 @@ from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.model.config import TieBreak
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
@@ -20,6 +21,8 @@ from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.registry import list_actions
+from tokstudio.gui.corpus_import.dialog import ImportDialog
+from tokstudio.gui.corpus_import.question import Question
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -154,6 +157,12 @@ class MainWindow(QMainWindow):
         dialog.answered.connect(answered)
         dialog.open()
 
+    def ask_reading(self, question: Question, answered: Callable[[Reading | None], None]) -> None:
+        """Asks how data sets are read; the answer is None if cancelled."""
+        dialog = ImportDialog(question, self.session.jobs, self._theme, self)
+        dialog.answered.connect(answered)
+        dialog.open()
+
     def arrangement(self) -> str:
         """The layout of the panes."""
         return bytes(self.places.state().toBase64().data()).decode("ascii")
@@ -227,6 +236,7 @@ class MainWindow(QMainWindow):
         self.distribution.lengthsChosen.connect(self._list_lengths)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
+        self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
         self.runs.table.columnsChosen.connect(partial(self._preferences.set, "run_columns"))
         session.player.changed.connect(self._keep_speed)
         self._preferences.changed.connect(self._apply_preferences)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
-from tokstudio.core.base.errors import BinaryError, CorpusError
+from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.compression import Stream
 
@@ -62,7 +62,7 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
         known = {entry.filename for entry in entries}
         for mark, what in _DOCUMENTS.items():
             if mark in known:
-                raise BinaryError(f'{name}: this is {what}, not text; use the encoding "bytes" to read it anyway.')
+                raise BinaryError(f"{name}: this is {what}, not text{READ_ANYWAY}.")
         if len(entries) > _MOST_MEMBERS:
             raise CorpusError(f"{name}: it has more than {_MOST_MEMBERS:,} members; unpack it yourself.")
         if (whole := sum(entry.file_size for entry in entries)) > max(_PLAUSIBLE, _MOST_TIMES * size):

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from typing import Protocol
 
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import KEEP_WHOLE, CorpusError
 
 _MAGIC = (
     (re.compile(rb"\x1f\x8b\x08"), "gzip"),
@@ -141,8 +141,8 @@ class Decompressed:
         self._ended = True
         if not self._keep:
             raise TruncatedError(
-                f"{self._name}: the {self._kind} data ends too early; {self._made:,} bytes before that are whole, and "
-                "can be read by keeping what is truncated."
+                f"{self._name}: the {self._kind} data ends too early; {self._made:,} bytes before that are "
+                f"whole{KEEP_WHOLE}."
             )
         self.is_cut = True
 

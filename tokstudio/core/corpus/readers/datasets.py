@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import BinaryError, CorpusError
+from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import kinds
@@ -84,7 +84,7 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     if kind.is_binary and encoding is not None:
         return Look(kinds.TEXT, text.compression)
     if kind.is_binary:
-        raise BinaryError(f'{name}: this is {kind.name}, not text; use the encoding "bytes" to read it anyway.')
+        raise BinaryError(f"{name}: this is {kind.name}, not text{READ_ANYWAY}.")
     if kind.name != kinds.TEXT or reading.as_text:
         return Look(kind.name, text.compression)
     is_whole = len(head) < SAMPLE

@@ -18,13 +18,13 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.encodings import ENCODINGS
 from tokstudio.gui.panes.corpus.mixture import Mixture
 from tokstudio.gui.panes.corpus.problem_list import ProblemList
-from tokstudio.gui.panes.corpus.source_model import RELOAD, counted_text, encoding_text, outdated_text
+from tokstudio.gui.panes.corpus.source_model import RELOAD, encoding_text, outdated_text, read_text
 from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
 from tokstudio.gui.panes.corpus.views import TEXT_INSET, Preview, SourceList, StatisticsTable
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.mixture import has_mixture
-from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
+from tokstudio.gui.state.source_records import CHANGED, GONE, is_data_set, is_missing
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import layouts
@@ -199,7 +199,7 @@ class CorpusPane(Pane):
         if source is None:
             self.caption.say("")
             return
-        remarks = [encoding_text(source.encoding), source.note] if source.counts is None else [counted_text(source)]
+        remarks = [read_text(source), source.note if source.counts is None else ""]
         if is_missing(source):
             remarks = ["not found when the project was opened"]
         elif source in self._corpus.outdated:
@@ -249,6 +249,10 @@ class CorpusPane(Pane):
                 self._chosen[path] = encoding
         self._reload(rows)
 
+    def selected_sources(self) -> list[Source]:
+        """The selected sources, in their order."""
+        return [self._corpus.sources[row] for row in self.source_list.selected_rows()]
+
     def _decoded_rows(self) -> list[int]:
         """The selected rows whose files can be read in another encoding, as text files can."""
         selected = [(row, self._corpus.sources[row]) for row in self.source_list.selected_rows()]
@@ -268,6 +272,8 @@ class CorpusPane(Pane):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         reload = menu.addAction("Reload", self.reload_selected)
         reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
+        if any(map(is_data_set, self.selected_sources())):
+            menu.addAction(self._actions["change_columns"])
         if self._decoded_rows():
             self.add_encodings(menu.addMenu("Encoding"))
         menu.addAction("Remove", self.remove_selected)

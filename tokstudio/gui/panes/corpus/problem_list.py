@@ -17,7 +17,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import in_a_sentence, plain_label
-from tokstudio.gui.widgets.layouts import column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 _SHOWN = 3
 
@@ -26,6 +26,7 @@ class ProblemList(QWidget):
     """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all."""
 
     bytesAsked = Signal(object)  # the user wants to read a binary file as bytes (its path)
+    wholeAsked = Signal(object)  # the user wants to read what is whole of a truncated file (its path)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,6 +40,7 @@ class ProblemList(QWidget):
         for number, one in enumerate(self._rows):
             one.close_button.clicked.connect(partial(self._dismiss, number))
             one.bytes_button.clicked.connect(partial(self._ask_for_bytes, number))
+            one.whole_button.clicked.connect(partial(self._ask_for_whole, number))
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         # Another message of the window may use the same key: whichever is visible is closed.
         for signal in (self._escape.activated, self._escape.activatedAmbiguously):
@@ -76,6 +78,9 @@ class ProblemList(QWidget):
     def _ask_for_bytes(self, number: int) -> None:
         self.bytesAsked.emit(self._problems[number].binary)
 
+    def _ask_for_whole(self, number: int) -> None:
+        self.wholeAsked.emit(self._problems[number].truncated)
+
     def _show(self) -> None:
         for number, one in enumerate(self._rows):
             one.show_problem(self._problems[number] if number < len(self._problems) else None)
@@ -87,21 +92,24 @@ class ProblemList(QWidget):
 
 
 class _Row(QWidget):
-    """One sentence and the button that dismisses it."""
+    """One sentence, what can be done below it, and the button that dismisses it."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._label = plain_label("error")
         self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.bytes_button = QPushButton("Read as Bytes")
-        self.bytes_button.setProperty("link", "true")
+        self.bytes_button, self.whole_button = QPushButton("Read as Bytes"), QPushButton("Keep What Was Whole")
+        for button in (self.bytes_button, self.whole_button):
+            button.setProperty("link", "true")
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme, "muted"))
         self.close_button.setToolTip("Dismiss (Esc dismisses all)")
         self.close_button.setAccessibleName("Dismiss")
         top = Qt.AlignmentFlag.AlignTop
-        row((self._label, 1), (self.bytes_button, top), (self.close_button, top), spacing=4, parent=self)
+        # Beside the sentence, a button would leave it no room in a narrow pane.
+        told = column(self._label, row(self.bytes_button, self.whole_button, STRETCH), spacing=2)
+        row((told, 1), (self.close_button, top), spacing=4, parent=self)
 
     def show_problem(self, problem: Problem | None) -> None:
         """Shows a problem; None hides the row."""
@@ -109,7 +117,9 @@ class _Row(QWidget):
         if problem is not None:
             set_role(self._label, "muted" if problem.remark else "error")
             self._label.setText(in_a_sentence(problem.text))
+            name = problem.path.name if problem.path is not None else ""
             self.bytes_button.setVisible(problem.binary is not None)
-            name = problem.binary.name if problem.binary is not None else ""
             self.bytes_button.setAccessibleName(f"Read {name} as bytes")
+            self.whole_button.setVisible(problem.truncated is not None)
+            self.whole_button.setAccessibleName(f"Keep what was whole of {name}")
             self.close_button.setAccessibleName(f"Dismiss: {problem.text}")

@@ -121,6 +121,17 @@ def counted_text(source: Source) -> str:
     return f"{_words(source)}, counted"
 
 
+def read_text(source: Source) -> str:
+    """Says how a source was read: its encoding, the column of a data set, or that its words were counted."""
+    if source.counts is not None:
+        return counted_text(source)
+    reading = source.reading
+    if not source.is_rows or reading is None or reading.field is None:
+        return encoding_text(source.encoding)
+    value = f", {reading.split_by} {source.value}" if source.value is not None else ""
+    return printable(f"{source.kind or 'data set'}, column {reading.field}{value}")
+
+
 def encoding_text(encoding: str) -> str:
     """Formats the name of an encoding: `encoding_text("utf-16-le")` is "UTF-16 LE"."""
     if encoding == "bytes":
@@ -153,8 +164,7 @@ def outdated_text(changed: str) -> str:
 def _tip(source: Source, changed: str) -> str:
     if is_missing(source):
         return f"{printable(str(source.path))}\nNot found when the project was opened."
-    read_as = encoding_text(source.encoding) if source.counts is None else counted_text(source)
-    lines = [printable(str(source.path or source.name)), f"{read_as} · {source.bytes:,} bytes"]
+    lines = [printable(str(source.path or source.name)), f"{read_text(source)} · {source.bytes:,} bytes"]
     if source.documents != 1 and source.counts is None:
         lines.append(f"{source.documents:,} documents")
     if source.note and source.counts is None:
