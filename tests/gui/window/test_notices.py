@@ -32,7 +32,7 @@ def test_a_text_added_to_a_sample_has_a_notice_and_can_replace_it(qtbot, monkeyp
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
         assert names(window) == ["A Python program", "book.txt"]
-        assert card.isVisible()
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
         assert card.text.text() == "book.txt was added to the sample A Python program."
         assert card.act_button.text() == "Replace"
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
@@ -52,7 +52,7 @@ def test_another_notice_replaces_it_when_the_sample_is_removed(qtbot, monkeypatc
         window.actions_by_id["sample_python"].trigger()
         window.opening.open_paths([book])
         quiet(qtbot, window)
-        assert window.notices.isVisible()
+        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
         window.session.corpus.remove_sources([0])
         assert window.notices.text.text() == "Removed A Python program."
 
@@ -67,7 +67,7 @@ def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, monke
         session.view.set_playhead(7)
         window.actions_by_id["step"].trigger()
         qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
-        assert card.isVisible()
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
         assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
         quiet(qtbot, window)
@@ -90,7 +90,7 @@ def test_a_first_step_has_no_notice_and_a_stop_hides_it(qtbot, monkeypatch, book
         quiet(qtbot, window)
         window.actions_by_id["step"].trigger()
         qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
-        assert card.isVisible()
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
         window.actions_by_id["stop"].trigger()
         quiet(qtbot, window)
         assert not card.isVisible()

@@ -1,0 +1,84 @@
+"""One data set of a folder or an archive: looked at, and read in another way."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.open_sources import look_work, read_otherwise_work, read_work
+from tokstudio.core.corpus.readers.reading import Reading
+
+POSTS = '{"text": "one", "lang": "de"}\n{"text": "two", "lang": "en"}\n'
+PEOPLE = '{"name": "Ada"}\n{"name": "Bob"}\n'
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        for name, content in {"a.txt": "Plain text.", "posts.jsonl": POSTS, "people.jsonl": PEOPLE}.items():
+            made.writestr(name, content)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    path.mkdir()
+    (path / "README.md").write_text("About the posts.\n")
+    for number in range(2):
+        (path / f"posts-{number}.jsonl").write_text(POSTS)
+        (path / f"people-{number}.jsonl").write_text(PEOPLE)
+    return path
+
+
+def names(path: Path, member: str | None = None) -> list[str]:
+    return [column.name for column in finish(look_work(path, member=member)).columns]
+
+
+def test_a_text_before_the_data_sets_of_a_folder_does_not_hide_their_columns(folder):
+    contents = finish(look_work(folder))
+    assert (contents.name, contents.kind, contents.files) == ("data", "JSON Lines", 5)
+    assert [column.name for column in contents.columns] == ["name"]
+
+
+def test_each_data_set_of_a_folder_has_its_own_columns(folder):
+    sources = [source for source in finish(read_work(folder)) if source.is_rows]
+    assert [names(folder, source.member) for source in sources] == [["name"], ["text", "lang"]]
+
+
+def test_each_member_of_an_archive_has_its_own_columns(archive):
+    assert [names(archive, name) for name in ("posts.jsonl", "people.jsonl", "a.txt")] == [
+        ["text", "lang"],
+        ["name"],
+        [],
+    ]
+
+
+def test_one_member_of_an_archive_is_divided_and_the_others_are_not_read(archive):
+    made = finish(read_otherwise_work(archive, "file", None, Reading(split_by="lang"), "posts.jsonl"))
+    assert [(source.name, source.data.tobytes()) for source in made] == [
+        ("posts.jsonl: de", b"one"),
+        ("posts.jsonl: en", b"two"),
+    ]
+
+
+def test_one_data_set_of_a_folder_is_read_by_another_column(folder):
+    posts = next(source for source in finish(read_work(folder)) if "posts" in source.member)
+    [made] = finish(read_otherwise_work(folder, "file", None, Reading(field="lang"), posts.member))
+    assert (made.member, made.data.tobytes()) == (posts.member, b"deendeen")
+
+
+@pytest.mark.parametrize("look", [True, False])
+def test_a_data_set_that_is_gone_is_said(folder, look):
+    with pytest.raises(CorpusError, match=r"^data: .* is no longer in it\.$"):
+        finish(
+            look_work(folder, member="more-#.jsonl")
+            if look
+            else read_otherwise_work(folder, "file", None, Reading(), "more-#.jsonl")
+        )
