@@ -236,6 +236,12 @@ def test_another_parquet_file_is_not_taken_for_counts(tmp_path):
         Corpus.from_counts(tmp_path / "texts.parquet")
 
 
+def test_counts_that_are_opened_as_a_text_are_recognised(tmp_path):
+    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
+    with pytest.raises(CorpusError, match=r"counts\.parquet: this is a table of word counts: open it as word counts"):
+        Corpus.from_files(file)
+
+
 def write(table: pa.Table, metadata: bytes, file: Path) -> None:
     """Writes a table of counts as `WordCounts.save` does."""
     schema = pa.schema([pa.field(field.name, field.type, nullable=False) for field in table.schema])

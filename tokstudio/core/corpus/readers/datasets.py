@@ -41,6 +41,8 @@ from tokstudio.core.text.encodings import SAMPLE
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
 _ROWS_LOOKED_AT = 1_000
 
+_WORD_COUNTS = ["word", "source", "count", "first"]  # the columns of `core.corpus.counts_file`
+
 
 @dataclass(frozen=True)
 class Look:
@@ -115,6 +117,8 @@ def plan_of(found: Look, reading: Reading, name: str) -> Plan:
     """The columns to read; CorpusError where there is no such column or it holds no text."""
     chosen = reading.field or suggested(found.columns)
     if chosen is None:
+        if [column.name for column in found.columns] == _WORD_COUNTS:
+            raise CorpusError(f"{name}: this is a table of word counts: open it as word counts (train --counts).")
         names = ", ".join(shown(column.name) for column in found.columns[:12])
         raise CorpusError(f"{name}: no column of this {found.kind} file holds text; there are {names or 'no columns'}.")
     text = column_named(found.columns, chosen, name)
