@@ -7,6 +7,7 @@ import errno
 import json
 import random
 import tempfile
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,6 +115,12 @@ def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
         next(work)
     work.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_of_the_same_place_are_not_joined():
+    one, other = (count_shard(source, "gpt2") for source in corpus_of("a b", "b c").sources)
+    with pytest.raises(CorpusError, match="give each its own number of source and file"):
+        WordCounts.merge([one, other])
 
 
 def test_tables_with_other_settings_are_not_joined():
@@ -268,6 +275,25 @@ def test_a_weight_of_two_equals_the_source_given_twice(pattern, base):
     assert same(corpus_of(*TEXTS).with_weights({"1.txt": 2}), corpus_of(one, two, two, three), config)
 
 
+def test_weights_that_are_all_zero_are_refused():
+    with pytest.raises(CorpusError, match="nothing to train on"):
+        train(corpus_of(*TEXTS).with_weights({0: 0, 1: 0, 2: 0}), GPT2)
+
+
+def test_large_folders_of_one_name_are_different_sources():
+    folders = [replace(source, group=f"d{number}/sh") for number, source in enumerate(corpus_of(*TEXTS).sources)]
+    assert [total.name for total in count(Corpus(tuple(folders)), "gpt2").totals] == ["sh", "sh", "sh"]
+
+
+def test_sources_are_counted_together_where_no_weight_needs_them_apart():
+    apart, together = (finish(count_text_work(corpus_of(*TEXTS), GPT2, by_source=each)) for each in (True, False))
+    assert len(together.counts.words) == len(together.counts) < len(apart.counts.words)
+    (one,), (other,) = apart.weighted((1, 1, 1)), together.weighted((1, 1, 1))
+    end = one.stops[-1]
+    assert (one.counts.tolist(), one.stops.tolist()) == (other.counts.tolist(), other.stops.tolist())
+    assert one.data[:end].tolist() == other.data[:end].tolist()
+
+
 @pytest.mark.parametrize("pattern", ["gpt2", "none"])
 def test_a_weight_of_zero_equals_the_source_left_out(pattern):
     config = TrainingConfig(min_frequency=2, pattern=pattern)
@@ -318,12 +344,14 @@ def test_sources_are_weighted_by_name_group_or_index():
     corpus = corpus_of(*TEXTS)
     grouped = Corpus(tuple(replace(source, group="texts") for source in corpus.sources[:2]) + corpus.sources[2:])
     assert grouped.with_weights({"texts": 2, "2.txt": 0}).weights == (2_000, 2_000, 0)
-    assert grouped.with_weights({1: 3}).weights == (3_000, 3_000, 1_000)
+    assert grouped.with_weights({0: 3}).weights == (3_000, 3_000, 1_000)
+    assert grouped.with_weights({1: 3}).weights == (1_000, 1_000, 3_000)
     placed = [replace(source, path=Path("texts", "de", source.name)) for source in corpus.sources[:2]]
     in_folders = Corpus((*placed, *corpus.sources[2:]))
     assert in_folders.with_weights({"texts": 3, "1.txt": 2}).weights == (3_000, 2_000, 1_000)
     assert in_folders.with_weights({"de": 0.5}).weights == (500, 500, 1_000)
-    assert grouped.with_weights({1: 3}).multipliers == (3, 1)
+    assert in_folders.with_weights({"texts/de/1.txt": np.int64(2)}).weights == (1_000, 2_000, 1_000)
+    assert grouped.with_weights({0: 3}).multipliers == (3, 1)
     one, two, three = TEXTS
     for pattern in ("gpt2", "none"):
         config = TrainingConfig(min_frequency=2, pattern=pattern)
@@ -339,9 +367,9 @@ def test_sources_are_weighted_by_name_group_or_index():
         corpus.with_weights({3: 2})
 
 
-@pytest.mark.parametrize("weight", [-1, 1_001, float("nan"), float("inf"), True, "2", None])
+@pytest.mark.parametrize("weight", [-1, 1_001, 0.0004, float("nan"), float("inf"), True, "2", None])
 def test_a_weight_that_is_no_number_from_0_to_1000_is_refused(weight):
-    with pytest.raises(ConfigError, match="must be a number from 0 to 1,000"):
+    with pytest.raises(ConfigError, match=r"must be a number from 0 to 1,000|at least 0\.001"):
         corpus_of(*TEXTS).with_weights({0: weight})
 
 
@@ -374,3 +402,19 @@ def test_a_source_in_parts_is_counted_as_if_it_were_whole():
         config = TrainingConfig(min_frequency=1 + 1, pattern="gpt2", tie_break=tie_break)
         assert same(Corpus(tuple(parts)), Corpus((whole,)), config)
         assert same(Corpus(tuple(reversed(parts))), Corpus((whole,)), config)
+
+
+def test_parts_of_two_divided_members_do_not_mix(tmp_path):
+    rows = [[("de", f"der Hund {n} und"), ("en", f"the dog {n} and")] * 3 for n in range(2)]
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        for number, member in enumerate(rows):
+            lines = (json.dumps({"lang": lang, "text": text}) + "\n" for lang, text in member)
+            archive.writestr(f"{number}.jsonl", "".join(lines))
+    divided, whole = (Corpus.from_files(tmp_path / "two.zip", split_by=split) for split in ("lang", None))
+    file = tmp_path / "counts.parquet"
+    for corpus in (divided, Corpus(divided.sources * 2)):
+        assert same(Corpus.from_counts(count(corpus, "gpt2").save(file)), corpus, GPT2)
+    assert same(divided, whole, GPT2)
+    twice = Corpus.from_counts(file)
+    again = count(Corpus(twice.sources * 2), "gpt2").save(tmp_path / "again.parquet")
+    assert Corpus.from_counts(again).bytes == 2 * twice.bytes

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -153,7 +154,8 @@ class Corpus:
 
         Args:
             weights: By the name of a source, or of a folder or archive that it is in, or by its index, from 0; each is
-                0 to 1,000, in steps of 0.001. Others count once. The texts of a folder of more than 64 have one weight.
+                0 to 1,000, in steps of 0.001. Others count once. The texts of a folder of more than 64 are one source.
+                A held-out share is taken of all sources, whatever their weights.
 
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.
@@ -176,16 +178,17 @@ class Corpus:
         """The sources that a weight is given for."""
         found = entries(self.sources)
         if isinstance(which, int):
-            if not 0 <= which < len(found):
-                raise ConfigError(f"There is no source {which}: the corpus has {len(found)}, counted from 0.")
-            numbers = {found[which][1]}
+            last = found[-1][1] if found else -1
+            if not 0 <= which <= last:
+                raise ConfigError(f"There is no source {which}: the corpus has {last + 1}, counted from 0.")
+            numbers = {which}
         else:
             numbers = {number for name, number in found if name == which}
             if len(numbers) > 1:
                 raise ConfigError(f"{shown(which)} is the name of {len(numbers)} sources: give the index, from 0.")
             if not numbers:
                 around = zip(self.sources, found, strict=True)
-                numbers = {number for source, (_, number) in around if which in _around(source)}
+                numbers = {number for source, (_, number) in around if _is_around(which, source)}
         if not numbers:
             names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
             raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")
@@ -263,17 +266,20 @@ def counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     return ((yield from read_counts_work(path)),)
 
 
-def _around(source: Source) -> tuple[str, ...]:
-    """The names of the folders that a source is in, and of the file that it is a part of."""
-    return () if source.path is None else source.path.absolute().parts
+def _is_around(name: str, source: Source) -> bool:
+    """Whether this is the path or the name of a file or folder that a source is, or is in."""
+    path = source.path
+    return path is not None and (name in path.parts or Path(name) in (path, *path.parents))
 
 
 def check_weight(which: str | int, weight: float) -> int:
     """A weight in thousandths; raises ConfigError where it is not from 0 to 1,000."""
-    is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not is_number or not 0 <= weight <= LARGEST_WEIGHT:
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight <= LARGEST_WEIGHT:
         raise ConfigError(f"The weight of {which} must be a number from 0 to {LARGEST_WEIGHT:,}, not {weight!r}.")
-    return round(weight * ONCE)
+    thousandths = round(weight * ONCE)
+    if weight and not thousandths:
+        raise ConfigError(f"The weight of {which} must be 0 or at least 0.001, not {weight!r}.")
+    return thousandths
 
 
 def scale_of(weights: tuple[int, ...] | None) -> int:
@@ -282,9 +288,11 @@ def scale_of(weights: tuple[int, ...] | None) -> int:
 
 
 def refuse_overflow(corpus: Corpus) -> None:
-    """Raises CorpusError where the text of all sources together, weighted, is too large to count."""
+    """Raises CorpusError where all weights are 0, or the weighted text of all sources is too large to count."""
     multipliers = corpus.multipliers
     sizes = zip(corpus.sources, entries(corpus.sources), strict=True)
+    if corpus.sources and not any(multipliers):
+        raise CorpusError("The weights of all sources are 0, so there is nothing to train on.")
     if sum(source.bytes * multipliers[number] for source, (_, number) in sizes) > LARGEST:
         raise CorpusError(
             "The corpus is too large: its word counts add up to more text than can be counted. Remove some"

@@ -387,7 +387,9 @@ def _read_members_work(
     if skipped and sources:
         note = "; ".join(filter(None, (sources[0].note, str(skipped))))
         sources[0] = replace(sources[0], note=note)
-    return sources if len(sources) <= folders.MOST_APART else [replace(source, group=name) for source in sources]
+    if len(sources) > folders.MOST_APART:
+        sources = [replace(source, group=str(place.path or name)) for source in sources]
+    return sources
 
 
 def _read_member_work(member: Member, wanted: _Wanted, place: _Place) -> Work[list[Source]]:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,13 @@ def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
         if index and is_one_entry(sources[index - 1], source):
             made.append(made[-1])
         else:
-            made.append((source.group or source.name, made[-1][1] + 1 if made else 0))
+            made.append((entry_name(source), made[-1][1] + 1 if made else 0))
     return made
+
+
+def entry_name(source: Source) -> str:
+    """The name of the entry of a source: its own, or that of its folder or archive."""
+    return PurePath(source.group).name or source.group or source.name
 
 
 def is_one_entry(before: Source, source: Source) -> bool:
@@ -114,7 +119,8 @@ class Source:
     # file; for word counts, where each word occurs first. None where the documents follow one another. Read-only.
     places: NDArray[np.int64] | None = None
     counted_with: CountedWith | None = None  # for words that were counted in a text with a pattern
-    # The folder or archive of more than 64 texts that it was opened with: they are one entry of a mixture; else "".
+    # The path of the folder or archive of more than 64 texts that it was opened with: these are one entry of a mixture.
+    # "" for other sources.
     group: str = ""
     # How it was read, with the chosen column of a data set; None for plain text that is read whole.
     reading: Reading | None = None

@@ -20,7 +20,7 @@ from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.counts_file import SourceTotals
-from tokstudio.core.corpus.source import CountedWith, Source, is_one_entry
+from tokstudio.core.corpus.source import CountedWith, Source, entry_name, is_one_entry
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.spill import Spill
@@ -47,12 +47,13 @@ def count_work(
     settings: CountedWith,
     threads: int | None = None,
     cut_out: Mapping[str, int] = _NOTHING_CUT_OUT,
+    by_source: bool = True,
 ) -> Work[WordCounts]:
     """Counts the pre-tokens of sources, each given with its text between special tokens; given word counts are added.
 
     The pattern is not "none". The result does not depend on the number of threads; None is one per core.
     """
-    with WordCounter(settings, sum(len(source.data) for source, _ in texts), threads) as counter:
+    with WordCounter(settings, sum(len(source.data) for source, _ in texts), threads, by_source) as counter:
         for source, pieces in texts:
             yield from counter.add_work(source, pieces)
         return (yield from counter.made_work(cut_out))
@@ -65,9 +66,11 @@ class WordCounter:
         settings: The pattern is not "none".
         size: Bytes of text in all, as far as they are known.
         threads: At most so many; None is one per core.
+        by_source: Whether the table tells the sources apart, which takes memory for each word of each source.
     """
 
-    def __init__(self, settings: CountedWith, size: int, threads: int | None = None) -> None:
+    def __init__(self, settings: CountedWith, size: int, threads: int | None = None, by_source: bool = True) -> None:
+        self._by_source = by_source
         if threads is None:
             threads = min(os.cpu_count() or 1, _MOST_THREADS)
         self._settings = settings
@@ -83,7 +86,9 @@ class WordCounter:
         self._free = deque(self._counters)
         self._totals: list[SourceTotals] = []
         self._place: _Place | None = None
-        self._files = 0
+        self._files = self._base = 0
+        self._whole: object = None  # the divided text whose parts share a base
+        self._parts = set[object]()
         self._progress = Progress("counting", 0, size)
         self._before = 0  # bytes of the sources before
 
@@ -119,19 +124,19 @@ class WordCounter:
     def _next_place(self, source: Source) -> _Place:
         """Adds a source to the totals."""
         before = self._place
-        if before is None or not is_one_entry(before.source, source):
-            self._totals.append(SourceTotals(source.group or source.name, source.bytes, source.documents))
+        if self._by_source and (before is None or not is_one_entry(before.source, source)):
+            self._totals.append(SourceTotals(entry_name(source), source.bytes, source.documents))
         else:
-            total = self._totals[-1]
-            self._totals[-1] = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
-        # The parts of one divided text share its files.
-        is_part = before is not None and source.places is not None and before.source.places is not None
-        base = self._files
-        if is_part and before is not None and before.source.path == source.path:
-            base = before.base // FILE
+            total = self._totals[-1] if self._totals else SourceTotals("", 0, 0)
+            added = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
+            self._totals[-1:] = [added]
+        whole, part = _whole_and_part(source)
+        if whole is None or whole != self._whole or part in self._parts:
+            self._base, self._whole, self._parts = self._files, whole, set[object]()
+        self._parts.add(part)
         inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
-        self._files = max(self._files, base + inner + 1)
-        self._place = _Place(replace(source, data=_NO_TEXT), len(self._totals) - 1, base * FILE)
+        self._files = max(self._files, self._base + inner + 1)
+        self._place = _Place(replace(source, data=_NO_TEXT), len(self._totals) - 1, self._base * FILE)
         return self._place
 
     def _progress_at(self, position: int) -> Progress:
@@ -228,6 +233,15 @@ def _custom_ends(
                     gathered, size, until = [nothing], 0, monotonic() + _SECONDS_OF_A_PIECE
         at = stop
     yield np.concatenate(gathered), len(stops)
+
+
+def _whole_and_part(source: Source) -> tuple[object, object]:
+    """What tells a divided text from others, and a part of it from the other parts; None where it is not divided."""
+    if source.places is None:
+        return None, None
+    # The sources of a table of counts are parts of one order.
+    member = source.member if source.counts is None else ""
+    return (source.path, member, source.modified, source.size_on_disk), (source.value, source.member, source.name)
 
 
 @dataclass(frozen=True, eq=False)

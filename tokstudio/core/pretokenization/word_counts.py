@@ -128,10 +128,10 @@ class WordCounts:
 
     @classmethod
     def merge(cls, parts: Sequence[WordCounts]) -> WordCounts:
-        """Joins the tables of several parts of a corpus, in any order.
+        """Joins the tables of several parts of a corpus, in any order; see `moved`.
 
         Raises:
-            CorpusError: There is none, or they were counted with different settings.
+            CorpusError: There is none, they were counted with different settings, or two have the same places.
         """
         return finish(cls.merge_work(parts))
 
@@ -150,6 +150,8 @@ class WordCounts:
         for part in parts:
             cut_out.update(dict(part.cut_out))
         joined = yield from builder.joined_work()
+        if not np.all(joined.firsts[1:] > joined.firsts[:-1]):
+            raise CorpusError("Two tables have words of the same file: give each its own number of source and file.")
         files = max(part.files for part in parts)
         return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())), files)
 

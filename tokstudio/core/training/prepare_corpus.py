@@ -69,11 +69,13 @@ class CountedText:
     replaced: int
     held_out: tuple[Source, ...]
     sources: tuple[Source, ...]  # the text that was counted
+    by_source: bool = True
 
     def weighted(self, weights: Sequence[int]) -> list[Sequences]:
         """The sequences with their counts times the weight of each entry, a whole number."""
         if self.counts is not None:
-            return [self.counts.weighted(weights)]
+            # Sources that were counted together count once.
+            return [self.counts.weighted(weights if self.by_source else (1,))]
         return [
             part if weights[entry] == 1 else _times(part, weights[entry])
             for entry, part in self.documents
@@ -95,7 +97,7 @@ def prepare_corpus_work(
     """
     refuse_overflow(corpus)
     if counted is None:
-        counted = yield from count_text_work(corpus, config, threads)
+        counted = yield from count_text_work(corpus, config, threads, by_source=corpus.weights is not None)
     parts = counted.weighted(corpus.multipliers)
     try:
         layout = yield from lay_out_work(parts, config)
@@ -120,8 +122,12 @@ def prepare_corpus_work(
     return prepared, layout.units
 
 
-def count_text_work(corpus: Corpus, config: TrainingConfig, threads: int | None = None) -> Work[CountedText]:
+def count_text_work(
+    corpus: Corpus, config: TrainingConfig, threads: int | None = None, by_source: bool = True
+) -> Work[CountedText]:
     """Does the part of `prepare_corpus_work` that does not depend on the weights of the sources.
+
+    Words that are not counted `by_source` take less memory, and cannot be weighted.
 
     Raises:
         ConfigError, CorpusError: As `prepare_corpus_work`, but errors of single characters and of the size.
@@ -142,8 +148,8 @@ def count_text_work(corpus: Corpus, config: TrainingConfig, threads: int | None 
         documents = tuple((number, _whole(*each)) for number, each in zip(numbers, cut, strict=True))
     else:
         settings = CountedWith(config.pattern, config.all_specials)
-        counts = yield from count_work(cut, settings, threads)
-    return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources)
+        counts = yield from count_work(cut, settings, threads, by_source=by_source)
+    return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
 
 
 def _check_counted(sources: tuple[Source, ...], config: TrainingConfig) -> None:

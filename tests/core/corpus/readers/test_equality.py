@@ -192,10 +192,10 @@ def test_many_texts_of_a_folder_or_an_archive_are_one_entry(write, tmp_path):
     for number in range(65):
         write(f"many/{number:02}.txt", b"text")
     archive = write("many.zip", zipped(**{f"{number:02}.txt": b"text" for number in range(65)}))
-    for path, group in ((tmp_path / "many", "many"), (archive, "many.zip")):
+    for path in (tmp_path / "many", archive):
         corpus = Corpus.from_files(path)
-        assert {source.group for source in corpus.sources} == {group}
-        assert corpus.with_weights({group: 2}).multipliers == (2,)
+        assert {source.group for source in corpus.sources} == {str(path)}
+        assert corpus.with_weights({path.name: 2}).multipliers == (2,)
 
 
 def test_other_encodings_of_json_and_tables_are_decoded(write):

@@ -40,7 +40,7 @@ class Entry:
 
     Attributes:
         path: The file; of shards, the folder.
-        group: The name of the folder of many texts that it was opened with, else "".
+        group: The path of the folder of many texts that it was opened with, else "".
         shards: The files of a data set, in their order; none of a single file.
         name: The name of such a data set within its folder; "" where it is the only one.
     """
@@ -156,7 +156,7 @@ def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
         elif file == sets[key][0]:
             name = "" if only else key[0].joinpath(key[1]).relative_to(root).as_posix()
             entries.append(Entry(root, "", _in_order(sets[key]), name))
-    return entries if len(entries) <= MOST_APART else [replace(entry, group=file_name(root)) for entry in entries]
+    return entries if len(entries) <= MOST_APART else [replace(entry, group=str(root)) for entry in entries]
 
 
 def _in_order(shards: list[Path]) -> tuple[Path, ...]:
