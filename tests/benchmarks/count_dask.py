@@ -35,14 +35,14 @@ def main() -> None:
         alone, one = seconds(lambda: finish(counting.count_work(entries, threads=1)).counts)
         saved = one.save(Path(folder) / "one.parquet").read_bytes()
         started = time.perf_counter()
-        options = {"dashboard_address": None, "silence_logs": 40}
+        options = {"dashboard_address": ":0", "silence_logs": 40}
         with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
             start = time.perf_counter() - started
             rows = [["one process, one thread", f"{alone:.2f} s", "1.00"]]
             for name in ("two workers, loops loaded first", "two workers"):
                 with Console(False) as console:
                     took, counts = seconds(
-                        lambda: count_on_cluster(counting, entries, cluster.scheduler_address, console)
+                        lambda: count_on_cluster(counting, entries, cluster.scheduler_address, console).counts
                     )
                 same = counts.save(Path(folder) / "two.parquet").read_bytes() == saved
                 rows.append([f"{name}{'' if same else ', another table!'}", f"{took:.2f} s", f"{alone / took:.2f}"])

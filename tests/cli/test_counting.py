@@ -14,6 +14,7 @@ import pytest
 
 from tokstudio import Corpus, TrainingConfig, cli, train
 from tokstudio.cli import cluster
+from tokstudio.core.pretokenization.count_words import WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
 
@@ -100,6 +101,35 @@ def test_a_missing_file_is_said(tmp_path, capsys):
     assert "x.txt: no such file or folder" in capsys.readouterr().err
 
 
+def test_a_place_that_cannot_be_written_is_said_before_counting(files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(WordCounter, "add_work", lambda *_: pytest.fail("counted"))
+    out = tmp_path / "missing" / "counts.parquet"
+    assert cli.main(["count", *files, "--pattern", "gpt2", "--out", str(out)]) == 1
+    assert "missing does not exist" in capsys.readouterr().err
+
+
+def test_what_has_no_words_is_not_written(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("<e>")
+    where = ["--special=<e>", "--out", str(tmp_path / "counts.parquet")]
+    assert cli.main(["count", str(tmp_path / "a.txt"), "--pattern", "gpt2", *where]) == 1
+    assert "There are no words in these texts: nothing was written." in capsys.readouterr().err
+    assert not (tmp_path / "counts.parquet").exists()
+
+
+def test_standard_input_is_refused_with_a_way_out(tmp_path, capsys):
+    assert cli.main(["count", "-", "--pattern", "gpt2", "--out", str(tmp_path / "counts.parquet")]) == 1
+    assert "Standard input cannot be counted: give files." in capsys.readouterr().err
+
+
+def test_a_file_that_is_given_twice_counts_once_for_train_and_count(files, tmp_path, capsys):
+    counted([files[0], files[0]], tmp_path / "counts.parquet", "--json")
+    (source,) = json.loads(capsys.readouterr().out)["sources"]
+    assert cli.main(["train", files[0], files[0], "--vocab-size", "260", "--json"]) == 0
+    assert cli.main(["train", files[0], "--vocab-size", "260", "--json"]) == 0
+    twice, once = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (twice["tokens"], source["name"]) == (once["tokens"], "a.txt")
+
+
 # ---- on a cluster
 
 
@@ -107,7 +137,7 @@ def test_a_missing_file_is_said(tmp_path, capsys):
 def workers():
     """A cluster of two processes."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as made:
         yield made
 
@@ -115,6 +145,20 @@ def workers():
 def test_a_cluster_writes_the_same_bytes(files, tmp_path, workers):
     alone = counted(files, tmp_path / "alone.parquet")
     assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+
+
+def test_what_was_dropped_is_said_of_a_cluster_too(tmp_path, workers, capsys):
+    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n{"text": \n{"text": "c"}\n')
+    counted([str(tmp_path / "a.jsonl")], tmp_path / "counts.parquet", "--dask", workers.scheduler_address)
+    assert "a.jsonl: column text; 1 broken row dropped (line 2)." in capsys.readouterr().err
+
+
+def test_a_cluster_without_workers_is_one_sentence(files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cluster, "_SECONDS", 1)
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as empty:
+        where = ["--dask", empty.scheduler_address, "--out", str(tmp_path / "counts.parquet")]
+        assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
+    assert "the scheduler has no workers; start some." in capsys.readouterr().err
 
 
 def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, workers):

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokstudio.cli.terminal import Console
-from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.pretokenization.counting import CountedPart, Counting, stored_bytes
-from tokstudio.core.pretokenization.word_counts import WordCounts
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -30,7 +29,7 @@ _TASKS_PER_CORE = 2  # few, as each table is joined with others; more than one, 
 _PATIENCE = 0.1  # seconds between two reports of progress
 
 
-def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str, console: Console) -> WordCounts:
+def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str, console: Console) -> CountedPart:
     """Counts files with the workers of a cluster, which must see the same paths; the table is that of one pass.
 
     Args:
@@ -45,8 +44,7 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
     """
     with _client(address) as client:
         entries = [replace(entry, path=entry.path.absolute(), shards=_absolute(entry.shards)) for entry in entries]
-        threads: Any = client.nthreads()
-        cores = sum(threads.values()) or 1
+        cores = console.finish(_cores_work(client, address))
         shards = list(_shards(entries, _TASKS_PER_CORE * cores))
         parts = client.map(_count, shards, counting=counting, pure=False)
         tables: list[Future] = list(parts)
@@ -59,6 +57,17 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
             joins += [future for future in pairs if future not in tables]
             tables = pairs
         return console.finish(_result_work(tables[0], [*parts, *joins]))
+
+
+def _cores_work(client: Client, address: str) -> Work[int]:
+    """The cores of all workers; waits for the first of them."""
+    for _ in range(round(_SECONDS / _PATIENCE)):
+        threads: Any = client.nthreads()
+        if threads:
+            return sum(threads.values())
+        yield Progress("waiting for workers")
+        time.sleep(_PATIENCE)
+    raise CorpusError(f"--dask {address}: the scheduler has no workers; start some.")
 
 
 def _shards(entries: Sequence[Entry], most: int) -> Iterator[list[Entry]]:
@@ -75,19 +84,25 @@ def _shards(entries: Sequence[Entry], most: int) -> Iterator[list[Entry]]:
     yield shard
 
 
-def _count(shard: Sequence[Entry], counting: Counting) -> CountedPart:
-    return finish(counting.count_work(shard, threads=1))
+def _count(shard: Sequence[Entry], counting: Counting) -> CountedPart | TokStudioError:
+    """Counts a shard; an error is its result, as a worker would print an exception."""
+    try:
+        return finish(counting.count_work(shard, threads=1))
+    except TokStudioError as error:
+        return error
 
 
-def _join(part: CountedPart, later: CountedPart) -> CountedPart:
-    return finish(part.joined_work(later))
+def _join(part: CountedPart | TokStudioError, later: CountedPart | TokStudioError) -> CountedPart | TokStudioError:
+    if isinstance(part, TokStudioError):
+        return part
+    return later if isinstance(later, TokStudioError) else finish(part.joined_work(later))
 
 
 def _absolute(paths: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(path.absolute() for path in paths)
 
 
-def _result_work(last: Future, futures: Sequence[Future]) -> Work[WordCounts]:
+def _result_work(last: Future, futures: Sequence[Future]) -> Work[CountedPart]:
     """Waits for the last table; an error of any task is raised."""
     from distributed import KilledWorker
 
@@ -95,11 +110,14 @@ def _result_work(last: Future, futures: Sequence[Future]) -> Work[WordCounts]:
         yield Progress("counting", sum(future.done() for future in futures), len(futures))
         time.sleep(_PATIENCE)
     try:
-        return last.result().counts
+        found: CountedPart | TokStudioError = last.result()
     except KilledWorker as error:
         raise CorpusError(
             "The workers that counted a file died again and again, probably for lack of memory: give smaller files."
         ) from error
+    if isinstance(found, TokStudioError):
+        raise found
+    return found
 
 
 @contextmanager
@@ -112,11 +130,11 @@ def _client(address: str) -> Iterator[Client]:
         try:
             if address == "local":
                 cores = os.cpu_count() or 1
-                options: dict[str, Any] = {"dashboard_address": None, "silence_logs": logging.ERROR}
+                options: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.ERROR}
                 cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, processes=True, **options)
                 client = opened.enter_context(distributed.Client(opened.enter_context(cluster)))
             else:
                 client = opened.enter_context(distributed.Client(address, timeout=_SECONDS))
-        except (OSError, ValueError, TypeError) as error:
+        except Exception as error:  # whatever a server of another protocol causes
             raise CorpusError(f"--dask {address}: no scheduler answered there within {_SECONDS} s.") from error
         yield client

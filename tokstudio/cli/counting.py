@@ -10,6 +10,8 @@ from pathlib import Path
 
 from tokstudio.cli.reading import plain_reading_errors, reading_of, report_source
 from tokstudio.cli.terminal import Console, put
+from tokstudio.core.base.atomic_files import StagedFiles
+from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work
@@ -22,15 +24,22 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     """Counts files, here or on a cluster, and writes the table."""
     settings = CountedWith(arguments.pattern, tuple(arguments.special), arguments.documents)
     counting = Counting(settings, reading_of(arguments), arguments.encoding)
+    if "-" in arguments.files:
+        raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
+    console.finish(_try_place_work(arguments.out))
     with plain_reading_errors():
         entries = console.finish(_entries_work(arguments.files, console))
         if arguments.dask is not None:
             from tokstudio.cli.cluster import count_on_cluster
 
-            counts = count_on_cluster(counting, entries, arguments.dask, console)
+            part = count_on_cluster(counting, entries, arguments.dask, console)
+            for source in part.sources:
+                report_source(source, console)
         else:
-            work = counting.count_work(entries, tell=lambda source: report_source(source, console))
-            counts = console.finish(work).counts
+            part = console.finish(counting.count_work(entries, tell=lambda source: report_source(source, console)))
+    counts = part.counts
+    if not len(counts):
+        raise CorpusError("There are no words in these texts: nothing was written.")
     out = console.finish(counts.save_work(arguments.out))
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(counts, out)) + "\n")
@@ -39,6 +48,12 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
         f"{several(len(counts), 'distinct word')}, in {out.name}."
     )
+
+
+def _try_place_work(path: Path) -> Work[None]:
+    """Raises FormatError where the table cannot be written, before a long count."""
+    with StagedFiles() as staged:
+        yield from staged.reserve(path)
 
 
 def _entries_work(files: list[str], console: Console) -> Work[list[Entry]]:

@@ -18,7 +18,7 @@ from tokstudio.core.base.wording import count_text, in_units, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import content_work, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
-from tokstudio.core.corpus.readers.folders import Folder, expand_work
+from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source, entries
@@ -44,15 +44,19 @@ def read_corpus_work(
         if folder.remark:
             console.say(folder.remark)
 
-    sources: list[Source] = []
+    entries: list[Entry | None] = []  # None for standard input
     for file in files:
-        if file == "-":
+        entries += [None] if file == "-" else (yield from expand_work([file], tell))
+    once = yield from unique_work(entry for entry in entries if entry is not None)
+    sources: list[Source] = []
+    for entry in entries:
+        if entry is None:
             raw = np.frombuffer((yield from standard_input_work()), np.uint8)
             sources += yield from content_work(raw, "standard input", documents, encoding, reading)
-        else:
+        elif entry in once:
+            once.remove(entry)
             with plain_reading_errors():
-                for entry in (yield from expand_work([file], tell)):
-                    sources += yield from read_work(entry, documents, encoding, reading, budget)
+                sources += yield from read_work(entry, documents, encoding, reading, budget)
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")

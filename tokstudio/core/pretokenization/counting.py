@@ -7,7 +7,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work, finish, part_of
@@ -15,12 +17,14 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.folders import Entry, expand_work
 from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.corpus.source import CountedWith, Source, is_one_entry
 from tokstudio.core.pretokenization.count_words import WordCounter, count_work
 from tokstudio.core.pretokenization.cut_specials import cut_sources_work
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.text.utf8 import AnyPath
+
+_NOTHING, _NO_ENDS = np.empty(0, np.uint8), np.empty(0, np.int64)
 
 
 def count(
@@ -75,15 +79,14 @@ class CountedPart:
     """The table of adjacent files of a corpus."""
 
     counts: WordCounts
-    groups: tuple[str, str]  # `Source.group` of the first and of the last source
+    sources: tuple[Source, ...]  # without their texts
 
     def joined_work(self, later: CountedPart) -> Work[CountedPart]:
         """Joins the table of the files after these; the result equals that of one pass over both."""
-        before = len(self.counts.totals)
-        if self.groups[1] and self.groups[1] == later.groups[0]:
-            before -= 1  # the files of one folder are one source
+        # The files of one large folder are one source.
+        before = len(self.counts.totals) - is_one_entry(self.sources[-1], later.sources[0])
         counts = yield from WordCounts.merge_work([self.counts, later.counts.moved(before, self.counts.files)])
-        return CountedPart(counts, (self.groups[0], later.groups[1]))
+        return CountedPart(counts, self.sources + later.sources)
 
 
 @dataclass(frozen=True)
@@ -116,26 +119,26 @@ class Counting:
         if not entries:
             raise CorpusError("No files given: name at least one.")
         sizes, done = list(map(stored_bytes, entries)), 0
-        cut_out, groups = Counter[str](), list[str]()
+        cut_out, sources = Counter[str](), list[Source]()
         with WordCounter(self.settings, sum(sizes), threads) as counter:
             for entry, size in zip(entries, sizes, strict=True):
-                work = self._count_entry_work(entry, counter, cut_out, groups, tell)
+                work = self._count_entry_work(entry, counter, cut_out, sources, tell)
                 yield from part_of(work, "counting", done, size, sum(sizes))
                 done += size
-            return CountedPart((yield from counter.made_work(cut_out)), (groups[0], groups[-1]))
+            return CountedPart((yield from counter.made_work(cut_out)), tuple(sources))
 
     def _count_entry_work(
         self,
         entry: Entry,
         counter: WordCounter,
         cut_out: Counter[str],
-        groups: list[str],
+        sources: list[Source],
         tell: Callable[[Source], None] | None,
     ) -> Work[None]:
         for source in (yield from read_work(entry, self.settings.documents, self.encoding, self.reading)):
             if tell is not None:
                 tell(source)
-            groups.append(source.group)
+            sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None))
             [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
             cut_out.update(cut)
             yield from counter.add_work(text, pieces)

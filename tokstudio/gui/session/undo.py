@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, entry_name
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.run_list import RunList
@@ -307,4 +307,5 @@ def _named(sources: list[Source]) -> str:
     if len(sources) == 1:
         return sources[0].name
     group = sources[0].group
-    return group if group and all(source.group == group for source in sources) else several(len(sources), "source")
+    is_one = bool(group) and all(source.group == group for source in sources)
+    return entry_name(sources[0]) if is_one else several(len(sources), "source")
