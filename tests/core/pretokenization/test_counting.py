@@ -9,6 +9,7 @@ import random
 import tempfile
 import zipfile
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from tests.core.texts import documents, patient
 from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words
@@ -398,10 +400,27 @@ def test_a_source_in_parts_is_counted_as_if_it_were_whole():
         mine = [number for number, (which, _) in enumerate(rows) if which == language]
         part = Source.from_texts([rows[number][1] for number in mine], f"rows.jsonl: {language}")
         parts.append(replace(part, places=begins[mine]))
-    for tie_break in TIE_BREAKS:
-        config = TrainingConfig(min_frequency=1 + 1, pattern="gpt2", tie_break=tie_break)
+    for tie_break, pattern, specials in product(TIE_BREAKS, ["gpt2", "none"], [[], [" der"]]):
+        config = TrainingConfig(min_frequency=2, pattern=pattern, tie_break=tie_break, special_tokens=specials)
         assert same(Corpus(tuple(parts)), Corpus((whole,)), config)
         assert same(Corpus(tuple(reversed(parts))), Corpus((whole,)), config)
+    doubled = Corpus((*parts, *parts)).with_weights({0: 0, 3: 0})
+    assert same(doubled, Corpus((whole,)), TrainingConfig(min_frequency=2))
+
+
+def test_held_out_lines_of_a_divided_source_keep_the_places_of_the_others():
+    texts = [f"{word} and {word}\n" for word in ("the", "der", "la", "el", "il") for _ in range(12)]
+    whole = Source.from_texts(texts, "rows.jsonl")
+    begins = np.concatenate([[0], whole.ends[:-1]])
+    parts = []
+    for rest in range(3):
+        part = Source.from_texts(texts[rest::3], f"rows.jsonl: {rest}")
+        parts.append(replace(part, places=begins[rest::3]))
+    held = finish(hold_out_work(parts, 0.1))[0]
+    for source in held:
+        for start, stop, place in zip([0, *source.ends], source.ends, source.places, strict=False):
+            document = int(np.searchsorted(begins, place, side="right")) - 1
+            assert source.data[start:stop].tobytes().decode() == texts[document]
 
 
 def test_parts_of_two_divided_members_do_not_mix(tmp_path):

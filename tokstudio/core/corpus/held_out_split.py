@@ -140,4 +140,9 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
             made[to : to + len(piece)] = piece
             to += len(piece)
             yield Progress("holding out", at, len(source.data))
-    return replace(source, data=made, ends=made_ends)
+    places = source.places
+    if places is not None:
+        starts = (ends - lengths)[chosen]
+        document = np.searchsorted(source.ends, starts, side="right")
+        places = places[document] + starts - np.concatenate([[0], source.ends[:-1]])[document]
+    return replace(source, data=made, ends=made_ends, places=places)

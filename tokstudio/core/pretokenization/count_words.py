@@ -130,7 +130,7 @@ class WordCounter:
             total = self._totals[-1] if self._totals else SourceTotals("", 0, 0)
             added = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
             self._totals[-1:] = [added]
-        whole, part = _whole_and_part(source)
+        whole, part = whole_and_part(source)
         if whole is None or whole != self._whole or part in self._parts:
             self._base, self._whole, self._parts = self._files, whole, set[object]()
         self._parts.add(part)
@@ -235,7 +235,7 @@ def _custom_ends(
     yield np.concatenate(gathered), len(stops)
 
 
-def _whole_and_part(source: Source) -> tuple[object, object]:
+def whole_and_part(source: Source) -> tuple[object, object]:
     """What tells a divided text from others, and a part of it from the other parts; None where it is not divided."""
     if source.places is None:
         return None, None

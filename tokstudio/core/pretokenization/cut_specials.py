@@ -38,7 +38,7 @@ def _cut_out(source: Source, pieces: Pieces, specials: int) -> NDArray[np.int64]
     if source.counts is None:
         return np.bincount(numbers, minlength=specials)
     counts = np.zeros(specials, np.int64)
-    np.add.at(counts, numbers, source.counts[_documents(pieces)[marked]])
+    np.add.at(counts, numbers, source.counts[documents_of(pieces)[marked]])
     return counts
 
 
@@ -47,7 +47,7 @@ def _cut_counts(source: Source, pieces: Pieces) -> Source:
     assert source.counts is not None
     if len(pieces.starts) == source.documents:
         return source
-    document = _documents(pieces)
+    document = documents_of(pieces)
     kept = np.flatnonzero(pieces.stops > pieces.starts)
     words = Pieces(pieces.starts[kept], pieces.stops[kept], pieces.specials[kept])
     if len(kept):
@@ -62,7 +62,7 @@ def _cut_counts(source: Source, pieces: Pieces) -> Source:
     return replace(source, data=data, ends=ends, counts=source.counts[document[kept]], places=places)
 
 
-def _documents(pieces: Pieces) -> NDArray[np.int64]:
+def documents_of(pieces: Pieces) -> NDArray[np.int64]:
     """The document of each piece."""
     ends_document = pieces.specials < 0
     return np.cumsum(ends_document) - ends_document

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,8 @@ from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import special_ids
-from tokstudio.core.pretokenization.count_words import count_work
-from tokstudio.core.pretokenization.cut_specials import cut_sources_work
+from tokstudio.core.pretokenization.count_words import count_work, whole_and_part
+from tokstudio.core.pretokenization.cut_specials import cut_sources_work, documents_of
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
@@ -64,7 +65,9 @@ class CountedText:
     """A corpus before it is laid out; it can be laid out again with other weights."""
 
     counts: WordCounts | None  # None without a pattern
-    documents: tuple[tuple[int, Sequences], ...]  # without a pattern: the entry and documents of each source
+    # Without a pattern: the entry and the documents of each source, and for a part of a divided text their places.
+    documents: tuple[tuple[int, Sequences, NDArray[np.int64] | None], ...]
+    wholes: tuple[object, ...]  # for each of these, what tells the divided text that it is a part of; else None
     cut_out: Mapping[str, int]
     replaced: int
     held_out: tuple[Source, ...]
@@ -76,11 +79,14 @@ class CountedText:
         if self.counts is not None:
             # Sources that were counted together count once.
             return [self.counts.weighted(weights if self.by_source else (1,))]
-        return [
-            part if weights[entry] == 1 else _times(part, weights[entry])
-            for entry, part in self.documents
-            if weights[entry]
-        ]
+        made: list[Sequences] = []
+        for whole, group in groupby(zip(self.documents, self.wholes, strict=True), lambda each: each[1]):
+            parts = [(weights[entry], part, places) for (entry, part, places), _ in group]
+            if whole is None:
+                made += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts if weight]
+            else:
+                made.append(_in_order(parts))
+        return made
 
 
 def prepare_corpus_work(
@@ -145,11 +151,13 @@ def count_text_work(
     counts, documents = None, ()
     if config.pattern == "none":
         numbers = [number for _, number in entries(sources)]
-        documents = tuple((number, _whole(*each)) for number, each in zip(numbers, cut, strict=True))
+        texts = zip(numbers, cut, strict=True)
+        documents = tuple((number, _whole(*each), _places(*each)) for number, each in texts)
     else:
         settings = CountedWith(config.pattern, config.all_specials)
         counts = yield from count_work(cut, settings, threads, by_source=by_source)
-    return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
+    wholes = tuple(whole_and_part(source)[0] if source.counts is None else None for source in sources)
+    return CountedText(counts, documents, wholes, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
 
 
 def _check_counted(sources: tuple[Source, ...], config: TrainingConfig) -> None:
@@ -184,6 +192,30 @@ def _whole(source: Source, pieces: Pieces) -> Sequences:
         starts = np.concatenate([np.zeros(min(1, source.documents), np.int64), source.ends[:-1]])
         return Sequences(source.data, starts, source.ends, source.counts)
     return Sequences(np.asarray(source.data), pieces.starts, pieces.stops)
+
+
+def _places(source: Source, pieces: Pieces) -> NDArray[np.int64] | None:
+    """The place of each piece of a part of a divided text."""
+    if source.places is None or source.counts is not None:
+        return None
+    document = documents_of(pieces)
+    begins = np.concatenate([np.zeros(min(1, source.documents), np.int64), source.ends[:-1]])
+    return source.places[document] + pieces.starts - begins[document]
+
+
+def _in_order(parts: Sequence[tuple[int, Sequences, NDArray[np.int64] | None]]) -> Sequences:
+    """The sequences of the parts of a divided text in its order, each part with its weight."""
+    offsets = np.cumsum([0, *(len(part.data) for _, part, _ in parts)], dtype=np.int64)
+    counts = np.repeat(
+        np.array([weight for weight, _, _ in parts], np.int64), [len(part.starts) for _, part, _ in parts]
+    )
+    places = np.concatenate([places for _, _, places in parts if places is not None])
+    order = np.argsort(places, kind="stable")
+    order = order[counts[order] > 0]
+    starts = np.concatenate([part.starts + at for (_, part, _), at in zip(parts, offsets, strict=False)])[order]
+    stops = np.concatenate([part.stops + at for (_, part, _), at in zip(parts, offsets, strict=False)])[order]
+    data = np.concatenate([part.data for _, part, _ in parts])
+    return Sequences(data, starts, stops, None if np.all(counts == 1) else counts[order])
 
 
 def _times(part: Sequences, weight: int) -> Sequences:

@@ -81,8 +81,8 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
     size, totals = np.zeros(len(names), np.int64), np.zeros((len(names), after + 1), np.int64)
     if counted.counts is not None:
         yield from _add_words_work(encoder, counted.counts, size, totals)
-    total, done = sum(len(part.data) for _, part in counted.documents), 0
-    for number, part in counted.documents:
+    total, done = sum(len(part.data) for _, part, _ in counted.documents), 0
+    for number, part, _ in counted.documents:
         work = _documents_work(encoder, part, totals[number])
         size[number] += yield from part_of(work, _PHASE, done, len(part.data), total)
         done += len(part.data)
