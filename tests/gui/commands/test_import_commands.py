@@ -290,6 +290,8 @@ def test_a_table_of_counted_words_opens_as_its_sources(qtbot, monkeypatch, tmp_p
         assert window.corpus.problems.problems == ()
         assert [source.name for source in window.session.corpus.sources] == ["a.txt", "b.txt"]
         assert all(source.counts is not None for source in window.session.corpus.sources)
+        assert window.status.currentMessage() == "Pattern gpt2 taken over from counts.parquet."
+        assert window.actions_by_id["train"].isEnabled()
         window.session.corpus.reread(1, None)
         quiet(qtbot, window)
         assert [source.name for source in window.session.corpus.sources] == ["a.txt", "b.txt"]

@@ -15,9 +15,9 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
-from tokstudio import Corpus, TrainingConfig, train
+from tokstudio import Corpus, TrainingConfig, count, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.project import open_work
+from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.state.training_settings import Settings
@@ -575,3 +575,21 @@ def test_weights_of_the_corpus_and_of_a_run_are_restored(session, make_run):
     assert not again.may_continue(larger, session.corpus.current)
     session.corpus.set_weights((2000, 500))
     assert again.may_continue(larger, session.corpus.current)
+
+
+def test_counts_of_files_with_one_name_are_told_apart_after_opening(qtbot, session, tmp_path):
+    paths = [tmp_path / folder / "a.txt" for folder in ("x", "y")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(f"{path.parent.name} " * 5)
+    count(Corpus.from_files(paths), pattern="gpt2").save(tmp_path / "counts.parquet")
+    session.corpus.open_counts([tmp_path / "counts.parquet"])
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 2, timeout=PATIENCE)
+    project = finish(project_work(snapshot(session, ""), session.corpus.kept))
+    finish(save_work(project, tmp_path / "p.tokstudio"))
+    session.corpus.set_sources(())
+    adopt(session, finish(reopen_work(finish(open_work(tmp_path / "p.tokstudio")))))
+    session.corpus.reread(1, None)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    assert [bytes(source.data) for source in session.corpus.sources] == [b"x x ", b"y y "]
+    assert [source.member for source in session.corpus.sources] == ["0", "1"]

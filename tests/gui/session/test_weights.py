@@ -13,6 +13,7 @@ from tests.gui.person import PATIENCE
 from tokstudio import Trainer
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
@@ -282,6 +283,76 @@ def test_weights_that_come_back_leave_no_run(qtbot, counted):
     idle(qtbot, counted)
     assert counted.runs.all == [first]
     assert active(counted) is first
+
+
+def test_undo_of_a_weight_shows_the_run_before_and_deletes_the_one_that_followed(qtbot, counted):
+    first = active(counted)
+    counted.view.set_playhead(7)
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    counted.history.undo()
+    assert counted.runs.all == [first]
+    assert active(counted) is first
+    assert counted.view.playhead == 7
+    assert not counted.live.busy
+    idle(qtbot, counted)
+    assert counted.runs.all == [first]
+    counted.history.redo()
+    idle(qtbot, counted)
+    assert names(counted) == ["Run 1", "Run 2"]
+    assert active(counted).corpus.weights == (2000, 1000, 1000)
+
+
+def test_a_slider_that_comes_back_in_a_second_move_shows_the_first_run(qtbot, counted):
+    first = active(counted)
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    for weight in (1500, 1000):
+        counted.corpus.set_weights((weight, 1000, 1000), moving=True)
+        idle(qtbot, counted)
+    assert counted.runs.live is active(counted)
+    counted.corpus.settle_weights()
+    assert counted.runs.all == [first]
+    assert active(counted) is first
+    assert counted.runs.live is None
+
+
+def test_undo_of_a_weight_keeps_a_run_that_was_renamed(qtbot, counted):
+    first = active(counted)
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    kept = active(counted)
+    counted.history.rename_run(kept, "much English")
+    counted.corpus.set_weights((1000, 1000, 1000))
+    idle(qtbot, counted)
+    assert counted.runs.all == [first, kept]
+    assert active(counted) is first
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    assert counted.runs.all == [first, kept]
+    assert active(counted) is kept
+
+
+def test_weights_of_a_run_with_other_settings_are_trained_again(qtbot, counted):
+    counted.training.set_settings(replace(SETTINGS, vocabulary_size=280))
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    counted.corpus.set_weights((1000, 1000, 1000))
+    idle(qtbot, counted)
+    assert names(counted) == ["Run 1", "Run 2"]
+    assert active(counted).name == "Run 2"
+    assert len(active(counted)) == 280 - 256
+
+
+def test_a_run_that_was_stopped_is_not_shown_for_its_weights(qtbot, counted):
+    active(counted).note(ended=STOPPED)
+    counted.corpus.set_weights((2000, 1000, 1000))
+    idle(qtbot, counted)
+    counted.history.undo()
+    idle(qtbot, counted)
+    assert names(counted) == ["Run 1", "Run 2"]
+    assert active(counted).name == "Run 2"
+    assert active(counted).corpus.weights is None
 
 
 def test_the_playhead_stays_where_it_was_while_the_run_follows(qtbot, counted):

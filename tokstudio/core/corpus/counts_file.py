@@ -102,6 +102,8 @@ def counted_with(path: Path) -> CountedWith | None:
 def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     """Reads a file of counted words as sources of word counts, in bounded pieces.
 
+    `member` of each is its number in the file, as several may have one name.
+
     Raises:
         CorpusError: It cannot be read, is damaged, or is another Parquet file.
     """
@@ -128,6 +130,7 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
                 rows.counts[here],
                 rows.firsts[here],
                 rows.settings,
+                member=str(number),
             )
         )
         yield Progress("reading", number, len(rows.totals))

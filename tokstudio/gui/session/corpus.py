@@ -31,6 +31,7 @@ class CorpusState(QObject):
     """The sources. Call every method from the GUI thread."""
 
     sources_changed = Signal()  # the list of sources, or the text of one
+    texts_added = Signal()  # at the user's request, also in place of samples
     weights_changed = Signal()
     weights_settled = Signal()  # after a change, or the last of several
     statistics_changed = Signal()  # counted again, or None while counting
@@ -219,6 +220,7 @@ class CorpusState(QObject):
             if read.documents != self._documents:
                 # The setting has changed while they were read.
                 self.split()
+            self.texts_added.emit()
         for path, remark in read.remarks:
             self.report(Problem(remark, path=path, remark=True))
         for path, error in read.problems:
@@ -229,6 +231,7 @@ class CorpusState(QObject):
 
         def replace_samples() -> None:
             self.set_sources(tuple(source for source in self.sources if not sample_title(source)))
+            self.texts_added.emit()
 
         def holds() -> bool:
             return {bool(sample_title(source)) for source in self.sources} == {True, False}

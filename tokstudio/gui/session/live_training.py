@@ -1,7 +1,7 @@
 """Trains again while the weights of the corpus change, so that the curve and the vocabulary follow them.
 
 At most one training runs and one waits; the last finished one stays on screen. When the weights stop, its run enters
-the list of runs.
+the list of runs, unless that has a run with the same weights already: then that one is shown.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import Run
+from tokstudio.core.model.run import STOPPED, Run
 from tokstudio.core.training.prepare_corpus import CountedText, Prepared
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.session.corpus import CorpusState
@@ -81,8 +81,13 @@ class LiveTraining(QObject):
             self._waits = True
 
     def _settle(self) -> None:
-        if self._is_back:
-            self._end()
+        if self._job is None and self._runs.live is None:
+            return
+        if (known := self._known) is not None:
+            self._cancel()
+            self._runs.return_to(known, self._origin)
+            self._origin = None
+            self.changed.emit()
         elif self._job is None:
             self._origin = None
             self._runs.keep_live()
@@ -91,13 +96,17 @@ class LiveTraining(QObject):
             self._job.cancel()
 
     @property
-    def _is_back(self) -> bool:
-        """Whether the weights are again those of the run that was shown before, as after a cancelled dialog."""
-        run, corpus = self._origin, self._corpus.current
-        if run is None or run not in self._runs.all or run.corpus is None:
+    def _known(self) -> StudioRun | None:
+        """The run of the list with these weights, if there is one: the run that was shown before, or the last."""
+        origin = [run for run in self._runs.all if run is self._origin]
+        ended = [run for run in reversed(self._runs.all) if run.ended != STOPPED]
+        return next(filter(self._has_these_weights, origin + ended), None)
+
+    def _has_these_weights(self, run: StudioRun) -> bool:
+        corpus = self._corpus.current
+        if run.corpus is None or (run.corpus.sources, run.corpus.weights) != (corpus.sources, corpus.weights):
             return False
-        same = (run.corpus.sources, run.corpus.weights) == (corpus.sources, corpus.weights)
-        return same and run.run is not None and run.run.config == self._training.settings.config()
+        return run.run is not None and run.run.config == self._training.settings.config()
 
     def _make_room(self) -> None:
         """Leaves the place to an ordinary training."""
@@ -107,12 +116,15 @@ class LiveTraining(QObject):
 
     def _end(self) -> None:
         """Drops the live run."""
-        if self._job is not None:
-            job, self._job, self._waits = self._job, None, False
-            job.cancel()
+        self._cancel()
         self._runs.drop_live(self._origin)
         self._origin = None
         self.changed.emit()
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            job, self._job, self._waits = self._job, None, False
+            job.cancel()
 
     def _begin(self) -> None:
         config = self._training.settings.config()

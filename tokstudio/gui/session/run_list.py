@@ -154,13 +154,26 @@ class RunList(QObject):
 
         With `keep`, it enters the list at once.
         """
-        before, playhead = self.active, self._view.playhead
         self.live = run
         if keep:
             self._list_live()
-        self._view.start(run, None if before is None or playhead == len(before) else playhead)
-        self.changed.emit()
-        self._view.tell_start()
+        self._start(run)
+
+    def return_to(self, run: StudioRun, origin: StudioRun | None) -> None:
+        """Makes a run active to whose weights the corpus returned from those of `origin`, and deletes the live run.
+
+        It also deletes `origin` if that is the run that the next live one would replace; its number is free again.
+        """
+        self.live = None
+        if origin is not None and origin is not run and origin is self.following:
+            self.all.remove(origin)
+            self._followed = None
+            if origin.number == self._trained:
+                self._trained -= 1
+        if run is self.active:
+            self.changed.emit()
+        else:
+            self._start(run)
 
     def keep_live(self) -> None:
         """Adds the live run to the list.
@@ -276,6 +289,13 @@ class RunList(QObject):
             self.changed.emit()
 
     # ---- private
+
+    def _start(self, run: StudioRun) -> None:
+        """Makes a run active; the playhead stays where it was, or at the end."""
+        before, playhead = self.active, self._view.playhead
+        self._view.start(run, None if before is None or playhead == len(before) else playhead)
+        self.changed.emit()
+        self._view.tell_start()
 
     def _number(self, run: StudioRun) -> None:
         """Numbers a run that was trained here; a run with a unique number keeps it."""

@@ -187,9 +187,12 @@ def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source,
 
 
 def _counts_again_work(old: Source, path: Path) -> Work[Source]:
-    """The source of the same name in a file of word counts."""
+    """The same source of a file of word counts: by its number too where several have its name."""
     made = yield from counted_sources_work(path)
-    for source in made:
-        if source.name == old.name:
-            return source
-    raise CorpusError(f"{file_name(path)}: the counts of {old.name} are no longer in it.")
+    named = [source for source in made if source.name == old.name]
+    if not named:
+        raise CorpusError(f"{file_name(path)}: the counts of {old.name} are no longer in it.")
+    same = named if len(named) == 1 else [source for source in named if source.member == old.member]
+    if not same:
+        raise CorpusError(f"{file_name(path)}: {len(named):,} of its sources are named {old.name}: open it again.")
+    return same[0]

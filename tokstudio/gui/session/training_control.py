@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.base.wording import size_text
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.model.run import Run
+from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.project import Recorder
 from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.session.corpus import CorpusState
@@ -79,6 +81,7 @@ class TrainingControl(QObject):
         corpus.sources_changed.connect(self.state_changed)
         corpus.weights_settled.connect(self.state_changed)
         corpus.division_cancelled.connect(self._keep_division)
+        corpus.texts_added.connect(self._take_over)
 
     # ---- settings
 
@@ -229,6 +232,25 @@ class TrainingControl(QObject):
 
     def _keep_division(self, documents: Documents) -> None:
         self.set_settings(replace(self.settings, documents=documents))
+
+    def _take_over(self) -> None:
+        """Sets the pattern and the special tokens that all words of the corpus were counted with."""
+        sources, before = self._corpus.sources, self.settings
+        found = {one.counted_with and (one.counted_with.pattern, one.counted_with.special_tokens) for one in sources}
+        counted, path = found.pop() if len(found) == 1 else None, sources[-1].path if sources else None
+        if counted is None or path is None:
+            return
+        pattern, of_base = counted[0], () if before.problem else before.config().base_specials
+        tokens = tuple(token for token in counted[1] if token not in of_base)
+        if set(tokens) == set(before.special_tokens):
+            tokens = before.special_tokens  # in the user's order
+        what = [f"pattern {pattern if pattern in NAMES else shown(pattern)}"] if pattern != before.pattern else []
+        if tokens != before.special_tokens:
+            what.append("special tokens" if tokens else "special tokens (none)")
+        if what:
+            self.set_settings(replace(before, pattern=pattern, special_tokens=tokens))
+            words = " and ".join(what)
+            self._jobs.tell(f"{words[0].upper()}{words[1:]} taken over from {file_name(path)}.")
 
     def _forget_forecast(self) -> None:
         if self.forecast is not None:
