@@ -115,7 +115,9 @@ def test_a_column_with_too_many_values_does_not_divide(write, monkeypatch):
 def test_an_unclosed_quote_is_named_with_its_line(write):
     good = 'id,text\n1,"two\nlines"\n2,one\n'
     message = refused(write("a.csv", f'{good}3,"never closed\n4,five\n5,six\n'.encode()))
-    assert message.startswith("a.csv: a quote in the row at line 5 is never closed")
+    assert message == (
+        "a.csv: a quote in the row at line 5 is never closed; close it, or read the file as plain text (--as-text)."
+    )
     # A quote within a value is no quotation.
     source = Corpus.from_files(write("b.csv", f'{good}3,a 5" disk\n'.encode())).sources[0]
     assert texts_of(source) == ["two\nlines", "one", 'a 5" disk']
@@ -147,10 +149,13 @@ def test_truncated_data_is_refused_and_its_whole_part_offered(write, suffix):
     text = "".join(f"line {number * number}\n" for number in range(30_000))
     data = COMPRESSIONS[suffix](text.encode())
     path = write(f"a.txt{suffix}", data[: len(data) * 2 // 3])
+    if suffix == ".bz2":  # a block of it is longer than this text
+        for keep in (False, True):
+            message = refused(path, keep_truncated=keep)
+            assert message == "a.txt.bz2: the bzip2 data ends too early; nothing before that is whole."
+        return
     with pytest.raises(TruncatedError, match=r"data ends too early; [\d,]+ bytes before that are whole"):
         Corpus.from_files(path)
-    if suffix == ".bz2":  # a block of it is longer than this text
-        return
     source = Corpus.from_files(path, keep_truncated=True).sources[0]
     assert source.bytes > 10_000
     assert text.startswith(source.data.tobytes().decode())

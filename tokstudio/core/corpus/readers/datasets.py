@@ -154,7 +154,7 @@ def refuse_unclosed(text: OpenText, found: Look) -> None:
     if line := unclosed_quote(Utf8Stream(text, found.encoding), found.dialect):
         raise CorpusError(
             f"{text.name}: a quote in the row at line {line:,} is never closed; close it, or read the file as "
-            "plain text."
+            "plain text (--as-text)."
         )
 
 
