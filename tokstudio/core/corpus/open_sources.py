@@ -335,16 +335,18 @@ def _with_columns_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wan
 def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) -> Work[Contents]:
     """Shows the first member of an archive that is a data set, else its kind."""
     files, shown_member = 0, None
-    for member in _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped()):
-        files += 1
-        if shown_member is None and wanted.member in (None, member.name):
-            inner = OpenText(member.file, member.name, member.size, True)
-            with suppress(BinaryError):
-                look_inside = look(inner, wanted.encoding, wanted.reading)
-                if look_inside.kind in kinds.DATA:
-                    shown_member = yield from _with_columns_work(inner, look_inside, member.file, wanted, True)
-        if found.kind == kinds.TAR and files == _LOOKED_AT:
-            break
+    members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped())
+    with plain_archive_errors(text.name, lambda: _ends_early(text, found)):
+        for member in members:
+            files += 1
+            if shown_member is None and wanted.member in (None, member.name):
+                with suppress(BinaryError):
+                    inner = OpenText(member.file, member.name, member.size, True)
+                    look_inside = look(inner, wanted.encoding, wanted.reading)
+                    if look_inside.kind in kinds.DATA:
+                        shown_member = yield from _with_columns_work(inner, look_inside, member.file, wanted, True)
+            if found.kind == kinds.TAR and files == _LOOKED_AT:
+                break
     made = (shown_member or Look(kinds.TEXT)).contents(text.name, files)
     return replace(made, kind=f"{found.shown}: {made.kind}")
 
@@ -358,8 +360,13 @@ def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) 
 
 def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> Iterator[Member]:
     if found.kind == kinds.TAR:
-        return tar_members(text, text.name, skipped)
+        return tar_members(text, text.name, skipped, lambda: text.is_cut)
     return zip_members(file, text.name, text.size, skipped)
+
+
+def _ends_early(text: OpenText, found: Look) -> bool:
+    """Whether the compressed data of a tar archive ended too early; the members before that are whole."""
+    return found.kind == kinds.TAR and text.is_cut
 
 
 def _read_members_work(
@@ -369,7 +376,7 @@ def _read_members_work(
     skipped, sources, name = Skipped(), list[Source](), text.name
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
     done = 0
-    with plain_archive_errors(name):
+    with plain_archive_errors(name, lambda: _ends_early(text, found)):
         for member in members:
             done = text.done - member.stored if found.kind == kinds.TAR else done
             if wanted.member in (None, member.name):
@@ -382,10 +389,12 @@ def _read_members_work(
                 if wanted.member is not None:
                     break
             done += member.stored
+    cut = "the compressed data ends too early; what was whole is read" if _ends_early(text, found) else ""
     if not sources and wanted.member is None:
-        raise CorpusError(f"{name}: no texts in this archive{f': {skipped}' if skipped else ''}.")
-    if skipped and sources:
-        note = "; ".join(filter(None, (sources[0].note, str(skipped))))
+        why = f": {skipped}" if skipped else " before its data ends too early" if cut else ""
+        raise CorpusError(f"{name}: no texts in this archive{why}.")
+    if (skipped or cut) and sources:
+        note = "; ".join(filter(None, (sources[0].note, cut, str(skipped))))
         sources[0] = replace(sources[0], note=note)
     return sources if len(sources) <= folders.MOST_APART else [replace(source, group=name) for source in sources]
 

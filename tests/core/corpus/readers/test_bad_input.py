@@ -28,7 +28,7 @@ from tests.core.corpus.readers.written import (
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.open_sources import read_work
+from tokstudio.core.corpus.open_sources import look_work, read_work
 from tokstudio.core.corpus.readers import collect, compression, csv_rows, text_store
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.reading import Reading
@@ -163,6 +163,22 @@ def test_truncated_data_is_refused_and_its_whole_part_offered(write, suffix):
     lines = COMPRESSIONS[suffix](json_lines(DOCUMENTS * 30))
     source = Corpus.from_files(write("a.jsonl", lines[: len(lines) // 2]), keep_truncated=True).sources[0]
     assert texts_of(source)[: len(DOCUMENTS)] == list(DOCUMENTS)
+
+
+def test_the_whole_members_of_a_truncated_archive_are_read(write):
+    members = {f"{number}.jsonl": json_lines([f"{os.urandom(9_000).hex()}"]) for number in range(20)}
+    data = tarred("w:gz", **members)
+    path = write("a.tar.gz", data[: len(data) // 2])
+    with pytest.raises(TruncatedError, match="are whole, and can be read by keeping what is truncated"):
+        Corpus.from_files(path)
+    sources = Corpus.from_files(path, keep_truncated=True).sources
+    assert 8 <= len(sources) <= 10
+    for source in sources:
+        assert source.data.tobytes().decode() in members[source.name].decode()
+        assert len(source.data) == 18_000
+    assert sources[0].note == "the compressed data ends too early; what was whole is read"
+    assert [column.name for column in finish(look_work(path)).columns][:2] == ["id", "text"]
+    assert "no texts in this archive" in refused(write("a.tar.gz", data[:3_000]), keep_truncated=True)
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)

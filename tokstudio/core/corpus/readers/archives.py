@@ -7,7 +7,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -82,14 +82,21 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
                     yield Member(entry.filename, cast("BinaryIO", member), entry.file_size, entry.compress_size)
 
 
-def tar_members(stream: Stream, name: str, skipped: Skipped) -> Iterator[Member]:
+def tar_members(stream: Stream, name: str, skipped: Skipped, is_cut: Callable[[], bool]) -> Iterator[Member]:
     """The files in a tar archive, which is read once from its beginning to its end.
+
+    Args:
+        stream: The archive.
+        name: Its name, for errors.
+        skipped: Counts what is no text.
+        is_cut: Says whether the stream ended too early, which is allowed: then the archive ends there as well.
 
     Raises:
         CorpusError: It is damaged.
     """
     # Members are only read, never extracted, so that links and paths in it do no harm.
-    with plain_archive_errors(name), tarfile.open(fileobj=cast("BinaryIO", _Reader(stream)), mode="r|") as archive:
+    file = cast("BinaryIO", _Reader(stream))
+    with plain_archive_errors(name, is_cut), tarfile.open(fileobj=file, mode="r|") as archive:
         for entry in archive:
             if _is_hidden(entry.name) or entry.isdir():
                 continue
@@ -124,13 +131,18 @@ def _is_hidden(name: str) -> bool:
 
 
 @contextmanager
-def plain_archive_errors(name: str) -> Generator[None]:
-    """Turns errors of the libraries into one sentence; wrap what reads a member in it as well."""
+def plain_archive_errors(name: str, is_cut: Callable[[], bool] = lambda: False) -> Generator[None]:
+    """Turns errors of the libraries into one sentence; wrap what reads a member in it as well.
+
+    Where `is_cut` says that the data ended too early, which is allowed, they end the block without a sentence.
+    """
     try:
         yield
     except (
         zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
         UnicodeDecodeError,
     ) as error:  # fmt: skip
+        if is_cut():
+            return
         why = str(error) or "it ends too early"
         raise CorpusError(f"{name}: the archive is damaged ({why}).") from error
