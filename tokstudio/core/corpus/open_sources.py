@@ -19,7 +19,14 @@ from tokstudio.core.base.errors import BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import folders, kinds
-from tokstudio.core.corpus.readers.archives import Member, Skipped, plain_archive_errors, tar_members, zip_members
+from tokstudio.core.corpus.readers.archives import (
+    Member,
+    Skipped,
+    member_name,
+    plain_archive_errors,
+    tar_members,
+    zip_members,
+)
 from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
 from tokstudio.core.corpus.readers.columnar import open_table
 from tokstudio.core.corpus.readers.contents import Contents
@@ -339,7 +346,7 @@ def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted:
     with plain_archive_errors(text.name, lambda: _ends_early(text, found)):
         for member in members:
             files += 1
-            if shown_member is None and wanted.member in (None, member.name):
+            if shown_member is None and _is_wanted(member, wanted):
                 with suppress(BinaryError):
                     inner = OpenText(member.file, member.name, member.size, True)
                     look_inside = look(inner, wanted.encoding, wanted.reading)
@@ -364,6 +371,10 @@ def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> I
     return zip_members(file, text.name, text.size, skipped)
 
 
+def _is_wanted(member: Member, wanted: _Wanted) -> bool:
+    return wanted.member is None or member_name(wanted.member) == member.name
+
+
 def _ends_early(text: OpenText, found: Look) -> bool:
     """Whether the compressed data of a tar archive ended too early; the members before that are whole."""
     return found.kind == kinds.TAR and text.is_cut
@@ -379,7 +390,7 @@ def _read_members_work(
     with plain_archive_errors(name, lambda: _ends_early(text, found)):
         for member in members:
             done = text.done - member.stored if found.kind == kinds.TAR else done
-            if wanted.member in (None, member.name):
+            if _is_wanted(member, wanted):
                 here = replace(place, name=member.name, member=member.name)
                 work = _read_member_work(member, wanted, here)
                 try:

@@ -79,7 +79,9 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
                 skipped.add("empty")
             else:
                 with archive.open(entry) as member:
-                    yield Member(entry.filename, cast("BinaryIO", member), entry.file_size, entry.compress_size)
+                    yield Member(
+                        member_name(entry.filename), cast("BinaryIO", member), entry.file_size, entry.compress_size
+                    )
 
 
 def tar_members(stream: Stream, name: str, skipped: Skipped, is_cut: Callable[[], bool]) -> Iterator[Member]:
@@ -105,8 +107,15 @@ def tar_members(stream: Stream, name: str, skipped: Skipped, is_cut: Callable[[]
             elif not entry.size:
                 skipped.add("empty")
             elif (member := archive.extractfile(entry)) is not None:
-                yield Member(entry.name, cast("BinaryIO", member), entry.size, entry.size)
+                yield Member(member_name(entry.name), cast("BinaryIO", member), entry.size, entry.size)
             archive.members.clear()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+
+def member_name(path: str) -> str:
+    """The name of a member, without the folder itself, with which `tar` begins its path: "a.txt" of "./a.txt"."""
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return path
 
 
 class _Reader:
