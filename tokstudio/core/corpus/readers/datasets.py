@@ -103,7 +103,7 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     elif sort == kinds.JSON:
         rows = sample_of_json(decoded)
     else:
-        dialect = dialect_of(decoded, is_whole, sort, reading.delimiter)
+        dialect = dialect_of(decoded, is_whole, sort, reading.delimiter, (reading.field, reading.split_by))
         rows = sample_of_table(decoded, is_whole, dialect)
     columns = columns_of_rows(row for row, _ in zip(rows, range(_ROWS_LOOKED_AT), strict=False))
     if dialect is not None and not columns:
