@@ -37,6 +37,7 @@ from tokstudio.core.corpus.readers.datasets import (
     plan_of,
     read_rows_work,
     refuse_unclosed,
+    refuse_without_text,
     seekable_work,
     unpacked_work,
 )
@@ -66,6 +67,7 @@ class _Wanted:
     member: str | None = None  # the only one to read; None for all
     value: str | None = None  # likewise
     is_long: bool = False  # whether rows of a table are longer than usual
+    is_named: bool = False  # whether a file of JSON without text is refused, as it was named itself
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def read_work(
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        sources += yield from _read_entry_work(entry, wanted)
+        sources += yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
     return tuple(sources)
 
 
@@ -269,17 +271,26 @@ def _read_entry_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
 
 def _read_file_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
     path, name = entry.path, file_name(entry.path)
+    remark = ""
     with plain_errors(path):
         if wanted.encoding != "bytes":
             with opened(path) as file:
                 text = OpenText(file.file, name, file.status.st_size, wanted.reading.keep_truncated)
                 found = look(text, wanted.encoding, wanted.reading)
+                if wanted.is_named:
+                    refuse_without_text(text, found)
+                remark = _remark(found)
                 if found.kind != kinds.TEXT or found.compression:
                     place = _Place(name, path, entry.group, file.status)
                     made = yield from _read_found_work(text, found, file.file, wanted, place)
                     file.check()
                     return made
-        return [(yield from _read_plain_work(entry, wanted))]
+        return [(yield from _read_plain_work(entry, wanted, remark))]
+
+
+def _remark(found: Look) -> str:
+    """What is said of a plain text beside what is dropped of it."""
+    return "no column holds text; read as plain text" if found.has_no_text else ""
 
 
 def _read_found_work(
@@ -292,7 +303,7 @@ def _read_found_work(
         return (yield from _read_members_work(text, found, file, wanted, place))
     if found.kind == kinds.TEXT:
         content = yield from unpacked_work(text, wanted.budget)
-        return [(yield from _plain_source_work(content, wanted, place, text.is_cut))]
+        return [(yield from _plain_source_work(content, wanted, place, _remark(found), text.is_cut))]
     place = replace(place, kind=found.shown)
     collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
     reading = yield from _collect_work(text, found, file, wanted, collect, is_member)
@@ -453,7 +464,7 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: _P
     return sources
 
 
-def _read_plain_work(entry: Entry, wanted: _Wanted) -> Work[Source]:
+def _read_plain_work(entry: Entry, wanted: _Wanted, remark: str = "") -> Work[Source]:
     path, most = entry.path, wanted.reading.most_bytes
     if most is not None:
         # Of text in UTF-8, no more need be read.
@@ -466,10 +477,12 @@ def _read_plain_work(entry: Entry, wanted: _Wanted) -> Work[Source]:
         raw, _ = first_bytes(raw, np.array([len(raw)], np.int64), len(raw) - 1)
     if wanted.encoding is None:
         refuse_binary(raw, file_name(path))
-    return (yield from _plain_source_work(raw, wanted, _Place(file_name(path), path, entry.group, status)))
+    return (yield from _plain_source_work(raw, wanted, _Place(file_name(path), path, entry.group, status), remark))
 
 
-def _plain_source_work(raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, is_cut: bool = False) -> Work[Source]:
+def _plain_source_work(
+    raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, remark: str = "", is_cut: bool = False
+) -> Work[Source]:
     """Decodes the content of a plain text, divides it into documents and filters them."""
     reading, budget = wanted.reading, wanted.budget
 
@@ -497,6 +510,6 @@ def _plain_source_work(raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, i
         if not parts:
             raise CorpusError(f"{place.name}: no text is left ({collect.dropped.note}).")
         part = parts[0]
-    note = "; ".join(filter(None, (decoded.note, collect.dropped.note)))
+    note = "; ".join(filter(None, (remark, decoded.note, collect.dropped.note)))
     is_default = reading == Reading()
     return place.source(place.name, decoded.encoding, note, part, None if is_default else reading, is_rows=False)

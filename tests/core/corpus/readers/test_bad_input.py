@@ -28,7 +28,7 @@ from tests.core.corpus.readers.written import (
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.open_sources import look_work, read_work
+from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import collect, compression, csv_rows, text_store
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.reading import Reading
@@ -269,10 +269,46 @@ def test_broken_json_is_named_with_its_line(write):
     assert refused(write("a.json", b'[{"text": "a"},\n{"text": "b"}')).startswith("a.json: the JSON ends too early;")
 
 
-def test_data_without_a_column_of_text_is_plain_text(write):
-    for name, data in (("a.jsonl", b'{"id": 1}\n{"id": 2}\n'), ("a.json", b'{"size": 2}'), ("b.jsonl", b'["a", 1]\n')):
-        [source] = Corpus.from_files(write(name, data)).sources
-        assert (source.data.tobytes(), source.is_rows) == (data, False)
+WITHOUT_TEXT = {
+    "a.jsonl": b'{"text": 5}\n{"text": 6}\n',
+    "b.ndjson": b'["the", 12]\n["cat", 3]\n',
+    "c.json": b'{\n"size": 2\n}\n',
+    "d.json": b'["one", "two"]',
+    "e.jsonl": b'"one"\n"two"\n',
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_TEXT)
+def test_json_without_a_column_of_text_is_refused_unless_it_is_asked_for(write, name):
+    data = WITHOUT_TEXT[name]
+    for path in (write(name, data), write(f"{name}.gz", gzip.compress(data))):
+        assert refused(path) == (
+            f"{path.name}: no column of this JSON holds text; to read it as it stands, with its braces and names, "
+            "read the file as plain text (--as-text), or give it a name that ends with .txt."
+        )
+        [source] = Corpus.from_files(path, as_text=True).sources
+        assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, "")
+
+
+@pytest.mark.parametrize("name", WITHOUT_TEXT)
+def test_json_without_a_column_of_text_in_a_folder_or_an_archive_is_plain_text(write, tmp_path, name):
+    data, note = WITHOUT_TEXT[name], "no column holds text; read as plain text"
+    archive = write("all.zip", zipped(**{name: data}))
+    (folder := tmp_path / "folder").mkdir()
+    (folder / name).write_bytes(data)
+    for path in (archive, folder):
+        [source] = Corpus.from_files(path).sources
+        assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, note)
+    again = finish(read_again_work(folder / name, reading=Reading(least_characters=1)))
+    assert again.data.tobytes() == data
+
+
+def test_data_without_a_column_of_text_is_said_where_its_name_says_nothing(write):
+    [source] = Corpus.from_files(write("a.txt", data := b'{"id": 1}\n{"id": 2}\n')).sources
+    assert (source.data.tobytes(), source.is_rows) == (data, False)
+    assert source.note == "no column holds text; read as plain text"
+    for name in ("a.json", "a.jsonl"):
+        assert Corpus.from_files(write(name, b"Once upon a time\n")).sources[0].note == ""
     file = io.BytesIO()
     parquet.write_table(pa.table({"id": [1, 2]}), file)
     assert "no column of this Parquet file holds text" in refused(write("a.parquet", file.getvalue()))

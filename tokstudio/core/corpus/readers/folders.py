@@ -43,12 +43,14 @@ class Entry:
         group: The name of the folder of many texts that it was opened with, else "".
         shards: The files of a data set, in their order; none of a single file.
         name: The name of such a data set within its folder; "" where it is the only one.
+        is_found: Whether it was found in a folder, and not named itself.
     """
 
     path: Path
     group: str = ""
     shards: tuple[Path, ...] = ()
     name: str = ""
+    is_found: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,10 @@ def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
     for file in files:
         key = shards.get(file)
         if key is None:
-            entries.append(Entry(file))
+            entries.append(Entry(file, is_found=True))
         elif file == sets[key][0]:
             name = "" if only else key[0].joinpath(key[1]).relative_to(root).as_posix()
-            entries.append(Entry(root, "", _in_order(sets[key]), name))
+            entries.append(Entry(root, "", _in_order(sets[key]), name, is_found=True))
     return entries if len(entries) <= MOST_APART else [replace(entry, group=file_name(root)) for entry in entries]
 
 
