@@ -510,6 +510,8 @@ def _plain_source_work(
         if not parts:
             raise CorpusError(f"{place.name}: no text is left ({collect.dropped.note}).")
         part = parts[0]
-    note = "; ".join(filter(None, (remark, decoded.note, collect.dropped.note)))
+    chosen = " and ".join(shown(name) for name in (reading.field, reading.split_by) if name is not None)
+    unused = f"plain text has no column {chosen}; all of it is read" if chosen else ""
+    note = "; ".join(filter(None, (remark, unused, decoded.note, collect.dropped.note)))
     is_default = reading == Reading()
     return place.source(place.name, decoded.encoding, note, part, None if is_default else reading, is_rows=False)

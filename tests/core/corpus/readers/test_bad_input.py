@@ -303,6 +303,18 @@ def test_json_without_a_column_of_text_in_a_folder_or_an_archive_is_plain_text(w
     assert again.data.tobytes() == data
 
 
+def test_columns_that_are_chosen_of_plain_text_are_said_to_be_unused(write):
+    path = write("a.txt", b"Once upon a time\n")
+    for options, names in (
+        ({"field": "text"}, '"text"'),
+        ({"split_by": "lang"}, '"lang"'),
+        ({"field": "text", "split_by": "lang", "encoding": "bytes"}, '"text" and "lang"'),
+    ):
+        [source] = Corpus.from_files(path, **options).sources
+        assert source.data.tobytes() == b"Once upon a time\n"
+        assert source.note.startswith(f"plain text has no column {names}; all of it is read")
+
+
 def test_data_without_a_column_of_text_is_said_where_its_name_says_nothing(write):
     [source] = Corpus.from_files(write("a.txt", data := b'{"id": 1}\n{"id": 2}\n')).sources
     assert (source.data.tobytes(), source.is_rows) == (data, False)
