@@ -71,6 +71,14 @@ def test_the_options_make_a_reading():
     assert reading_of(parse(["train", "x", "--as-text"])).as_text
 
 
+def test_the_help_spells_a_tab_as_it_is_typed(capsys):
+    with pytest.raises(SystemExit):
+        parse(["train", "--help"])
+    printed = capsys.readouterr().out
+    assert r"\t for a tab" in " ".join(printed.split())
+    assert "\t" not in printed
+
+
 def test_standard_input_may_be_a_data_set(trained, typed):
     typed(COMPRESSIONS[".gz"](json_lines(DOCUMENTS)))
     code, _, said = trained("-", "--field", "text")

@@ -194,7 +194,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "sentence, else the column with the longest texts); each row is a document",
     )
     add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
-    add("--delimiter", metavar="SIGN", help=r"what separates the columns of CSV, 	 for a tab (default: detected)")
+    add("--delimiter", metavar="SIGN", help=r"what separates the columns of CSV, \t for a tab (default: detected)")
     add("--as-text", action="store_true", help="read JSON and tables as plain text")
     add("--min-document-chars", type=_whole, default=0, metavar="N", help="drop documents with fewer characters")
     add("--max-document-chars", type=_whole, metavar="N", help="cut documents after N characters")

@@ -19,7 +19,14 @@ from tokstudio.core.base.errors import BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import folders, kinds
-from tokstudio.core.corpus.readers.archives import Member, Skipped, plain_archive_errors, tar_members, zip_members
+from tokstudio.core.corpus.readers.archives import (
+    Member,
+    Skipped,
+    member_name,
+    plain_archive_errors,
+    tar_members,
+    zip_members,
+)
 from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
 from tokstudio.core.corpus.readers.columnar import open_table
 from tokstudio.core.corpus.readers.contents import Contents
@@ -30,6 +37,7 @@ from tokstudio.core.corpus.readers.datasets import (
     plan_of,
     read_rows_work,
     refuse_unclosed,
+    refuse_without_text,
     seekable_work,
     unpacked_work,
 )
@@ -59,6 +67,7 @@ class _Wanted:
     member: str | None = None  # the only one to read; None for all
     value: str | None = None  # likewise
     is_long: bool = False  # whether rows of a table are longer than usual
+    is_named: bool = False  # whether a file of JSON without text is refused, as it was named itself
 
 
 @dataclass(frozen=True)
@@ -163,7 +172,7 @@ def read_work(
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        sources += yield from _read_entry_work(entry, wanted)
+        sources += yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
     return tuple(sources)
 
 
@@ -262,17 +271,26 @@ def _read_entry_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
 
 def _read_file_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
     path, name = entry.path, file_name(entry.path)
+    remark = ""
     with plain_errors(path):
         if wanted.encoding != "bytes":
             with opened(path) as file:
                 text = OpenText(file.file, name, file.status.st_size, wanted.reading.keep_truncated)
                 found = look(text, wanted.encoding, wanted.reading)
+                if wanted.is_named:
+                    refuse_without_text(text, found)
+                remark = _remark(found)
                 if found.kind != kinds.TEXT or found.compression:
                     place = _Place(name, path, entry.group, file.status)
                     made = yield from _read_found_work(text, found, file.file, wanted, place)
                     file.check()
                     return made
-        return [(yield from _read_plain_work(entry, wanted))]
+        return [(yield from _read_plain_work(entry, wanted, remark))]
+
+
+def _remark(found: Look) -> str:
+    """What is said of a plain text beside what is dropped of it."""
+    return "no column holds text; read as plain text" if found.has_no_text else ""
 
 
 def _read_found_work(
@@ -285,7 +303,7 @@ def _read_found_work(
         return (yield from _read_members_work(text, found, file, wanted, place))
     if found.kind == kinds.TEXT:
         content = yield from unpacked_work(text, wanted.budget)
-        return [(yield from _plain_source_work(content, wanted, place, text.is_cut))]
+        return [(yield from _plain_source_work(content, wanted, place, _remark(found), text.is_cut))]
     place = replace(place, kind=found.shown)
     collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
     reading = yield from _collect_work(text, found, file, wanted, collect, is_member)
@@ -335,16 +353,18 @@ def _with_columns_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wan
 def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) -> Work[Contents]:
     """Shows the first member of an archive that is a data set, else its kind."""
     files, shown_member = 0, None
-    for member in _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped()):
-        files += 1
-        if shown_member is None and wanted.member in (None, member.name):
-            inner = OpenText(member.file, member.name, member.size, True)
-            with suppress(BinaryError):
-                look_inside = look(inner, wanted.encoding, wanted.reading)
-                if look_inside.kind in kinds.DATA:
-                    shown_member = yield from _with_columns_work(inner, look_inside, member.file, wanted, True)
-        if found.kind == kinds.TAR and files == _LOOKED_AT:
-            break
+    members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped())
+    with plain_archive_errors(text.name, lambda: _ends_early(text, found)):
+        for member in members:
+            files += 1
+            if shown_member is None and _is_wanted(member, wanted):
+                with suppress(BinaryError):
+                    inner = OpenText(member.file, member.name, member.size, True)
+                    look_inside = look(inner, wanted.encoding, wanted.reading)
+                    if look_inside.kind in kinds.DATA:
+                        shown_member = yield from _with_columns_work(inner, look_inside, member.file, wanted, True)
+            if found.kind == kinds.TAR and files == _LOOKED_AT:
+                break
     made = (shown_member or Look(kinds.TEXT)).contents(text.name, files)
     return replace(made, kind=f"{found.shown}: {made.kind}")
 
@@ -358,8 +378,17 @@ def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) 
 
 def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> Iterator[Member]:
     if found.kind == kinds.TAR:
-        return tar_members(text, text.name, skipped)
+        return tar_members(text, text.name, skipped, lambda: text.is_cut)
     return zip_members(file, text.name, text.size, skipped)
+
+
+def _is_wanted(member: Member, wanted: _Wanted) -> bool:
+    return wanted.member is None or member_name(wanted.member) == member.name
+
+
+def _ends_early(text: OpenText, found: Look) -> bool:
+    """Whether the compressed data of a tar archive ended too early; the members before that are whole."""
+    return found.kind == kinds.TAR and text.is_cut
 
 
 def _read_members_work(
@@ -369,10 +398,10 @@ def _read_members_work(
     skipped, sources, name = Skipped(), list[Source](), text.name
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
     done = 0
-    with plain_archive_errors(name):
+    with plain_archive_errors(name, lambda: _ends_early(text, found)):
         for member in members:
             done = text.done - member.stored if found.kind == kinds.TAR else done
-            if wanted.member in (None, member.name):
+            if _is_wanted(member, wanted):
                 here = replace(place, name=member.name, member=member.name)
                 work = _read_member_work(member, wanted, here)
                 try:
@@ -382,10 +411,12 @@ def _read_members_work(
                 if wanted.member is not None:
                     break
             done += member.stored
+    cut = "the compressed data ends too early; what was whole is read" if _ends_early(text, found) else ""
     if not sources and wanted.member is None:
-        raise CorpusError(f"{name}: no texts in this archive{f': {skipped}' if skipped else ''}.")
-    if skipped and sources:
-        note = "; ".join(filter(None, (sources[0].note, str(skipped))))
+        why = f": {skipped}" if skipped else " before its data ends too early" if cut else ""
+        raise CorpusError(f"{name}: no texts in this archive{why}.")
+    if (skipped or cut) and sources:
+        note = "; ".join(filter(None, (sources[0].note, cut, str(skipped))))
         sources[0] = replace(sources[0], note=note)
     if len(sources) > folders.MOST_APART:
         sources = [replace(source, group=str(place.path or name)) for source in sources]
@@ -435,7 +466,7 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: _P
     return sources
 
 
-def _read_plain_work(entry: Entry, wanted: _Wanted) -> Work[Source]:
+def _read_plain_work(entry: Entry, wanted: _Wanted, remark: str = "") -> Work[Source]:
     path, most = entry.path, wanted.reading.most_bytes
     if most is not None:
         # Of text in UTF-8, no more need be read.
@@ -448,10 +479,12 @@ def _read_plain_work(entry: Entry, wanted: _Wanted) -> Work[Source]:
         raw, _ = first_bytes(raw, np.array([len(raw)], np.int64), len(raw) - 1)
     if wanted.encoding is None:
         refuse_binary(raw, file_name(path))
-    return (yield from _plain_source_work(raw, wanted, _Place(file_name(path), path, entry.group, status)))
+    return (yield from _plain_source_work(raw, wanted, _Place(file_name(path), path, entry.group, status), remark))
 
 
-def _plain_source_work(raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, is_cut: bool = False) -> Work[Source]:
+def _plain_source_work(
+    raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, remark: str = "", is_cut: bool = False
+) -> Work[Source]:
     """Decodes the content of a plain text, divides it into documents and filters them."""
     reading, budget = wanted.reading, wanted.budget
 
@@ -479,6 +512,8 @@ def _plain_source_work(raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, i
         if not parts:
             raise CorpusError(f"{place.name}: no text is left ({collect.dropped.note}).")
         part = parts[0]
-    note = "; ".join(filter(None, (decoded.note, collect.dropped.note)))
+    chosen = " and ".join(shown(name) for name in (reading.field, reading.split_by) if name is not None)
+    unused = f"plain text has no column {chosen}; all of it is read" if chosen else ""
+    note = "; ".join(filter(None, (remark, unused, decoded.note, collect.dropped.note)))
     is_default = reading == Reading()
     return place.source(place.name, decoded.encoding, note, part, None if is_default else reading, is_rows=False)

@@ -124,7 +124,9 @@ class Source:
     group: str = ""
     # How it was read, with the chosen column of a data set; None for plain text that is read whole.
     reading: Reading | None = None
-    member: str = ""  # of an archive, or of a folder with several data sets, at `path`; "" where there is none
+    # Of an archive, or of a folder with several data sets, at `path`; of a table of counted words, the number of the
+    # source in it. "" where there is none.
+    member: str = ""
     value: str | None = None  # of the column that divides a data set; None where none does
     is_rows: bool = False  # whether documents are the rows of a data set, which lines do not divide
     kind: str = ""  # of a data set, such as "Parquet" or "JSON Lines, zstd"

@@ -28,7 +28,7 @@ from tests.core.corpus.readers.written import (
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.open_sources import read_work
+from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import collect, compression, csv_rows, text_store
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.reading import Reading
@@ -115,7 +115,9 @@ def test_a_column_with_too_many_values_does_not_divide(write, monkeypatch):
 def test_an_unclosed_quote_is_named_with_its_line(write):
     good = 'id,text\n1,"two\nlines"\n2,one\n'
     message = refused(write("a.csv", f'{good}3,"never closed\n4,five\n5,six\n'.encode()))
-    assert message.startswith("a.csv: a quote in the row at line 5 is never closed")
+    assert message == (
+        "a.csv: a quote in the row at line 5 is never closed; close it, or read the file as plain text (--as-text)."
+    )
     # A quote within a value is no quotation.
     source = Corpus.from_files(write("b.csv", f'{good}3,a 5" disk\n'.encode())).sources[0]
     assert texts_of(source) == ["two\nlines", "one", 'a 5" disk']
@@ -147,10 +149,13 @@ def test_truncated_data_is_refused_and_its_whole_part_offered(write, suffix):
     text = "".join(f"line {number * number}\n" for number in range(30_000))
     data = COMPRESSIONS[suffix](text.encode())
     path = write(f"a.txt{suffix}", data[: len(data) * 2 // 3])
+    if suffix == ".bz2":  # a block of it is longer than this text
+        for keep in (False, True):
+            message = refused(path, keep_truncated=keep)
+            assert message == "a.txt.bz2: the bzip2 data ends too early; nothing before that is whole."
+        return
     with pytest.raises(TruncatedError, match=r"data ends too early; [\d,]+ bytes before that are whole"):
         Corpus.from_files(path)
-    if suffix == ".bz2":  # a block of it is longer than this text
-        return
     source = Corpus.from_files(path, keep_truncated=True).sources[0]
     assert source.bytes > 10_000
     assert text.startswith(source.data.tobytes().decode())
@@ -158,6 +163,22 @@ def test_truncated_data_is_refused_and_its_whole_part_offered(write, suffix):
     lines = COMPRESSIONS[suffix](json_lines(DOCUMENTS * 30))
     source = Corpus.from_files(write("a.jsonl", lines[: len(lines) // 2]), keep_truncated=True).sources[0]
     assert texts_of(source)[: len(DOCUMENTS)] == list(DOCUMENTS)
+
+
+def test_the_whole_members_of_a_truncated_archive_are_read(write):
+    members = {f"{number}.jsonl": json_lines([f"{os.urandom(9_000).hex()}"]) for number in range(20)}
+    data = tarred("w:gz", **members)
+    path = write("a.tar.gz", data[: len(data) // 2])
+    with pytest.raises(TruncatedError, match="are whole, and can be read by keeping what is truncated"):
+        Corpus.from_files(path)
+    sources = Corpus.from_files(path, keep_truncated=True).sources
+    assert 8 <= len(sources) <= 10
+    for source in sources:
+        assert source.data.tobytes().decode() in members[source.name].decode()
+        assert len(source.data) == 18_000
+    assert sources[0].note == "the compressed data ends too early; what was whole is read"
+    assert [column.name for column in finish(look_work(path)).columns][:2] == ["id", "text"]
+    assert "no texts in this archive" in refused(write("a.tar.gz", data[:3_000]), keep_truncated=True)
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
@@ -248,10 +269,58 @@ def test_broken_json_is_named_with_its_line(write):
     assert refused(write("a.json", b'[{"text": "a"},\n{"text": "b"}')).startswith("a.json: the JSON ends too early;")
 
 
-def test_data_without_a_column_of_text_is_plain_text(write):
-    for name, data in (("a.jsonl", b'{"id": 1}\n{"id": 2}\n'), ("a.json", b'{"size": 2}'), ("b.jsonl", b'["a", 1]\n')):
-        [source] = Corpus.from_files(write(name, data)).sources
-        assert (source.data.tobytes(), source.is_rows) == (data, False)
+WITHOUT_TEXT = {
+    "a.jsonl": b'{"text": 5}\n{"text": 6}\n',
+    "b.ndjson": b'["the", 12]\n["cat", 3]\n',
+    "c.json": b'{\n"size": 2\n}\n',
+    "d.json": b'["one", "two"]',
+    "e.jsonl": b'"one"\n"two"\n',
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_TEXT)
+def test_json_without_a_column_of_text_is_refused_unless_it_is_asked_for(write, name):
+    data = WITHOUT_TEXT[name]
+    for path in (write(name, data), write(f"{name}.gz", gzip.compress(data))):
+        assert refused(path) == (
+            f"{path.name}: no column of this JSON holds text; to read it as it stands, with its braces and names, "
+            "read the file as plain text (--as-text), or give it a name that ends with .txt."
+        )
+        [source] = Corpus.from_files(path, as_text=True).sources
+        assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, "")
+
+
+@pytest.mark.parametrize("name", WITHOUT_TEXT)
+def test_json_without_a_column_of_text_in_a_folder_or_an_archive_is_plain_text(write, tmp_path, name):
+    data, note = WITHOUT_TEXT[name], "no column holds text; read as plain text"
+    archive = write("all.zip", zipped(**{name: data}))
+    (folder := tmp_path / "folder").mkdir()
+    (folder / name).write_bytes(data)
+    for path in (archive, folder):
+        [source] = Corpus.from_files(path).sources
+        assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, note)
+    again = finish(read_again_work(folder / name, reading=Reading(least_characters=1)))
+    assert again.data.tobytes() == data
+
+
+def test_columns_that_are_chosen_of_plain_text_are_said_to_be_unused(write):
+    path = write("a.txt", b"Once upon a time\n")
+    for options, names in (
+        ({"field": "text"}, '"text"'),
+        ({"split_by": "lang"}, '"lang"'),
+        ({"field": "text", "split_by": "lang", "encoding": "bytes"}, '"text" and "lang"'),
+    ):
+        [source] = Corpus.from_files(path, **options).sources
+        assert source.data.tobytes() == b"Once upon a time\n"
+        assert source.note.startswith(f"plain text has no column {names}; all of it is read")
+
+
+def test_data_without_a_column_of_text_is_said_where_its_name_says_nothing(write):
+    [source] = Corpus.from_files(write("a.txt", data := b'{"id": 1}\n{"id": 2}\n')).sources
+    assert (source.data.tobytes(), source.is_rows) == (data, False)
+    assert source.note == "no column holds text; read as plain text"
+    for name in ("a.json", "a.jsonl"):
+        assert Corpus.from_files(write(name, b"Once upon a time\n")).sources[0].note == ""
     file = io.BytesIO()
     parquet.write_table(pa.table({"id": [1, 2]}), file)
     assert "no column of this Parquet file holds text" in refused(write("a.parquet", file.getvalue()))

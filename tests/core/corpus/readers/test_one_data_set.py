@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.corpus.readers.written import tarred
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.open_sources import look_work, read_otherwise_work, read_work
+from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_otherwise_work, read_work
 from tokstudio.core.corpus.readers.reading import Reading
 
 POSTS = '{"text": "one", "lang": "de"}\n{"text": "two", "lang": "en"}\n'
@@ -66,6 +67,17 @@ def test_one_member_of_an_archive_is_divided_and_the_others_are_not_read(archive
         ("posts.jsonl: de", b"one"),
         ("posts.jsonl: en", b"two"),
     ]
+
+
+def test_a_member_in_the_folder_itself_is_named_without_it(tmp_path):
+    path = tmp_path / "all.tar"
+    path.write_bytes(tarred(**{"./a.txt": b"Plain text.", "././posts.jsonl": POSTS.encode()}))
+    sources = finish(read_work(path))
+    assert [(source.name, source.member) for source in sources] == [("a.txt",) * 2, ("posts.jsonl",) * 2]
+    for member in ("posts.jsonl", "./posts.jsonl"):
+        source = finish(read_again_work(path, reading=Reading(), member=member))
+        assert (source.member, source.data.tobytes()) == ("posts.jsonl", b"onetwo")
+        assert names(path, member) == ["text", "lang"]
 
 
 def test_one_data_set_of_a_folder_is_read_by_another_column(folder):

@@ -7,7 +7,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -79,17 +79,26 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
                 skipped.add("empty")
             else:
                 with archive.open(entry) as member:
-                    yield Member(entry.filename, cast("BinaryIO", member), entry.file_size, entry.compress_size)
+                    yield Member(
+                        member_name(entry.filename), cast("BinaryIO", member), entry.file_size, entry.compress_size
+                    )
 
 
-def tar_members(stream: Stream, name: str, skipped: Skipped) -> Iterator[Member]:
+def tar_members(stream: Stream, name: str, skipped: Skipped, is_cut: Callable[[], bool]) -> Iterator[Member]:
     """The files in a tar archive, which is read once from its beginning to its end.
+
+    Args:
+        stream: The archive.
+        name: Its name, for errors.
+        skipped: Counts what is no text.
+        is_cut: Says whether the stream ended too early, which is allowed: then the archive ends there as well.
 
     Raises:
         CorpusError: It is damaged.
     """
     # Members are only read, never extracted, so that links and paths in it do no harm.
-    with plain_archive_errors(name), tarfile.open(fileobj=cast("BinaryIO", _Reader(stream)), mode="r|") as archive:
+    file = cast("BinaryIO", _Reader(stream))
+    with plain_archive_errors(name, is_cut), tarfile.open(fileobj=file, mode="r|") as archive:
         for entry in archive:
             if _is_hidden(entry.name) or entry.isdir():
                 continue
@@ -98,8 +107,15 @@ def tar_members(stream: Stream, name: str, skipped: Skipped) -> Iterator[Member]
             elif not entry.size:
                 skipped.add("empty")
             elif (member := archive.extractfile(entry)) is not None:
-                yield Member(entry.name, cast("BinaryIO", member), entry.size, entry.size)
+                yield Member(member_name(entry.name), cast("BinaryIO", member), entry.size, entry.size)
             archive.members.clear()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+
+def member_name(path: str) -> str:
+    """The name of a member, without the folder itself, with which `tar` begins its path: "a.txt" of "./a.txt"."""
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return path
 
 
 class _Reader:
@@ -124,13 +140,18 @@ def _is_hidden(name: str) -> bool:
 
 
 @contextmanager
-def plain_archive_errors(name: str) -> Generator[None]:
-    """Turns errors of the libraries into one sentence; wrap what reads a member in it as well."""
+def plain_archive_errors(name: str, is_cut: Callable[[], bool] = lambda: False) -> Generator[None]:
+    """Turns errors of the libraries into one sentence; wrap what reads a member in it as well.
+
+    Where `is_cut` says that the data ended too early, which is allowed, they end the block without a sentence.
+    """
     try:
         yield
     except (
         zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
         UnicodeDecodeError,
     ) as error:  # fmt: skip
+        if is_cut():
+            return
         why = str(error) or "it ends too early"
         raise CorpusError(f"{name}: the archive is damaged ({why}).") from error

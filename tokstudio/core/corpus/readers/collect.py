@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -259,11 +258,3 @@ def _cut(
     """The documents up to their new ends, one after another."""
     kept = np.arange(len(data)) < np.repeat(stops, ends - starts)
     return data[kept], np.cumsum(stops - starts)
-
-
-def documents_in_pieces(
-    data: NDArray[np.uint8], pieces: Iterator[tuple[int, int, int, int]], ends: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
-    """Groups of the documents of a text, with their ends."""
-    for first, last, start, stop in pieces:
-        yield np.asarray(data[start:stop]), ends[first:last] - start

@@ -79,8 +79,8 @@ class Decompressed:
         """At most `size` bytes, or a few more; none at the end.
 
         Raises:
-            TruncatedError: The compressed data ends too early.
-            CorpusError: It is damaged, or unpacks to so much that it must be a bomb.
+            TruncatedError: The compressed data ends too early, after something that is whole.
+            CorpusError: Nothing is whole, it is damaged, or unpacks to so much that it must be a bomb.
         """
         while not self._ended:
             if self._part is None and not self._next_part():
@@ -139,6 +139,8 @@ class Decompressed:
 
     def _end_early(self) -> None:
         self._ended = True
+        if not self._made:
+            raise CorpusError(f"{self._name}: the {self._kind} data ends too early; nothing before that is whole.")
         if not self._keep:
             raise TruncatedError(
                 f"{self._name}: the {self._kind} data ends too early; {self._made:,} bytes before that are "

@@ -18,6 +18,7 @@ from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.compression import Stream
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
+from tokstudio.core.corpus.readers.reading import TEXT_FIELDS
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 
 # The longest row that is read; a block holds at least one row.
@@ -45,8 +46,13 @@ class Dialect:
     has_names: bool
 
 
-def dialect_of(head: str, is_whole: bool, kind: str, delimiter: str | None) -> Dialect:
-    """The dialect of a table that begins so; a `delimiter` that is given is not detected."""
+def dialect_of(
+    head: str, is_whole: bool, kind: str, delimiter: str | None = None, asked: Iterable[str | None] = ()
+) -> Dialect:
+    """The dialect of a table that begins so; a `delimiter` that is given is not detected.
+
+    A first row with one of the names that are `asked` for is the names of the columns.
+    """
     lines = lines_of(head)
     lines = lines if is_whole or len(lines) < 2 else lines[:-1]
     lines = lines[:_LINES]
@@ -59,12 +65,9 @@ def dialect_of(head: str, is_whole: bool, kind: str, delimiter: str | None) -> D
     )
     best = max(candidates, key=lambda sign: _fit(_rows(lines, sign, quote, escape)))
     rows = _rows(lines, best, quote, escape)
-    first = rows[0] if rows else []
-    names = tuple(name.strip() for name in first)
-    has_names = bool(names) and len(set(names)) == len(names) and all(map(_is_name, names))
-    return Dialect(
-        best, quote, escape, names if has_names else tuple(str(n) for n in range(1, len(names) + 1)), has_names
-    )
+    first = [cell.strip() for cell in rows[0]] if rows else []
+    has_names = _are_names(first, rows[1:], asked)
+    return Dialect(best, quote, escape, _unique(first if has_names else [""] * len(first)), has_names)
 
 
 def sample_of_table(head: str, is_whole: bool, dialect: Dialect) -> Iterator[dict[str, object]]:
@@ -245,5 +248,40 @@ def _has_quotes(lines: list[str]) -> bool:
     return True
 
 
-def _is_name(name: str) -> bool:
-    return 0 < len(name) <= _LONGEST_NAME and _NUMBER.fullmatch(name) is None
+def _are_names(first: list[str], rows: list[list[str]], asked: Iterable[str | None]) -> bool:
+    """Whether the first row of a table, of which some more follow, is the names of its columns."""
+    # The columns of a table without names are numbered: the number of a column is no name in its first row.
+    known = {*TEXT_FIELDS, *asked} - {str(number) for number in range(1, len(first) + 1)}
+    if any(cell in known or cell.lower() in TEXT_FIELDS for cell in first):
+        return True
+    cells = [cell for cell in first if cell]
+    named = [bool(cell) and len(cell) <= _LONGEST_NAME and not _is_number(cell) for cell in first]
+    if 2 * sum(named) <= len(cells):
+        return False
+    below = [_are_numbers(rows, column) for column in range(len(first))]
+    # Above numbers, a name tells that the row is names, and a number that it is a row like the others.
+    if any(name and numbers for name, numbers in zip(named, below, strict=True)):
+        return True
+    return not any(_is_number(cell) and numbers for cell, numbers in zip(first, below, strict=True))
+
+
+def _are_numbers(rows: list[list[str]], column: int) -> bool:
+    """Whether a column has values, which all are numbers."""
+    values = [row[column].strip() for row in rows if column < len(row)]
+    return any(values) and all(map(_is_number, filter(None, values)))
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _unique(names: list[str]) -> tuple[str, ...]:
+    """The names, of which empty ones become the number of their column and repeated ones get a number."""
+    made: list[str] = []
+    for column, name in enumerate(names, 1):
+        free = plain = name or str(column)
+        number = 2
+        while free in made or (free != name and free in names):
+            free, number = f"{plain} {number}", number + 1
+        made.append(free)
+    return tuple(made)

@@ -54,6 +54,7 @@ class Look:
         encoding: Of JSON and tables.
         columns: Of a data set.
         dialect: Of CSV and TSV.
+        has_no_text: Whether it is read as plain text because it is JSON in which no column holds text.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Look:
     columns: tuple[Column, ...] = ()
     dialect: Dialect | None = None
     rows: int | None = None
+    has_no_text: bool = False
 
     @property
     def shown(self) -> str:
@@ -94,7 +96,7 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     decoded = _decoded(head, found)
     sort = kinds.text_kind(name, decoded, is_whole, reading.delimiter is not None)
     if sort == kinds.TEXT:
-        return Look(sort, text.compression)
+        return Look(sort, text.compression, has_no_text=kinds.is_named_json(name, decoded))
     head = text.peek(_HEAD_OF_ROWS)
     is_whole, decoded = len(head) < _HEAD_OF_ROWS, _decoded(head, found)
     dialect = None
@@ -103,13 +105,13 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     elif sort == kinds.JSON:
         rows = sample_of_json(decoded)
     else:
-        dialect = dialect_of(decoded, is_whole, sort, reading.delimiter)
+        dialect = dialect_of(decoded, is_whole, sort, reading.delimiter, (reading.field, reading.split_by))
         rows = sample_of_table(decoded, is_whole, dialect)
     columns = columns_of_rows(row for row, _ in zip(rows, range(_ROWS_LOOKED_AT), strict=False))
     if dialect is not None and not columns:
         columns = tuple(Column(one, TEXT, (), (one,), (0,)) for one in dialect.names)
     if not reading.field and suggested(columns) is None:
-        return Look(kinds.TEXT, text.compression)  # word counts, numbers, settings: no column holds text
+        return Look(kinds.TEXT, text.compression, has_no_text=True)  # word counts, numbers, settings
     return Look(sort, text.compression, found, columns, dialect)
 
 
@@ -130,6 +132,15 @@ def plan_of(found: Look, reading: Reading, name: str) -> Plan:
         )
     split = None if reading.split_by is None else column_named(found.columns, reading.split_by, name)
     return Plan(text, split)
+
+
+def refuse_without_text(text: OpenText, found: Look) -> None:
+    """Raises CorpusError for a file of JSON, as its name says, in which no column holds text."""
+    if found.has_no_text and kinds.suffix_of(text.name) in kinds.NAMED_JSON:
+        raise CorpusError(
+            f"{text.name}: no column of this JSON holds text; to read it as it stands, with its braces and names, read "
+            "the file as plain text (--as-text), or give it a name that ends with .txt."
+        )
 
 
 def read_rows_work(text: OpenText, found: Look, plan: Plan, collect: Collector, is_long: bool = False) -> Work[bool]:
@@ -154,7 +165,7 @@ def refuse_unclosed(text: OpenText, found: Look) -> None:
     if line := unclosed_quote(Utf8Stream(text, found.encoding), found.dialect):
         raise CorpusError(
             f"{text.name}: a quote in the row at line {line:,} is never closed; close it, or read the file as "
-            "plain text."
+            "plain text (--as-text)."
         )
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ _FOLDER = "folder"
 # The reasons to skip an entry of a folder, in the order of the report.
 _WHY = ("unreadable", "damaged", "binary", "empty", "not a file", "beside a data set", "hidden")
 _MOST_NAMED = 4
+_EXAMPLES = 2
 _DIGITS = re.compile(r"\d+")
 _OF_LINES = frozenset((".jsonl", ".ndjson", ".csv", ".tsv", ".tab"))
 _LARGEST_STATE = 1 << 22
@@ -43,12 +45,14 @@ class Entry:
         group: The path of the folder of many texts that it was opened with, else "".
         shards: The files of a data set, in their order; none of a single file.
         name: The name of such a data set within its folder; "" where it is the only one.
+        is_found: Whether it was found in a folder, and not named itself.
     """
 
     path: Path
     group: str = ""
     shards: tuple[Path, ...] = ()
     name: str = ""
+    is_found: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,17 @@ class Folder:
 
     @property
     def remark(self) -> str:
-        """One sentence with the number of skipped files and the first of them; "" where none was skipped."""
+        """One sentence with each skipped file and the reason, or of many their numbers; "" where none was skipped."""
+        if not self.skipped:
+            return ""
         order = sorted(self.skipped, key=lambda one: (_WHY.index(one[1]), one[0]))
-        names = [f"{file_name(path)} ({why})" for path, why in order[:_MOST_NAMED]]
-        more = len(order) - len(names)
-        told = ", ".join([*names, *([f"and {more:,} more"] if more else [])])
-        return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}." if order else ""
+        if len(order) <= _MOST_NAMED:
+            told = ", ".join(f"{file_name(path)} ({why})" for path, why in order)
+        else:
+            numbers = Counter(why for _, why in order)
+            examples = ", ".join(file_name(path) for path, _ in order[:_EXAMPLES])
+            told = f"{', '.join(f'{number:,} {why}' for why, number in numbers.items())}, such as {examples}"
+        return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}."
 
 
 def read_folder_work(path: AnyPath) -> Work[Folder]:
@@ -152,10 +161,10 @@ def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
     for file in files:
         key = shards.get(file)
         if key is None:
-            entries.append(Entry(file))
+            entries.append(Entry(file, is_found=True))
         elif file == sets[key][0]:
             name = "" if only else key[0].joinpath(key[1]).relative_to(root).as_posix()
-            entries.append(Entry(root, "", _in_order(sets[key]), name))
+            entries.append(Entry(root, "", _in_order(sets[key]), name, is_found=True))
     return entries if len(entries) <= MOST_APART else [replace(entry, group=str(root)) for entry in entries]
 
 

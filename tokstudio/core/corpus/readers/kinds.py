@@ -33,6 +33,7 @@ _LINES = 20  # lines to look at
 _FEWEST_LINES = 5  # of a table that its name does not tell
 _FEWEST_COLUMNS = 3  # of such a table, unless tabs separate them
 _NAMED_LINES = frozenset((".jsonl", ".ndjson"))
+NAMED_JSON = _NAMED_LINES | {".json"}
 _NAMED_TABLES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
 DELIMITERS = ",;\t|"
 _MOST_FIT = 0.6  # of the rows of a table
@@ -91,6 +92,12 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
     if named := _NAMED_TABLES.get(suffix, ""):
         return named if lines and (has_delimiter or _is_table(lines_of(head))) else TEXT
     return (_table(lines) if not suffix else "") or TEXT
+
+
+def is_named_json(name: str, head: str) -> bool:
+    """Whether a text that begins so is JSON of any kind, as its name says."""
+    first = next((line for line in head.split("\n") if line.strip()), "").strip()
+    return suffix_of(name) in NAMED_JSON and (first[:1] in tuple("[{") or _parsed(first) is not None)
 
 
 def lines_of(text: str) -> list[str]:
