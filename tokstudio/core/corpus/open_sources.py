@@ -67,7 +67,7 @@ class _Wanted:
     member: str | None = None  # the only one to read; None for all
     value: str | None = None  # likewise
     is_long: bool = False  # whether rows of a table are longer than usual
-    is_named: bool = False  # whether a file of JSON without text is refused, as it was named itself
+    is_strict: bool = False  # whether a file of JSON without text is refused
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ def read_work(
         path: Or an entry of `expand_work`.
         documents: What a document of plain text is: "file" or "line". The rows of a data set are its documents.
         encoding: As of `Corpus.from_files`; "bytes" reads any file as it is.
-        reading: Which column of a data set is read, and what is kept; None for the default.
+        reading: Which column of a data set is read, and what is kept; None for the default, but that a file of JSON
+            without text, which is refused otherwise unless it was found in a folder, is read as plain text.
         budget: The memory that is shared with other calls; None for a new one.
 
     Returns:
@@ -172,7 +173,8 @@ def read_work(
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        sources += yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
+        is_strict = reading is not None and not entry.is_found
+        sources += yield from _read_entry_work(entry, replace(wanted, is_strict=is_strict))
     return tuple(sources)
 
 
@@ -277,7 +279,7 @@ def _read_file_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
             with opened(path) as file:
                 text = OpenText(file.file, name, file.status.st_size, wanted.reading.keep_truncated)
                 found = look(text, wanted.encoding, wanted.reading)
-                if wanted.is_named:
+                if wanted.is_strict:
                     refuse_without_text(text, found)
                 remark = _remark(found)
                 if found.kind != kinds.TEXT or found.compression:

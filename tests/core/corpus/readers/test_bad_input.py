@@ -286,8 +286,11 @@ def test_json_without_a_column_of_text_is_refused_unless_it_is_asked_for(write, 
             f"{path.name}: no column of this JSON holds text; to read it as it stands, with its braces and names, "
             "read the file as plain text (--as-text), or give it a name that ends with .txt."
         )
-        [source] = Corpus.from_files(path, as_text=True).sources
-        assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, "")
+        for source, note in (
+            (Corpus.from_files(path, as_text=True).sources[0], ""),
+            (finish(read_work(path))[0], "no column holds text; read as plain text"),
+        ):
+            assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, note)
 
 
 @pytest.mark.parametrize("name", WITHOUT_TEXT)
