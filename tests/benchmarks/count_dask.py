@@ -1,6 +1,7 @@
 """Words counted by two local Dask workers, beside one process with one thread; the tables must be equal.
 
-The mixed text is cut into files at line ends. The time to start the workers is told apart.
+The mixed text is cut into files at line ends, which are one source like those of a large folder. The time to start the
+workers is told apart.
 """
 
 # SPDX-License-Identifier: MIT
@@ -30,7 +31,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     counting = Counting(CountedWith(chosen.pattern))
     with texts(chosen, chosen.text) as (file,), tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
-        entries = [Entry(path) for path in _cut(file.read_bytes(), chosen.files, Path(folder))] * chosen.times
+        entries = [Entry(path, folder) for path in _cut(file.read_bytes(), chosen.files, Path(folder))] * chosen.times
         finish(counting.count_work(entries[:1], threads=1))  # loads the loops
         alone, one = seconds(lambda: finish(counting.count_work(entries, threads=1)).counts)
         saved = one.save(Path(folder) / "one.parquet").read_bytes()
