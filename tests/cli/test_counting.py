@@ -14,6 +14,7 @@ import pytest
 
 from tokstudio import Corpus, TrainingConfig, cli, train
 from tokstudio.cli import cluster
+from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.pretokenization.count_words import WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
@@ -131,6 +132,19 @@ def test_a_file_that_is_given_twice_counts_once_for_train_and_count(files, tmp_p
 
 
 # ---- on a cluster
+
+
+@pytest.mark.parametrize(
+    ("sizes", "lengths"),
+    [([101, 99, 102, 98, 100, 97, 103, 100], [2, 2, 2, 2]), ([5], [1]), ([900, 1, 1], [1, 2]), ([1, 1, 900], [2, 1])],
+)
+def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes, lengths):
+    entries = [Entry(tmp_path / str(number)) for number in range(len(sizes))]
+    for entry, size in zip(entries, sizes, strict=True):
+        entry.path.write_bytes(b"a" * size)
+    shards = list(cluster._shards(entries, 4))
+    assert [entry for shard in shards for entry in shard] == entries
+    assert [len(shard) for shard in shards] == lengths
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,15 +74,9 @@ def _cores_work(client: Client, address: str) -> Work[int]:
 def _shards(entries: Sequence[Entry], most: int) -> Iterator[list[Entry]]:
     """Neighbouring files together, in at most so many shards of about the same size."""
     sizes = list(map(stored_bytes, entries))
-    shard, done = list[Entry](), 0
-    for entry, size in zip(entries, sizes, strict=True):
-        # The shard in which the middle of the file lies.
-        if shard and (done + size // 2) * most // sum(sizes) > (done - 1) * most // sum(sizes):
-            yield shard
-            shard = []
-        shard.append(entry)
-        done += size
-    yield shard
+    middles = [end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True)]
+    for _, shard in groupby(zip(entries, middles, strict=True), lambda each: int(each[1] * most / sum(sizes))):
+        yield [entry for entry, _ in shard]
 
 
 def _count(shard: Sequence[Entry], counting: Counting) -> CountedPart | TokStudioError:
