@@ -361,8 +361,7 @@ def test_text_that_does_not_count_takes_no_memory_of_merging_and_has_no_problems
     if pattern == "none":
         assert made.memory == alone.memory
     nothing = forecast_of(corpus.with_weights({"a": 0, "b": 0}), pattern=pattern)
-    assert nothing.fits
-    assert nothing.sample == corpus.bytes
+    assert nothing.problem == "The weights of all sources are 0, so there is nothing to train on."
 
 
 def test_a_sample_to_train_on_keeps_weights_and_places():

@@ -215,7 +215,9 @@ def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, book)
         used = []
         monkeypatch.setattr(
             "tokstudio.core.training.prepare_corpus.count_work",
-            lambda texts, splitter, threads=None: used.append(threads) or count_work(texts, splitter, threads),
+            lambda texts, settings, threads, **given: (
+                used.append(threads) or count_work(texts, settings, threads, **given)
+            ),
         )
         quiet(qtbot, window)
         window.session.training.set_settings(Settings(300, pattern="gpt2"))

@@ -88,6 +88,7 @@ class Mixture(QWidget):
         self._scripts = {key: script for key, script in self._scripts.items() if key in kept}
         self._building.start(self._build(), self._show_weights)
         self._show_note()
+        self._show_ratios()
         unknown = [key for key in map(self._key, self._shown) if key not in self._scripts]
         if unknown:
             self._looking.run(partial(_scripts_work, unknown))
