@@ -7,6 +7,7 @@ import errno
 import json
 import random
 import tempfile
+import time
 import zipfile
 from dataclasses import replace
 from itertools import product
@@ -88,11 +89,19 @@ def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkey
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(count_words, "_CHUNK", 500)
     monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
-    written = []
-    add = Spill.add
+    written, folders = [], []
+    add, folder = Spill.add, tempfile.TemporaryDirectory
+
+    def slow(**given):  # all threads come to write while the folder is made
+        folders.append(given)
+        time.sleep(0.2)
+        return folder(**given)
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", slow)
     monkeypatch.setattr(Spill, "add", lambda *given: written.append(given) or add(*given))
     assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
     assert len(written) > 3
+    assert len(folders) == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
+import threading
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -31,6 +32,7 @@ class Spill:
 
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._making = threading.Lock()
         self._numbers = count()
 
     @property
@@ -43,8 +45,9 @@ class Spill:
         from tokstudio.core.kernels.words import gather, partition
 
         try:
-            if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="tokstudio-counts-")
+            with self._making:  # two folders would lose the counts in one of them
+                if self._folder is None:
+                    self._folder = tempfile.TemporaryDirectory(prefix="tokstudio-counts-")
             number, known = next(self._numbers), len(table)
             part = np.empty(known, np.int32)
             words, offsets = read_only(table.words), read_only(table.offsets)
