@@ -99,7 +99,7 @@ def _exercise_text() -> None:
         tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern=config.pattern)
         tokenizer.encode("a tail")
         tokenizer.tokens.length(0)
-    take_apart(tokenizer.merges, 0, np.zeros(128, np.int64))
+    take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
     finish(recover_merges_work([bytes([value]) for value in range(256)]))
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.uint64)
     cut(none8, 0, 1)

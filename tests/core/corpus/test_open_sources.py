@@ -80,6 +80,10 @@ def text_of(source):
     return source.data.tobytes()
 
 
+# A control character in every other place may be the high byte of a letter in UTF-16, so it says nothing.
+CONTROLS = "".join(character for character in map(chr, range(0x20)) if character not in "\t\n\v\f\r\x1b") + "\x7f"
+
+
 @same_folder
 @given(text=st.text(min_size=1), encoding=st.sampled_from(sorted(MARKED)))
 def test_any_text_with_a_byte_order_mark_comes_back(read, text, encoding):
@@ -92,7 +96,7 @@ def test_any_text_with_a_byte_order_mark_comes_back(read, text, encoding):
 
 
 @same_folder
-@given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), min_size=1))
+@given(text=st.text(st.characters(codec="utf-8", exclude_characters=f"{CONTROLS}\ufeff"), min_size=1))
 def test_utf8_stays_byte_for_byte(read, text):
     source = read(text.encode())
     assert (text_of(source), source.encoding, source.note) == (text.encode(), "utf-8", "")

@@ -84,7 +84,8 @@ def opened(path) -> Tokenizer | None:
         return None
     text = "bandana ban \0\xff"
     if tokenizer.alphabet.base == "bytes" and tokenizer.pattern == "none":
-        assert tokenizer.decode(tokenizer.encode(text)) == text
+        # A prefix space is not removed again.
+        assert tokenizer.decode(tokenizer.encode(text)) in (text, f" {text}")
     return tokenizer
 
 

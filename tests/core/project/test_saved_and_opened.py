@@ -26,6 +26,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats import load_work, save
+from tokstudio.core.formats.report import described
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (
     Project,
@@ -181,11 +182,24 @@ def test_a_saved_weighted_run_resumes_with_the_same_weights_only(tmp_path):
         Trainer.resume(texts, entry.run, longer)
 
 
-def test_a_text_in_the_project_keeps_its_group(tmp_path):
-    source = replace(Source.from_texts("a text", "English"), group="One Story")
+def test_the_report_of_a_saved_weighted_run_is_that_of_the_run(tmp_path):
+    texts = tuple(Source.from_texts(text, name) for text, name in ((LINES, "a"), ("other words\n" * 30, "b")))
+    counts = replace(Corpus.from_counts({"banana": 7, "bandana": 50}).sources[0], name="c")
+    sources = (*texts, counts)
+    run = trained(Corpus(sources).with_weights({"a": 0.5, "c": 3}), vocabulary_size=300, pattern="gpt2")
+    kept = tuple(finish(keep_source_work(source)) for source in sources)
+    (entry,) = opened(saved(Project(kept, (ProjectRun("Run", run, (0, 1, 2)),)), tmp_path / "one.tokstudio")).runs
+    assert [name for name, *_ in run.corpus.mixture] == ["a", "b", "c"]
+    assert described(Tokenizer.from_run(entry.run)) == described(Tokenizer.from_run(run))
+    (entry,) = opened(saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "two.tokstudio")).runs
+    assert "Weights of the sources: 0.5, 1, 3; the bytes are weighted." in described(Tokenizer.from_run(entry.run))
+
+
+def test_a_text_in_the_project_keeps_its_group_and_its_number(tmp_path):
+    source = replace(Source.from_texts("a text", "English"), group="One Story", member="2")
     project = Project(sources=(finish(keep_source_work(source)),))
     (again,) = opened(saved(project, tmp_path / "one.tokstudio")).sources
-    assert (again.text.name, again.text.group) == ("English", "One Story")
+    assert (again.text.name, again.text.group, again.text.member) == ("English", "One Story", "2")
 
 
 # ---- sources

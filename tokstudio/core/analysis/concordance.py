@@ -3,7 +3,7 @@
 The token's bytes are searched for, and only the text around them is encoded. With a pattern that is exact. Without one
 a document is a single sequence: of a document longer than 10 KiB a window is encoded, with at least 4 KiB on either
 side. A merge may differ where it depends on text farther away, such as in long repetitions. Where another library
-encodes, it gets whole lines: see `library_concordance`.
+encodes, or text is changed before it is split, whole lines are encoded: see `library_concordance`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,7 +24,6 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import NONE, OWN, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
 from tokstudio.core.text.utf8 import is_utf8
-from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _FIRST_PIECE, _PIECE = 1 << 13, 1 << 18  # bytes searched at once
@@ -100,8 +99,8 @@ class Concordance:
         for number, (source, (ends, is_held)) in enumerate(zip(sources, blocks, strict=True)):
             text = _Text(number, source, ends, is_held)
             tokenizer, token = self._asked
-            if isinstance(tokenizer, LibraryTokenizer):
-                yield from self._library_work(text, ends, tokenizer, token)
+            if tokenizer.library is not None or not tokenizer.preparation.is_plain:
+                yield from self._lines_work(text, ends, tokenizer, token)
                 if self.limit is not None:
                     return
                 self._before, self._searched = self._before + len(source.data), 0
@@ -116,10 +115,8 @@ class Concordance:
                 yield from self._specials_work(text, pieces, 0, len(pieces.stops))
             self._before, self._searched = self._before + len(source.data), 0
 
-    def _library_work(
-        self, text: _Text, ends: NDArray[np.int64], tokenizer: LibraryTokenizer, token: int
-    ) -> Work[None]:
-        """Asks the library for the occurrences, up to the limit."""
+    def _lines_work(self, text: _Text, ends: NDArray[np.int64], tokenizer: Tokenizer, token: int) -> Work[None]:
+        """Encodes lines, where tokens are no parts of the text or a library encodes; up to the limit."""
         for spans in spans_of(text.source.data, ends):
             if self._before + spans[-1].last > MOST:
                 self.limit = self._before + spans[0].first

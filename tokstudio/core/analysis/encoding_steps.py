@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.pretokenization.patterns import splitter
-from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
-from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.pretokenization.preparation import Prepared
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _IN_A_PIECE = 1 << 12
@@ -79,11 +80,13 @@ class Steps:
     after pre-token, in each by rank, and with one merge from left to right.
     """
 
-    data: bytes  # the encoded text as UTF-8
+    data: bytes  # the encoded text as UTF-8, after its preparation
     tokenizer: Tokenizer  # with all its merges
     merges: int  # how many of them were applied
     pieces: StepPieces  # every piece of any state
     allowed_special: AllowedSpecial  # the special tokens that were recognised
+    prepared: Prepared  # the text that was given
+    begin: int = 0  # where `data` begins in its prepared text
 
     def __len__(self) -> int:
         return 2 + len(self._made)
@@ -119,7 +122,8 @@ class Steps:
         known = self.tokenizer.at(merges).tokens
         if not all(known.in_use(token) for token in self.tokenizer.whole_words.intersection(pieces.ids.tolist())):
             # A whole word is one token only where that token exists.
-            return finish(steps_work(self.tokenizer, self.data, merges, self.allowed_special))
+            part = self.begin, self.begin + len(self.data)
+            return finish(prepared_steps_work(self.tokenizer, self.prepared, part, merges, self.allowed_special))
         # Merges are in order: the result of a later one is not a part of an earlier one.
         kept = np.flatnonzero(pieces.merges <= merges)
         place = np.full(len(pieces.ids) + 1, -1, np.int64)
@@ -139,7 +143,7 @@ class Steps:
             lefts=place[pieces.lefts[kept]],
             rights=place[pieces.rights[kept]],
         )
-        return Steps(self.data, self.tokenizer, merges, own, self.allowed_special)
+        return replace(self, merges=merges, pieces=own)
 
     @cached_property
     def _made(self) -> NDArray[np.intp]:
@@ -171,28 +175,39 @@ def steps_work(
         ConfigError: Another library encodes for this tokenizer, there are fewer merges, a special token is unknown, or
             a character is not in the vocabulary.
     """
+    prepared = yield from tokenizer.prepared_work(text, allowed_special)
+    return (yield from prepared_steps_work(tokenizer, prepared, (0, prepared.size), merges, allowed_special))
+
+
+def prepared_steps_work(
+    tokenizer: Tokenizer,
+    prepared: Prepared,
+    part: tuple[int, int],
+    merges: int | None = None,
+    allowed_special: AllowedSpecial = (),
+) -> Work[Steps]:
+    """Does the same for a part of a prepared text, which begins and ends with pre-tokens or special tokens."""
     if tokenizer.library is not None:
-        raise ConfigError(f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen.")
+        unseen = f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen."
+        raise ConfigError(tokenizer.no_merges or unseen)
     limit = len(tokenizer.merges) if merges is None else merges
     known = tokenizer.at(limit)
-    raw = to_utf8(text)
-    if tokenizer.alphabet.base == "characters":
-        raw = raw.decode("utf-8", "replace").encode()
-    data = np.frombuffer(raw, np.uint8)
-    finder = SpecialFinders(tokenizer.special_tokens).of(allowed_special)
-    parts = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
+    begin, behind = part
+    raw = prepared.data[begin:behind].tobytes()
+    data, pieces = np.frombuffer(raw, np.uint8), prepared.pieces
     made, split = _Making(known), splitter(tokenizer.pattern)
-    for part in np.stack([parts.starts, parts.stops, parts.specials], axis=1):
-        start, stop, special = map(int, part)
-        at = start
-        for ends in split.ends_work(data, start, stop):
+    spans = [pieces.starts - begin, pieces.stops - begin, pieces.specials]
+    rows: list[list[int]] = np.stack(spans, axis=1).tolist()
+    for start, stop, special in rows:
+        at, last = max(start, 0), min(stop, len(raw))
+        for ends in split.ends_work(data, at, last) if at < last else ():
             for end in ends.tolist():
                 yield from made.add_work(raw, at, end)
                 at = end
-        if special >= 0:
-            token = finder.texts[special]
+        if special >= 0 and 0 <= stop < len(raw):
+            token = prepared.specials[special]
             made.add(stop, stop + len(token), tokenizer.special_tokens[token.decode()], first=0)
-    return Steps(raw, tokenizer, limit, made.pieces(), allowed_special)
+    return Steps(raw, tokenizer, limit, made.pieces(), allowed_special, prepared, begin)
 
 
 class _Making:

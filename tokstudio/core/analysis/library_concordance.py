@@ -1,8 +1,8 @@
-"""Finds the occurrences of a token in text that its tokenizer's own library encodes, some lines at a time.
+"""Finds the occurrences of a token where text is changed before it is split, some lines at a time.
 
-Only the library knows how it changes a text, such as the case of letters, so all text must be encoded: only the first
-`MOST` bytes of a corpus are. Lines are encoded with the text around them in their document, so that tokens are those of
-the whole document, and tokens that a library adds before a text occur at its beginning only.
+Tokens are then no parts of the text, such as where a library changes the case of letters, so all text must be encoded:
+only the first `MOST` bytes of a corpus are. Lines are encoded with the text around them in their document, so that
+tokens are those of the whole document, and tokens that are added before a text occur at its beginning only.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.text.utf8 import is_utf8
-from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 #: The most bytes to search.
 MOST = 33_000_000
@@ -77,9 +77,7 @@ def lines_of(data: NDArray[np.uint8], start: int, stop: int) -> Iterator[tuple[i
         start = end
 
 
-def occurrences_work(
-    tokenizer: LibraryTokenizer, token: int, spans: Sequence[LineSpan]
-) -> Work[list[tuple[int, int, int]]]:
+def occurrences_work(tokenizer: Tokenizer, token: int, spans: Sequence[LineSpan]) -> Work[list[tuple[int, int, int]]]:
     """The document, start and end of each occurrence of a token that begins in the given spans.
 
     Of several tokens within one character, all but one are where it ends, within their document.

@@ -7,6 +7,7 @@ For a trained run, `Run.uses` gives the same from the merges, without encoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.pretokenization.patterns import NONE, splitter
-from tokstudio.core.pretokenization.special_tokens import SpecialFinder
+from tokstudio.core.pretokenization.preparation import Preparation, prepare_work
+from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -34,8 +36,10 @@ _Group = tuple[NDArray[np.uint8], NDArray[np.int64], int]
 _Encode = Callable[[NDArray[np.uint8], NDArray[np.int64]], Work[NDArray[np.int64]]]
 
 
-def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int64]]:
-    """Encodes a corpus, document by document, and counts the tokens; special tokens in the text are recognised.
+def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True) -> Work[NDArray[np.int64]]:
+    """Encodes a corpus, document by document, and counts the tokens.
+
+    Unless `recognise`, special tokens in the text are text like any other.
 
     A single sequence of more than 8 MiB, which is possible only without a pattern, is cut at a line end. Differences
     within 1 KiB of the cut are corrected.
@@ -50,12 +54,14 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
     """
     counts = np.zeros(len(tokenizer.tokens), np.int64)
     if isinstance(tokenizer, LibraryTokenizer):
-        documents = words = _library(tokenizer)
+        documents = words = _library(tokenizer, recognise)
     else:
-        documents, words = _encode_here(tokenizer, tokenizer.pattern), _encode_here(tokenizer, "none")
+        in_words = replace(tokenizer.preparation, prefix_space=False)
+        documents = _encode_here(tokenizer, tokenizer.pattern, tokenizer.preparation, recognise)
+        words = _encode_here(tokenizer, "none", in_words, recognise)
     total, done = sum(len(source.data) for source in corpus.sources), 0
     for source in corpus.sources:
-        groups = _documents(source, tokenizer.pattern) if source.counts is None else _words(source, source.counts)
+        groups = _documents(source, tokenizer) if source.counts is None else _words(source, source.counts)
         for data, ends, weight in groups:
             work = (documents if source.counts is None else words)(data, ends)
             # Text beside a cut is encoded again.
@@ -66,12 +72,9 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
     return counts
 
 
-def _encode_here(tokenizer: Tokenizer, pattern: str) -> _Encode:
+def _encode_here(tokenizer: Tokenizer, pattern: str, preparation: Preparation, recognise: bool) -> _Encode:
     """A function that encodes the documents of a group together."""
-    encoder = tokenizer.encoder(pattern)
-    finder = SpecialFinder(text.encode() for text in tokenizer.special_tokens)
-    ids = [*(tokenizer.special_tokens[text.decode()] for text in finder.texts), -1]
-    special_ids = np.array(ids, np.int32)
+    encoder, finders = tokenizer.encoder(pattern), SpecialFinders(tokenizer.special_tokens)
     is_text = tokenizer.alphabet.base == "characters"
 
     def encode(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
@@ -79,8 +82,9 @@ def _encode_here(tokenizer: Tokenizer, pattern: str) -> _Encode:
             data, ends = _as_text(data, ends)
         padded = np.zeros(len(data) + PADDING, np.uint8)
         padded[: len(data)] = data
-        pieces = yield from finder.cut_work(padded, ends)
-        parts = yield from encoder.encode_work(padded, pieces, special_ids)
+        prepared = yield from prepare_work(preparation, finders, padded, ends, "all" if recognise else ())
+        ids = [*(tokenizer.special_tokens[text.decode()] for text in prepared.specials), -1]
+        parts = yield from encoder.encode_work(prepared.data, prepared.pieces, np.array(ids, np.int32))
         counts = np.zeros(len(tokenizer.tokens), np.int64)
         for part in parts:
             for first in range(0, len(part), _IDS):
@@ -91,14 +95,14 @@ def _encode_here(tokenizer: Tokenizer, pattern: str) -> _Encode:
     return encode
 
 
-def _library(tokenizer: LibraryTokenizer) -> _Encode:
+def _library(tokenizer: LibraryTokenizer, recognise: bool) -> _Encode:
     """A function that asks the tokenizer's library, about several short documents together."""
 
     def encode(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
         counts = np.zeros(len(tokenizer.tokens), np.int64)
         for first, last, start, stop in groups(ends, _ASKED):
             texts = [part.tobytes() for part in np.split(data[start:stop], ends[first : last - 1] - start)]
-            ids = yield from tokenizer.encode_texts_work(texts, "all")
+            ids = yield from tokenizer.encode_texts_work(texts, "all" if recognise else ())
             counts += np.bincount(ids, minlength=len(counts))[: len(counts)]
             yield Progress(_PHASE, stop, len(data))
         return counts
@@ -106,12 +110,13 @@ def _library(tokenizer: LibraryTokenizer) -> _Encode:
     return encode
 
 
-def _documents(source: Source, pattern: str) -> Iterator[_Group]:
+def _documents(source: Source, tokenizer: Tokenizer) -> Iterator[_Group]:
     """The documents of a source in groups, copied because they may be in a file."""
+    is_sequence = splitter(tokenizer.pattern).kind == NONE and not tokenizer.preparation.prefix_space
     for first, last, start, stop in groups(source.ends, _GROUP):
         data = np.array(source.data[start:stop])
         ends = (source.ends[first:last] - start).astype(np.int64)
-        if splitter(pattern).kind == NONE and len(ends) == 1 and len(data) > _LONGEST_SEQUENCE:
+        if is_sequence and len(ends) == 1 and len(data) > _LONGEST_SEQUENCE:
             yield from _cut(data)
         else:
             yield data, ends, 1

@@ -28,9 +28,11 @@ class CorpusError(TokStudioError):
     """A source cannot be read, or a corpus cannot be trained on."""
 
 
-#: The end of the sentences of `BinaryError` and `TruncatedError` that say what to do, for which the window has buttons.
+#: The end of the sentences of `BinaryError`, `TruncatedError` and `NoColumnOfTextError` that say what to do, for which
+#: the window has buttons.
 READ_ANYWAY = '; use the encoding "bytes" to read it anyway'
 KEEP_WHOLE = ", and can be read by keeping what is truncated"
+READ_AS_TEXT = ", else read the file as plain text, with its braces and names"
 
 
 class BinaryError(CorpusError):

@@ -126,7 +126,13 @@ class Corpus:
 
     @classmethod
     def from_texts(cls, texts: Iterable[Text]) -> Corpus:
-        """Makes a corpus of several documents; the iterable is read once, and only the bytes are kept."""
+        """Makes a corpus of several documents; the iterable is read once, and only the bytes are kept.
+
+        What is large for the free memory is kept in a private temporary file.
+
+        Raises:
+            CorpusError: It does not fit on the disk either.
+        """
         return cls((Source.from_texts(texts),))
 
     @classmethod

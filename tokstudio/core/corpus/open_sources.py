@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, CorpusError
-from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.progress import Work, part_of
 from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.plain_text import Place, Wanted, plain_source_work, read_plain_work
 from tokstudio.core.corpus.readers import folders, kinds
 from tokstudio.core.corpus.readers.archives import (
     Member,
@@ -27,80 +27,28 @@ from tokstudio.core.corpus.readers.archives import (
     tar_members,
     zip_members,
 )
-from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
-from tokstudio.core.corpus.readers.columnar import open_table
+from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.contents import Contents
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import (
     Look,
+    collect_work,
     look,
-    plan_of,
-    read_rows_work,
-    refuse_unclosed,
     refuse_without_text,
     seekable_work,
     unpacked_work,
+    with_columns_work,
 )
-from tokstudio.core.corpus.readers.files import plain_errors, read_regular_work
+from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.folders import Entry, expand_work
 from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.readers.streams import OpenText, encoding_of, opened
-from tokstudio.core.corpus.readers.text_store import Budget, TextStore
-from tokstudio.core.corpus.source import Source, check_documents, document_ends, groups
-from tokstudio.core.text.encodings import SAMPLE, decode, detect, encoding_name, refuse_binary
+from tokstudio.core.corpus.readers.streams import OpenText, opened
+from tokstudio.core.corpus.readers.text_store import Budget
+from tokstudio.core.corpus.source import Source, check_documents
+from tokstudio.core.text.encodings import encoding_name
 from tokstudio.core.text.utf8 import AnyPath
 
-_PIECE = 1 << 20
-_DOCUMENTS = 1 << 14
 _LOOKED_AT = 100  # members of a tar archive, which has no list of them; files of a folder
-_MARK_AND_CHARACTER = 8  # bytes: a byte order mark and a whole character
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What to read, and how: the arguments of `read_work`."""
-
-    documents: str
-    encoding: str | None
-    reading: Reading
-    budget: Budget
-    member: str | None = None  # the only one to read; None for all
-    value: str | None = None  # likewise
-    is_long: bool = False  # whether rows of a table are longer than usual
-    is_strict: bool = False  # whether a file of JSON without text is refused
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a source comes from; see the fields of `Source`."""
-
-    name: str
-    path: Path | None
-    group: str = ""
-    status: os.stat_result | None = None
-    member: str = ""
-    kind: str = ""
-
-    def source(self, name: str, encoding: str, note: str, part: Part, reading: Reading | None, is_rows: bool) -> Source:
-        """A source of a part of the place."""
-        status = self.status
-        return Source(
-            name,
-            self.path,
-            encoding,
-            note,
-            part.data,
-            part.ends,
-            None if status is None else status.st_mtime,
-            None if status is None else status.st_size,
-            places=part.places,
-            group=self.group,
-            reading=reading,
-            member=self.member,
-            value=part.value,
-            is_rows=is_rows,
-            kind=self.kind,
-        )
 
 
 def look_work(
@@ -119,7 +67,7 @@ def look_work(
         CorpusError: It cannot be read.
     """
     chosen = None if encoding is None else encoding_name(encoding)
-    wanted = _Wanted("file", chosen, reading or Reading(keep_truncated=True), Budget(), member or None)
+    wanted = Wanted("file", chosen, reading or Reading(keep_truncated=True), Budget(), member or None)
     path = Path(path)
     entries = yield from _entries_work(path, member)
     if not entries:
@@ -133,14 +81,14 @@ def look_work(
     return replace(contents, name=file_name(path), files=files, rows=None) if len(entries) > 1 else contents
 
 
-def _look_at_work(entry: Entry, wanted: _Wanted) -> Work[Contents]:
+def _look_at_work(entry: Entry, wanted: Wanted) -> Work[Contents]:
     file = entry.shards[0] if entry.shards else entry.path
     with plain_errors(file), opened(file) as open_file:
         text = OpenText(open_file.file, file_name(file), open_file.status.st_size, wanted.reading.keep_truncated)
         found = look(text, wanted.encoding, wanted.reading)
         if found.kind in kinds.ARCHIVES:
             return (yield from _look_into_archive_work(text, found, open_file.file, wanted))
-        found = yield from _with_columns_work(text, found, open_file.file, wanted, bool(found.compression))
+        found = yield from with_columns_work(text, found, open_file.file, wanted.budget, bool(found.compression))
         return found.contents(file_name(entry.path), max(1, len(entry.shards)))
 
 
@@ -157,8 +105,7 @@ def read_work(
         path: Or an entry of `expand_work`.
         documents: What a document of plain text is: "file" or "line". The rows of a data set are its documents.
         encoding: As of `Corpus.from_files`; "bytes" reads any file as it is.
-        reading: Which column of a data set is read, and what is kept; None for the default, but that a file of JSON
-            without text, which is refused otherwise unless it was found in a folder, is read as plain text.
+        reading: Which column of a data set is read, and what is kept; None for the default.
         budget: The memory that is shared with other calls; None for a new one.
 
     Returns:
@@ -167,14 +114,14 @@ def read_work(
     Raises:
         ConfigError: `documents` or `encoding` is unknown.
         CorpusError: Something cannot be read, is empty, or changed while it was read.
+        NoColumnOfTextError: It is a file of JSON without text that was not found in a folder.
         BinaryError: It is nothing that can be read, and `encoding` is not "bytes".
     """
     wanted = _wanted(documents, encoding, reading, budget)
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        is_strict = reading is not None and not entry.is_found
-        sources += yield from _read_entry_work(entry, replace(wanted, is_strict=is_strict))
+        sources += yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
     return tuple(sources)
 
 
@@ -230,20 +177,20 @@ def read_source(
     wanted = _wanted(documents, encoding, None, budget)
     path = Path(path)
     with plain_errors(path):
-        return (yield from _read_plain_work(Entry(path), wanted))
+        return (yield from read_plain_work(Entry(path), wanted))
 
 
 def content_work(
     raw: NDArray[np.uint8], name: str, documents: str, encoding: str | None, reading: Reading | None = None
 ) -> Work[tuple[Source, ...]]:
     """Makes sources of content that is read already, such as standard input; they have no path."""
-    wanted, place = _wanted(documents, encoding, reading, None), _Place(name, None)
+    wanted, place = _wanted(documents, encoding, reading, None), Place(name, None)
     if not len(raw):
         raise CorpusError(f"{name}: it has no text.")
 
-    def read_work(wanted: _Wanted) -> Work[list[Source]]:
+    def read_work(wanted: Wanted) -> Work[list[Source]]:
         if wanted.encoding == "bytes":
-            return [(yield from _plain_source_work(raw, wanted, place))]
+            return [(yield from plain_source_work(raw, wanted, place))]
         file = cast("BinaryIO", io.BytesIO(raw.data))
         text = OpenText(file, name, len(raw), wanted.reading.keep_truncated)
         found = look(text, wanted.encoding, wanted.reading)
@@ -252,13 +199,13 @@ def content_work(
     return tuple((yield from _with_long_rows_work(read_work, wanted)))
 
 
-def _wanted(documents: str, encoding: str | None, reading: Reading | None, budget: Budget | None) -> _Wanted:
+def _wanted(documents: str, encoding: str | None, reading: Reading | None, budget: Budget | None) -> Wanted:
     check_documents(documents)
     chosen = None if encoding is None else encoding_name(encoding)
-    return _Wanted(documents, chosen, reading or Reading(), budget or Budget())
+    return Wanted(documents, chosen, reading or Reading(), budget or Budget())
 
 
-def _with_long_rows_work(read: Callable[[_Wanted], Work[list[Source]]], wanted: _Wanted) -> Work[list[Source]]:
+def _with_long_rows_work(read: Callable[[Wanted], Work[list[Source]]], wanted: Wanted) -> Work[list[Source]]:
     """Reads; begins again with more memory where a row of a table is very long."""
     try:
         return (yield from read(wanted))
@@ -266,12 +213,12 @@ def _with_long_rows_work(read: Callable[[_Wanted], Work[list[Source]]], wanted: 
         return (yield from read(replace(wanted, is_long=True)))
 
 
-def _read_entry_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
+def _read_entry_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
     read = _read_shards_work if entry.shards else _read_file_work
     return (yield from _with_long_rows_work(lambda wanted: read(entry, wanted), wanted))
 
 
-def _read_file_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
+def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
     path, name = entry.path, file_name(entry.path)
     remark = ""
     with plain_errors(path):
@@ -279,15 +226,15 @@ def _read_file_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
             with opened(path) as file:
                 text = OpenText(file.file, name, file.status.st_size, wanted.reading.keep_truncated)
                 found = look(text, wanted.encoding, wanted.reading)
-                if wanted.is_strict:
+                if wanted.is_named:
                     refuse_without_text(text, found)
                 remark = _remark(found)
                 if found.kind != kinds.TEXT or found.compression:
-                    place = _Place(name, path, entry.group, file.status)
+                    place = Place(name, path, entry.group, file.status)
                     made = yield from _read_found_work(text, found, file.file, wanted, place)
                     file.check()
                     return made
-        return [(yield from _read_plain_work(entry, wanted, remark))]
+        return [(yield from read_plain_work(entry, wanted, remark))]
 
 
 def _remark(found: Look) -> str:
@@ -296,7 +243,7 @@ def _remark(found: Look) -> str:
 
 
 def _read_found_work(
-    text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, place: _Place, is_member: bool = False
+    text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: Place, is_member: bool = False
 ) -> Work[list[Source]]:
     """Reads what a look has found; `file` holds the stored bytes."""
     if found.kind in kinds.ARCHIVES:
@@ -305,54 +252,16 @@ def _read_found_work(
         return (yield from _read_members_work(text, found, file, wanted, place))
     if found.kind == kinds.TEXT:
         content = yield from unpacked_work(text, wanted.budget)
-        return [(yield from _plain_source_work(content, wanted, place, _remark(found), text.is_cut))]
+        return [(yield from plain_source_work(content, wanted, place, _remark(found), text.is_cut))]
     place = replace(place, kind=found.shown)
     collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
-    reading = yield from _collect_work(text, found, file, wanted, collect, is_member)
+    reading = yield from collect_work(
+        text, found, file, wanted.reading, wanted.budget, collect, is_long=wanted.is_long, is_member=is_member
+    )
     return (yield from _sources_work(collect, reading, found.encoding or "utf-8", place))
 
 
-def _collect_work(
-    text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, collect: Collector, is_member: bool = False
-) -> Work[Reading]:
-    """Collects the rows of a data set; returns how it was read, with the chosen column."""
-    reading = wanted.reading
-    is_plain = not found.compression and not is_member
-    if found.kind in kinds.COLUMNAR:
-        file = yield from seekable_work(text, file, wanted.budget, is_plain)
-        with open_table(text.name, found.kind, file) as table:
-            found = replace(found, columns=table.columns())
-        plan = plan_of(found, reading, text.name)
-        file.seek(0)
-        with open_table(text.name, found.kind, file) as table:
-            yield from table.read_work(plan, collect)
-        collect.dropped.truncated |= text.is_cut
-        return replace(reading, field=plan.text.name)
-    plan = plan_of(found, reading, text.name)
-    if found.dialect is None:
-        yield from read_rows_work(text, found, plan, collect)
-        return replace(reading, field=plan.text.name)
-    if is_member:
-        # A quote that is not closed is looked for from the beginning, to which not every member can be set back.
-        file = yield from seekable_work(text, file, wanted.budget, False)
-        text = OpenText(file, text.name, text.size)
-    is_doubtful = yield from read_rows_work(text, found, plan, collect, wanted.is_long)
-    if is_doubtful:
-        file.seek(0)
-        refuse_unclosed(OpenText(file, text.name, text.size, reading.keep_truncated), found)
-    return replace(reading, field=plan.text.name, delimiter=found.dialect.delimiter)
-
-
-def _with_columns_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, is_packed: bool) -> Work[Look]:
-    """Adds the columns of Parquet and Arrow to a look; `file` is at its beginning again where it is not packed."""
-    if found.kind not in kinds.COLUMNAR:
-        return found
-    file = yield from seekable_work(text, file, wanted.budget, not is_packed)
-    with open_table(text.name, found.kind, file) as table:
-        return replace(found, columns=table.columns(), rows=table.rows)
-
-
-def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) -> Work[Contents]:
+def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted) -> Work[Contents]:
     """Shows the first member of an archive that is a data set, else its kind."""
     files, shown_member = 0, None
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped())
@@ -364,14 +273,16 @@ def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted:
                     inner = OpenText(member.file, member.name, member.size, True)
                     look_inside = look(inner, wanted.encoding, wanted.reading)
                     if look_inside.kind in kinds.DATA:
-                        shown_member = yield from _with_columns_work(inner, look_inside, member.file, wanted, True)
+                        shown_member = yield from with_columns_work(
+                            inner, look_inside, member.file, wanted.budget, True
+                        )
             if found.kind == kinds.TAR and files == _LOOKED_AT:
                 break
     made = (shown_member or Look(kinds.TEXT)).contents(text.name, files)
     return replace(made, kind=f"{found.shown}: {made.kind}")
 
 
-def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted) -> Work[BinaryIO]:
+def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted) -> Work[BinaryIO]:
     """The file of an archive, in which one can seek where its kind needs it."""
     if found.kind == kinds.TAR:
         return file
@@ -384,7 +295,7 @@ def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> I
     return zip_members(file, text.name, text.size, skipped)
 
 
-def _is_wanted(member: Member, wanted: _Wanted) -> bool:
+def _is_wanted(member: Member, wanted: Wanted) -> bool:
     return wanted.member is None or member_name(wanted.member) == member.name
 
 
@@ -393,9 +304,7 @@ def _ends_early(text: OpenText, found: Look) -> bool:
     return found.kind == kinds.TAR and text.is_cut
 
 
-def _read_members_work(
-    text: OpenText, found: Look, file: BinaryIO, wanted: _Wanted, place: _Place
-) -> Work[list[Source]]:
+def _read_members_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: Place) -> Work[list[Source]]:
     """Reads each member of an archive as a file of its own."""
     skipped, sources, name = Skipped(), list[Source](), text.name
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
@@ -425,13 +334,13 @@ def _read_members_work(
     return sources
 
 
-def _read_member_work(member: Member, wanted: _Wanted, place: _Place) -> Work[list[Source]]:
+def _read_member_work(member: Member, wanted: Wanted, place: Place) -> Work[list[Source]]:
     text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated)
     found = look(text, wanted.encoding, wanted.reading)
     return (yield from _read_found_work(text, found, member.file, wanted, place, is_member=True))
 
 
-def _read_shards_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
+def _read_shards_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
     """Reads the shards of a data set one after another, as if they were one file."""
     folder = file_name(entry.path)
     name = f"{folder}: {entry.name}" if entry.name else folder
@@ -444,18 +353,18 @@ def _read_shards_work(entry: Entry, wanted: _Wanted) -> Work[list[Source]]:
             found = look(text, wanted.encoding, reading)
             if found.kind not in kinds.DATA:
                 raise CorpusError(f"{file_name(path)}: it is no data set like the other files of {name}.")
-            work = _collect_work(text, found, file.file, replace(wanted, reading=reading), collect)
+            work = collect_work(text, found, file.file, reading, wanted.budget, collect, is_long=wanted.is_long)
             reading = yield from part_of(work, "reading", sum(sizes[:number]), sizes[number], sum(sizes))
             encoding, kind = found.encoding or encoding, found.shown
             file.check()
         if collect.is_full:
             break
     with plain_errors(entry.path):
-        place = _Place(name, entry.path, entry.group, entry.path.stat(), entry.name, kind)
+        place = Place(name, entry.path, entry.group, entry.path.stat(), entry.name, kind)
     return (yield from _sources_work(collect, replace(reading, delimiter=wanted.reading.delimiter), encoding, place))
 
 
-def _sources_work(collect: Collector, reading: Reading, encoding: str, place: _Place) -> Work[list[Source]]:
+def _sources_work(collect: Collector, reading: Reading, encoding: str, place: Place) -> Work[list[Source]]:
     """Makes a source of each part that was collected."""
     sources: list[Source] = []
     parts = yield from collect.parts_work()
@@ -466,56 +375,3 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: _P
     if not any(len(source.data) for source in sources):
         raise CorpusError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
     return sources
-
-
-def _read_plain_work(entry: Entry, wanted: _Wanted, remark: str = "") -> Work[Source]:
-    path, most = entry.path, wanted.reading.most_bytes
-    if most is not None:
-        # Of text in UTF-8, no more need be read.
-        with opened(path) as file:
-            head = file.file.read(SAMPLE)
-        is_utf8 = wanted.encoding != "bytes" and encoding_of(head, len(head) < SAMPLE) == "utf-8"
-        most = most + _MARK_AND_CHARACTER if is_utf8 else None
-    raw, status = yield from read_regular_work(path, wanted.budget, most)
-    if len(raw) < status.st_size:
-        raw, _ = first_bytes(raw, np.array([len(raw)], np.int64), len(raw) - 1)
-    if wanted.encoding is None:
-        refuse_binary(raw, file_name(path))
-    return (yield from _plain_source_work(raw, wanted, _Place(file_name(path), path, entry.group, status), remark))
-
-
-def _plain_source_work(
-    raw: NDArray[np.uint8], wanted: _Wanted, place: _Place, remark: str = "", is_cut: bool = False
-) -> Work[Source]:
-    """Decodes the content of a plain text, divides it into documents and filters them."""
-    reading, budget = wanted.reading, wanted.budget
-
-    def store() -> TextStore:
-        return TextStore(place.name, budget)
-
-    if wanted.encoding is None:
-        decoded = yield from detect(raw, store)
-    else:
-        decoded = yield from decode(raw, wanted.encoding, store)
-    if not len(decoded.data):
-        raise CorpusError(f"{place.name}: the file has no text.")
-    ends = yield from document_ends(decoded.data, wanted.documents)
-    part = Part(None, decoded.data, ends, None)
-    collect = Collector(place.name, reading, budget)
-    collect.dropped.truncated = is_cut
-    if reading.filters:
-        for first, last, start, stop in groups(ends, _PIECE, _DOCUMENTS):
-            data, here = np.asarray(decoded.data[start:stop]), ends[first:last] - start
-            collect.add(data, here)
-            yield Progress("reading", start, len(decoded.data))
-            if collect.is_full:
-                break
-        parts = [one for one in (yield from collect.parts_work()) if len(one.data)]
-        if not parts:
-            raise CorpusError(f"{place.name}: no text is left ({collect.dropped.note}).")
-        part = parts[0]
-    chosen = " and ".join(shown(name) for name in (reading.field, reading.split_by) if name is not None)
-    unused = f"plain text has no column {chosen}; all of it is read" if chosen else ""
-    note = "; ".join(filter(None, (remark, unused, decoded.note, collect.dropped.note)))
-    is_default = reading == Reading()
-    return place.source(place.name, decoded.encoding, note, part, None if is_default else reading, is_rows=False)

@@ -8,19 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.text_store import Budget, TextStore
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 
 DOCUMENTS = ("file", "line")
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
+_HELD = 1 << 22  # bytes of texts that are put into the store together
 
 
 def check_documents(documents: str) -> None:
@@ -51,7 +54,21 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
     return ends
 
 
-def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
+class Named(Protocol):
+    """A source of a corpus or of a project."""
+
+    @property
+    def name(self) -> str:
+        """As of `Source`."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """As of `Source`."""
+        ...
+
+
+def entries(sources: Sequence[Named]) -> list[tuple[str, int]]:
     """The entry of each source: its name and number, from 0.
 
     Neighbours of one group are one entry, named like the group; any other source is an entry of its own.
@@ -65,14 +82,24 @@ def entries(sources: Sequence[Source]) -> list[tuple[str, int]]:
     return made
 
 
-def entry_name(source: Source) -> str:
+def entry_name(source: Named) -> str:
     """The name of the entry of a source: its own, or that of its folder or archive."""
     return PurePath(source.group).name or source.group or source.name
 
 
-def is_one_entry(before: Source, source: Source) -> bool:
+def is_one_entry(before: Named, source: Named) -> bool:
     """Whether two neighbours in a corpus are one entry."""
     return bool(source.group) and source.group == before.group
+
+
+def mixture_of(
+    sources: Sequence[Named], sizes: Iterable[int], weights: Sequence[int] | None
+) -> tuple[tuple[str, int, int], ...]:
+    """The name, the weight in thousandths and the bytes of text of each entry; none where all count once."""
+    made: dict[tuple[str, int], tuple[int, int]] = {}
+    for entry, size, weight in zip(entries(sources), sizes, weights, strict=True) if weights else ():
+        made[entry] = weight, made.get(entry, (weight, 0))[1] + size
+    return tuple((name, weight, size) for (name, _), (weight, size) in made.items())
 
 
 def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:
@@ -138,14 +165,18 @@ class Source:
 
     @classmethod
     def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
-        """Makes a source of given texts, each a document."""
-        data, ends, is_text = bytearray(), array("q"), True
+        """Makes a source of given texts, each a document; CorpusError where they do not even fit on the disk."""
+        store, held, ends, is_text = TextStore(name, Budget()), bytearray(), array("q"), True
         for text in [texts] if isinstance(texts, (str, bytes)) else texts:
             raw = to_utf8(text)
-            data += raw
-            ends.append(len(data))
+            held += raw
+            ends.append(store.size + len(held))
             is_text = is_text and is_utf8(raw)
-        whole = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
+            if len(held) >= _HELD:
+                store.add(np.frombuffer(held, np.uint8))
+                held = bytearray()
+        store.add(np.frombuffer(held, np.uint8))
+        whole = finish(store.finish_work())
         return cls(name, None, "utf-8" if is_text else "bytes", "", whole, np.array(ends, np.int64))
 
     @cached_property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.sentencepiece.format import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken.format import Tiktoken
+from tokstudio.core.hub.names import name_of
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import AnyPath, Text
 
@@ -178,16 +180,18 @@ def fit_work(tokenizer: Tokenizer, format: str) -> Work[Fit]:
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
-    """Reads a tokenizer from a file or a folder.
+    """Reads a tokenizer from a file or a folder, or fetches one by its name, which uses the network.
 
     Args:
-        path: The file or the folder.
+        path: The file or the folder; or, if there is none, a name: `hf:OWNER/REPOSITORY` with or without `@REVISION`,
+            of the Hugging Face Hub, or `tiktoken:ENCODING`.
         pattern: The pattern, where the files do not have it: a name of `patterns.NAMES` or a regular expression.
 
     Raises:
-        ConfigError: The pattern is invalid.
+        ConfigError: The pattern or the name is invalid.
         PatternNeeded: The files have no pattern, and none is given.
-        FormatError: There is no tokenizer, it is damaged, or it needs something that TokStudio does not support.
+        FormatError: There is no tokenizer, it is damaged, or it needs something that TokStudio does not support; or it
+            cannot be fetched.
     """
     return finish(load_work(path, pattern)).tokenizer
 
@@ -196,6 +200,12 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     """Does the same as `load` in bounded pieces, and names the files."""
     if pattern is not None:
         check_pattern(pattern)
+    if (name := name_of(path)) is not None:
+        from tokstudio.core.hub.client import fetch_work
+
+        fetched = yield from fetch_work(name)
+        loaded = yield from load_work(fetched.path, pattern)
+        return replace(loaded, name=name.short, remark=fetched.remark)
     settled: set[Path] = set()
     yield from _settle_work((Path(path),), settled)
     chosen, files = _format_of(Path(path))

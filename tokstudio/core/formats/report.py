@@ -17,6 +17,7 @@ from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
+    from tokstudio.core.model.run import TrainedOn
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
@@ -78,7 +79,7 @@ class ExportReport:
         yield from _section("Proof", [f"Read back: {self.proof}."] if self.proof else [])
         if self.snippet:
             yield from ("", "To load it", "", textwrap.indent(self.snippet.rstrip("\n"), "    "))
-        yield from _section("Versions", _versions())
+        yield from _section("Versions", [", ".join(versions())])
 
 
 def described(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -95,11 +96,19 @@ def described(tokenizer: Tokenizer) -> tuple[str, ...]:
     if (run := tokenizer.run) is not None:
         size = several(in_units(run.corpus.bytes, run.weight_scale), "byte")
         lines.append(f"Trained on {size}; SHA-256 of the corpus: {run.corpus.sha256}.")
-        if weights := run.corpus.weights:
-            told = ", ".join(count_text(weight, ONCE) for weight in weights[:_MOST_NAMED])
+        if weights := _weights(run.corpus):
             more = f" and {len(weights) - _MOST_NAMED:,} more" if len(weights) > _MOST_NAMED else ""
-            lines.append(f"Weights of the sources, in their order: {told}{more}; the bytes are weighted.")
+            lines.append(f"Weights of the sources: {', '.join(weights[:_MOST_NAMED])}{more}; the bytes are weighted.")
     return tuple(lines)
+
+
+def _weights(corpus: TrainedOn) -> list[str]:
+    """The weight of each source, with its name and its share of the weighted text where they are known."""
+    whole = sum(weight * size for _, weight, size in corpus.mixture) or 1
+    return [
+        f"{shown(name)} {count_text(weight, ONCE)} ({weight * size / whole:.1%} of the text)"
+        for name, weight, size in corpus.mixture
+    ] or [count_text(weight, ONCE) for weight in corpus.weights or ()]
 
 
 def _section(title: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
@@ -108,11 +117,12 @@ def _section(title: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
     yield from map(_WRAPPER.fill, lines)
 
 
-def _versions() -> list[str]:
+def versions() -> list[str]:
+    """TokStudio, Python and the libraries with their versions."""
     known = [f"TokStudio {__version__}", f"Python {platform.python_version()}"]
     for library in _LIBRARIES:
         try:
             known.append(f"{library} {version(library)}")
         except PackageNotFoundError:
             known.append(f"{library}: not installed")
-    return [", ".join(known)]
+    return known

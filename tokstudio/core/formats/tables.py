@@ -64,7 +64,7 @@ class _Merges(Format):
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The counts are those of a run."""
         if tokenizer.run is None:
-            return "This tokenizer was not trained here, so there are no counts to write."
+            return tokenizer.no_merges or "This tokenizer was not trained here, so there are no counts to write."
         return None
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:

@@ -314,17 +314,17 @@ def add_tokens(
 
 
 @njit(nogil=True, cache=True)
-def take_apart(merges: Int32, first_id: int, counts: Int64) -> None:
+def take_apart(merges: Int32, results: Int32, counts: Int64) -> None:
     """Adds the occurrences of each token inside longer ones to its count.
 
     Args:
-        merges: int32 [n, 2], ids of left and right; row k made the id `first_id` + k, of tokens made before it.
-        first_id: The id that the first row made.
+        merges: int32 [n, 2], ids of left and right, made by no later row.
+        results: int32 [n], the id that each row made.
         counts: int64, occurrences of each token in a text, by id. Afterwards: how often it was made, including by
             merges whose results were merged again.
     """
     # Backwards: a longer token was made later, and its count is complete already.
     for row in range(len(merges) - 1, -1, -1):
-        times = counts[first_id + row]
+        times = counts[results[row]]
         counts[merges[row, 0]] += times
         counts[merges[row, 1]] += times

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -50,6 +50,9 @@ class TrainedOn:
     sha256: str  # see `Corpus.sha256`
     weights: tuple[int, ...] | None = None  # in thousandths, by source; None where every source counted once
     weight_scale: int = 1  # bytes of text, counts and tokens of the run are in units of 1 / this: 1 or 1,000
+    # With weights: the name, the weight in thousandths and the bytes of text of each source, or of a folder as a whole;
+    # empty where they are unknown, as in a project without the sources.
+    mixture: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, eq=False)

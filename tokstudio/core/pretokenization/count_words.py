@@ -211,7 +211,7 @@ def word_ends(
     from tokstudio.core.kernels.documents import scan_documents
 
     ends = np.empty(min(MOST_WORDS, max(1, int(stops[-1]) - at)), np.int64)
-    document = 0
+    text, stops, document = read_only(text), read_only(stops), 0
     while document < len(stops):
         n, at, document = scan_documents(splitter.kind, text, at, document, stops, classes(), ends)
         yield ends[:n], document

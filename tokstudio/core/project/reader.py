@@ -16,7 +16,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
-from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source
+from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source, mixture_of
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project.checked_row import LARGEST, Row, numbered_rows
@@ -58,7 +58,7 @@ def open_work(path: Path) -> Work[Project]:
         yield Progress("reading")
         state = _read_state(connection, name)
         sources = yield from _read_sources_work(connection, name)
-        runs = yield from _read_runs_work(connection, name, len(sources))
+        runs = yield from _read_runs_work(connection, name, sources)
         _check_rows_belong(connection, name, len(runs))
         active = state.pop(ACTIVE, None)
         if active is not None and not (type(active) is int and 1 <= active <= len(runs)):
@@ -107,7 +107,7 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
             except ValueError as error:
                 raise row.fault("reading", str(error)) from error
             if kept.text is not None:
-                kept = replace(kept, text=replace(kept.text, group=kept.group))
+                kept = replace(kept, text=replace(kept.text, group=kept.group, member=kept.member))
         sources.append(kept)
         yield Progress("reading")
     return tuple(sources)
@@ -200,7 +200,7 @@ def _read_blob_work(
 
 
 def _read_runs_work(
-    connection: sqlite3.Connection, name: str, sources: int
+    connection: sqlite3.Connection, name: str, sources: tuple[ProjectSource, ...]
 ) -> Work[tuple[ProjectRun | ProjectTokenizer, ...]]:
     files = yield from _read_files_work(connection, name)
     runs: list[ProjectRun | ProjectTokenizer] = []
@@ -213,9 +213,13 @@ def _read_runs_work(
             pattern = None if row.is_null("pattern") else row.text("pattern")
             runs.append(ProjectTokenizer(title, kept, pattern, state))
         else:
-            run, indexes = (yield from read_run_work(connection, row)), row.indexes("sources", sources)
-            if indexes and run.corpus.weights is not None and len(run.corpus.weights) != len(indexes):
-                raise row.fault("weights", "there must be one for each source")
+            run, indexes = (yield from read_run_work(connection, row)), row.indexes("sources", len(sources))
+            if indexes and run.corpus.weights is not None:
+                if len(run.corpus.weights) != len(indexes):
+                    raise row.fault("weights", "there must be one for each source")
+                used = [sources[index].text or sources[index] for index in indexes]
+                mixture = mixture_of(used, (source.bytes for source in used), run.corpus.weights)
+                run = replace(run, corpus=replace(run.corpus, mixture=mixture))
             runs.append(ProjectRun(title, run, indexes, state))
         yield Progress("reading")
     if files:

@@ -54,6 +54,7 @@ class Vocabulary:
     byte_tokens: frozenset[int] = frozenset()
     unreachable: frozenset[int] = frozenset()  # ids of extra tokens that no text becomes
     pattern: str = "none"  # the pattern that splits text, where it is known
+    model: str = "BPE"  # see `Tokenizer.model`
     remarks: tuple[str, ...] = ()  # see `Tokenizer.remarks`
 
 
@@ -89,6 +90,11 @@ class LibraryTokenizer(Tokenizer):
         return self._file.library
 
     @property
+    def model(self) -> str:
+        """The kind of its model."""
+        return self._vocabulary.model
+
+    @property
     def no_playhead(self) -> str:
         """Why only all merges together can be used, as the end of a sentence."""
         return f"{self._reason}, so {TITLES[self._file.library]} encodes for it"
@@ -110,6 +116,8 @@ class LibraryTokenizer(Tokenizer):
     def at(self, merges: int) -> Tokenizer:
         """Returns itself for all merges; raises ConfigError for any other number."""
         if merges != len(self.merges):
+            if self.no_merges is not None:
+                raise ConfigError(self.no_merges)
             super().at(merges)
             raise ConfigError(f"The {len(self.merges):,} merges can only be used all together: {self.no_playhead}.")
         return self

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
+from tokstudio.core.pretokenization.preparation import Preparation, Prepared, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
@@ -27,6 +28,7 @@ from tokstudio.core.tokenizer.offsets import ends_work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.encoder import Encoder
 
+_PLAIN = Preparation()
 _SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
 
 
@@ -41,6 +43,7 @@ class Tokenizer:
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
         extra_tokens: Tokens of a file that no merge makes: the bytes of each by its id.
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
+        preparation: What is done to a text before it is split.
         remarks: See `remarks`.
         run: The run it comes from, if any.
         checked: Whether the merges are known to be valid.
@@ -59,6 +62,7 @@ class Tokenizer:
         pattern: str = "none",
         extra_tokens: Mapping[int, bytes] | None = None,
         whole_words: Collection[int] = (),
+        preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
         run: Run | None = None,
         checked: bool = False,
@@ -68,6 +72,7 @@ class Tokenizer:
         self._pattern = pattern
         self._extra = dict(extra_tokens or {})
         self._whole_words = frozenset(whole_words)
+        self._preparation = preparation
         self._remarks = tuple(remarks)
         self._merges = frozen_ids(merges).reshape(-1, 2)
         if merge_results is None:
@@ -161,6 +166,11 @@ class Tokenizer:
         return self._whole_words
 
     @property
+    def preparation(self) -> Preparation:
+        """What is done to a text before it is split."""
+        return self._preparation
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Requests of its file that `encode` ignores, each a sentence; mostly none."""
         return self._remarks
@@ -169,6 +179,16 @@ class Tokenizer:
     def library(self) -> str | None:
         """The library that encodes and decodes for this tokenizer; None where TokStudio does."""
         return None
+
+    @property
+    def model(self) -> str:
+        """The kind of its model: "BPE", or another that its library has, such as "Unigram"."""
+        return "BPE"
+
+    @property
+    def no_merges(self) -> str | None:
+        """Why it has no merges, a sentence; None where its model is a byte pair encoding."""
+        return None if self.model == "BPE" else f"There are no merges: the model of this tokenizer is {self.model}."
 
     @property
     def no_playhead(self) -> str | None:
@@ -242,6 +262,7 @@ class Tokenizer:
             pattern=self._pattern,
             extra_tokens={int(new_id[number]): token for number, token in self._extra.items()},
             whole_words=[int(new_id[number]) for number in self._whole_words if new_id[number] >= 0],
+            preparation=self._preparation,
             remarks=self._remarks,
             checked=True,
         )
@@ -264,15 +285,22 @@ class Tokenizer:
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
-        finder = self._finders.of(allowed_special)
+        prepared = yield from self.prepared_work(text, allowed_special)
+        return (yield from self._encode_work(prepared))
+
+    def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[Prepared]:
+        """A text ready to be split; raises the same as `encode`."""
         raw = to_utf8(text)
         if self._alphabet.base == "characters" and isinstance(text, bytes):
             raw = raw.decode("utf-8", "replace").encode()
         data = np.zeros(len(raw) + PADDING, np.uint8)
         data[: len(raw)] = np.frombuffer(raw, np.uint8)
-        pieces = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
-        special_ids = np.array([*(self._specials[text.decode()] for text in finder.texts), -1], np.int32)
-        ids = yield from self._encoder.encode_work(data, pieces, special_ids)
+        ends = np.array([len(raw)], np.int64)
+        return (yield from prepare_work(self._preparation, self._finders, data, ends, allowed_special))
+
+    def _encode_work(self, prepared: Prepared) -> Work[NDArray[np.uint32]]:
+        special_ids = np.array([*(self._specials[text.decode()] for text in prepared.specials), -1], np.int32)
+        ids = yield from self._encoder.encode_work(prepared.data, prepared.pieces, special_ids)
         return np.concatenate(ids) if ids else np.empty(0, np.uint32)
 
     def encode_with_ends_work(
@@ -282,11 +310,26 @@ class Tokenizer:
 
         Returns:
             uint32 [tokens] and int64 [tokens], never decreasing: token i stands for the bytes from `ends[i - 1]` (0 for
-            the first) to `ends[i]`.
+            the first) to `ends[i]`. Of several tokens of characters that are normalized together, the first stands for
+            all of them.
         """
-        ids = yield from self.encode_work(text, allowed_special)
+        prepared = yield from self.prepared_work(text, allowed_special)
+        ids = yield from self._encode_work(prepared)
         recognised = bool(self._finders.allowed(allowed_special))
-        return ids, (yield from ends_work(self.tokens, self._alphabet.unknown, to_utf8(text), ids, recognised))
+        raw = prepared.data[: prepared.size].tobytes() if prepared.changes else to_utf8(text)
+        ends = yield from ends_work(self.tokens, self._alphabet.unknown, raw, ids, recognised)
+        return ids, prepared.original(ends)
+
+    def encode_texts_with_ends_work(
+        self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
+        """The ids of several texts, the end of each token in its text, and int64 [texts] the tokens of each."""
+        made: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = []
+        for text in texts:
+            made.append((yield from self.encode_with_ends_work(text, allowed_special)))
+        ids = np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in made)])
+        ends = np.concatenate([np.empty(0, np.int64), *(ends for _, ends in made)])
+        return ids, ends, np.array([len(ids) for ids, _ in made], np.int64)
 
     def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
         """The encoder of text without special tokens, for any pattern.
@@ -339,6 +382,7 @@ class Tokenizer:
             "pattern": self._pattern,
             "extra_tokens": self._extra,
             "whole_words": self._whole_words,
+            "preparation": self._preparation,
             "remarks": self._remarks,
             "run": self._run,
             "checked": True,

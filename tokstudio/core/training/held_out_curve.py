@@ -1,7 +1,6 @@
 """Counts the tokens of held-out text after each merge of a run, exactly.
 
-Merging by rank is merging in the order of training, so the text is encoded only once, with all merges. The tokens are
-then split again from the last merge to the first, which gives the replacements of each.
+The text is encoded only once, with all merges; `counts_by_merge` gives the tokens after fewer.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,6 +18,7 @@ from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.training.prepare_corpus import valid_work
 
 _CHUNK = 1 << 20  # bytes of whole documents to encode together
@@ -63,22 +63,9 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
         yield Progress(_PHASE, done, size)
-    tokens = tokens_by_merge(run, counts)
+    tokens = tokens_by_merge(merges, results, counts)
     tokens.setflags(write=False)
     return HeldOut(counted, tokens)
-
-
-def tokens_by_merge(run: Run, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64 [n + 1], the tokens of a text after 0, 1, ... n merges.
-
-    `counts` has the occurrences of each token after all merges, by id; it is overwritten.
-    """
-    from tokstudio.core.kernels.encode import take_apart
-
-    left = int(counts.sum())
-    take_apart(read_only(run.merges), run.base_size, counts)
-    made = counts[run.base_size : run.base_size + len(run)]
-    return left + int(made.sum()) - np.concatenate([[0], np.cumsum(made)])
 
 
 def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:

@@ -1,7 +1,7 @@
 """Counts the tokens of each source of a corpus after each merge of a run, exactly.
 
 Each distinct word is encoded once, with all merges; its tokens count for every source as often as the word occurs
-there. The tokens are then taken apart as in `held_out_curve`.
+there. `counts_by_merge` gives the tokens after fewer merges.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,8 +21,8 @@ from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder, merge_table
-from tokstudio.core.training.held_out_curve import tokens_by_merge
 from tokstudio.core.training.prepare_corpus import CountedText, count_text_work
 
 MOST_SOURCES = 64
@@ -88,7 +88,7 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         done += len(part.data)
     tokens = np.empty((len(run) + 1, len(names)), np.int64)
     for number, counts in enumerate(totals):
-        tokens[:, number] = tokens_by_merge(run, counts)
+        tokens[:, number] = tokens_by_merge(run.merges, results, counts)
         yield Progress(_PHASE, number, len(names))
     return SourceCurves(names, size, tokens)
 

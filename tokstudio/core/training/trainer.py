@@ -15,6 +15,7 @@ import numpy as np
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import mixture_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn
 from tokstudio.core.training.prepare_corpus import CountedText, Prepared, prepare_corpus_work
@@ -153,7 +154,7 @@ class Trainer:
         alphabet = self.config.alphabet if prepared is None else prepared.alphabet
         base_size = self.config.base_size or len(self.config.leading_specials)
         # The empty batch gives the arrays their types.
-        batches = [self._batch(None), *self._batches]
+        batches, sources = [self._batch(None), *self._batches], self.corpus.sources
         merges = [np.stack([batch.left, batch.right], axis=1) for batch in batches]
         return Run(
             config=self.config,
@@ -168,6 +169,7 @@ class Trainer:
                 self.corpus.sha256,
                 self.corpus.weights,
                 self.corpus.weight_scale,
+                mixture_of(sources, (source.bytes for source in sources), self.corpus.weights),
             ),
             alphabet=alphabet,
             base_counts=np.zeros(base_size, np.int64) if prepared is None else prepared.base_counts,

@@ -31,6 +31,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import collect, compression, csv_rows, text_store
 from tokstudio.core.corpus.readers.compression import TruncatedError
+from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.reading import Reading
 
 
@@ -141,7 +142,14 @@ def test_rows_of_another_width_are_dropped_and_counted(write):
     source = Corpus.from_files(
         write("a.csv", b"id,text\n1,one\n2\n3,two\n4,x,y\n5,three\n6,a\n7,b\n8,c\n9,d\n")
     ).sources[0]
-    assert (source.documents, source.note) == (7, "2 broken rows dropped")
+    assert (source.documents, source.note) == (7, "2 broken rows dropped (row 3, 5)")
+
+
+def test_dropped_rows_of_a_table_are_numbered_over_its_blocks(write, monkeypatch):
+    monkeypatch.setattr(csv_rows, "_BLOCKS", (100, 1_000))
+    rows = "".join(f"{n},x\n" if n not in (3, 60, 61, 90) else f"{n}\n" for n in range(2, 99))
+    source = Corpus.from_files(write("a.csv", f"id,text\n{rows}".encode())).sources[0]
+    assert source.note == "4 broken rows dropped (row 3, 60, 61 and others)"
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
@@ -283,14 +291,13 @@ def test_json_without_a_column_of_text_is_refused_unless_it_is_asked_for(write, 
     data = WITHOUT_TEXT[name]
     for path in (write(name, data), write(f"{name}.gz", gzip.compress(data))):
         assert refused(path) == (
-            f"{path.name}: no column of this JSON holds text; to read it as it stands, with its braces and names, "
-            "read the file as plain text (--as-text), or give it a name that ends with .txt."
+            f"{path.name}: no column of this JSON holds text; if these are word counts, open them as such, else read "
+            "the file as plain text, with its braces and names."
         )
-        for source, note in (
-            (Corpus.from_files(path, as_text=True).sources[0], ""),
-            (finish(read_work(path))[0], "no column holds text; read as plain text"),
-        ):
-            assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, note)
+        with pytest.raises(NoColumnOfTextError):
+            finish(read_work(path))
+        [source] = Corpus.from_files(path, as_text=True).sources
+        assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, "")
 
 
 @pytest.mark.parametrize("name", WITHOUT_TEXT)

@@ -28,8 +28,10 @@ from tests.core.corpus.readers.written import (
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
+from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.large_file import FileText
 from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
 
 WANTED = Corpus.from_texts(DOCUMENTS)
@@ -255,6 +257,25 @@ def test_filters_do_as_a_simple_loop_does(write, documents, least, most, dedupli
     assert [end for end in dict.fromkeys(source.ends.tolist()) if end] == [end for end in dict.fromkeys(ends) if end]
 
 
+@pytest.mark.parametrize("rows", [1, 7, 1_000])
+def test_duplicates_are_known_across_blocks_and_give_their_memory_back(monkeypatch, rows):
+    from tokstudio.core.corpus.readers import text_store
+
+    monkeypatch.setattr(text_store, "free_memory", lambda: 1_000_000)
+    texts = [str(number * number % 397) for number in range(1_000)]
+    budget = Budget()
+    collect = Collector("a", Reading(deduplicate=True), budget)
+    for first in range(0, len(texts), rows):
+        raws = [text.encode() for text in texts[first : first + rows]]
+        collect.add(np.frombuffer(b"".join(raws), np.uint8), np.cumsum([len(raw) for raw in raws]))
+    [part] = finish(collect.parts_work())
+    kept = list(dict.fromkeys(texts))
+    assert part.data.tobytes() == "".join(kept).encode()
+    assert collect.dropped.duplicates == len(texts) - len(kept)
+    assert not budget.take(400_000 - len(part.data) + 1)
+    assert budget.take(400_000 - len(part.data))
+
+
 def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write, monkeypatch, tmp_path):
     from tokstudio.core.corpus.readers import text_store
 
@@ -351,6 +372,20 @@ def test_a_reading_is_kept_as_json():
     for wrong in ({"field": 1}, {"most_bytes": True}, {"unknown": 1}, {"deduplicate": 1}):
         with pytest.raises(ValueError, match="is not known"):
             Reading.from_json(wrong)
+
+
+def test_texts_that_are_too_large_for_the_memory_are_kept_on_the_disk(monkeypatch, tmp_path):
+    from tokstudio.core.corpus.readers import text_store
+
+    monkeypatch.setattr(text_store, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    texts = [f"{number} " * 9 for number in range(99_000)]
+    [source] = Corpus.from_texts(iter(texts)).sources
+    assert len(list((tmp_path / "cache" / "texts").iterdir())) == 1
+    assert isinstance(source.data, FileText)
+    assert texts_of(source) == texts
+    del source
+    assert list((tmp_path / "cache" / "texts").iterdir()) == []
 
 
 def test_texts_of_an_iterator_are_read_once():

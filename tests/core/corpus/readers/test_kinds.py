@@ -38,6 +38,7 @@ def kind(name: str, text: str) -> str:
         ("a.csv", 'name;text\nx;"one\ntwo"\n', CSV),
         ("a.csv.xz", 'text\none\n"two, three"\n', CSV),
         ("", "\n".join(ROWS), CSV),
+        ("", "\n".join([",word,share", *ROWS]), CSV),
         ("a.tsv", "word\tcount\n", TSV),
         ("a", "\n".join(f"word {number}\t{number}" for number in range(9)), TSV),
     ],

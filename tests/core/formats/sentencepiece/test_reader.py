@@ -141,12 +141,26 @@ def test_a_written_model_is_read_back(tmp_path):
     assert again.encode("the cat") == tokenizer.encode("the cat")
 
 
-def test_other_models_are_named(tmp_path):
-    for kind in ("unigram", "word", "char"):
-        with pytest.raises(FormatError) as caught:
-            load(put(tmp_path, trained_model(kind)))
-        words = f"mine.model: its model is {kind.capitalize()}; TokStudio opens only byte pair encodings (BPE)."
-        assert str(caught.value) == words
+@pytest.mark.parametrize("kind", ["unigram", "word", "char"])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_models_without_merges_encode_as_their_library_does(tmp_path, kind, options):
+    content = trained_model(kind, **options)
+    tokenizer, theirs = load(put(tmp_path, content)), library(content)
+    assert (tokenizer.library, tokenizer.model) == ("sentencepiece", kind.capitalize())
+    assert tokenizer.no_merges == f"There are no merges: the model of this tokenizer is {kind.capitalize()}."
+    assert len(tokenizer.merges) == 0
+    assert len(tokenizer) == theirs.get_piece_size()
+    for text in (TEXT, torture_text(), "<x> the cat <c> <s> ▁ ЖЖ\n", "", "   "):
+        ids, ends = finish(tokenizer.encode_with_ends_work(text))
+        assert ids.tolist() == theirs.encode(text)
+        assert tokenizer.decode(ids) == theirs.decode(ids.tolist())
+        assert len(ends) == len(ids)
+        assert sorted(ends.tolist()) == ends.tolist()
+        assert all(0 <= end <= len(text.encode()) for end in ends.tolist())
+    pieces = {theirs.id_to_piece(number).replace("▁", " ").encode() for number in range(len(tokenizer))}
+    assert {token for number, token in enumerate(tokenizer.tokens) if not theirs.is_byte(number)} <= pieces
+    save(tokenizer, tmp_path / "copy.model", "sentencepiece", sample=TEXT)
+    assert (tmp_path / "copy.model").read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -189,7 +203,7 @@ def test_a_file_truncated_at_any_length_is_refused(tmp_path):
         (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\xff\xff\xff\xff\xff\xff\x01", "this is not a SentencePiece model"),
         (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\x0d\0\0\0\0", "this is not a SentencePiece model, or it is damaged"),
         (b"\n\x07\n\x05<\xffnk>\x12\x02\x18\x02\x1a\0", "piece 0 is not UTF-8"),
-        (b"\n\x03\n\x01a\n\x02\x18\x63", "its model is Unigram"),
+        (b"\n\x03\n\x01a\n\x02\x18\x63", "the file ends too early: it does not say how text is normalized"),
     ],
 )
 def test_bytes_that_are_no_model_are_refused(tmp_path, content, words):

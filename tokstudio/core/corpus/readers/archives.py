@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.compression import Stream
+from tokstudio.core.corpus.readers.streams import Peekable
 
 _MOST_MEMBERS = 1_000_000
 _PLAUSIBLE = 100_000_000
@@ -122,16 +123,7 @@ class _Reader:
     """A stream whose reads are as long as they are asked for."""
 
     def __init__(self, below: Stream) -> None:
-        self._below, self._held = below, b""
-
-    def read(self, size: int) -> bytes:
-        pieces, there = [self._held], len(self._held)
-        while there < size and (piece := self._below.read(size - there)):
-            pieces.append(piece)
-            there += len(piece)
-        made = b"".join(pieces)
-        self._held = made[size:]
-        return made[:size]
+        self.read = Peekable(below).read_whole
 
 
 def _is_hidden(name: str) -> bool:

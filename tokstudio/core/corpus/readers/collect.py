@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tokstudio.core.corpus.readers.text_store import Budget, TextStore
 NO_VALUE = "(none)"
 _MOST_VALUES = 1_000
 _LINES_NAMED = 3
+_HASH = 16  # bytes
 
 
 @dataclass
@@ -27,7 +29,8 @@ class Dropped:
     """What was not read as it stands in a file."""
 
     broken: int = 0  # lines or rows that cannot be parsed
-    broken_lines: list[int] = field(default_factory=list[int])  # the first of them, from 1
+    broken_at: list[int] = field(default_factory=list[int])  # the first of them, from 1
+    broken_unit: str = "line"  # what these numbers count: "line", or "row" of a table
     missing: int = 0  # rows without the column
     no_text: int = 0  # rows with another type in it
     surrogates: int = 0  # halves of characters that became U+FFFD
@@ -40,6 +43,12 @@ class Dropped:
     truncated: bool = False
     further: list[str] = field(default_factory=list[str])
 
+    def add_broken(self, number: int, unit: str = "line") -> None:
+        """Counts a line or row with this number, from 1."""
+        self.broken, self.broken_unit = self.broken + 1, unit
+        if len(self.broken_at) < _LINES_NAMED:
+            self.broken_at.append(number)
+
     @property
     def note(self) -> str:
         """All of it with its numbers; "" where there is nothing."""
@@ -47,8 +56,9 @@ class Dropped:
         if self.truncated:
             parts.append("the compressed data ends too early; what was whole is read")
         if self.broken:
-            names = ", ".join(f"{line:,}" for line in self.broken_lines[:_LINES_NAMED])
-            where = f" (line {names}{' and others' if self.broken > _LINES_NAMED else ''})" if names else ""
+            names = ", ".join(f"{number:,}" for number in self.broken_at[:_LINES_NAMED])
+            others = " and others" if self.broken > _LINES_NAMED else ""
+            where = f" ({self.broken_unit} {names}{others})" if names else ""
             parts.append(f"{several(self.broken, 'broken row')} dropped{where}")
         for number, one, many in (
             (self.missing, "row without the column dropped", "rows without the column dropped"),
@@ -82,15 +92,35 @@ class Collector:
     Args:
         name: The name of the file, for errors.
         only: The one value of `reading.split_by` to keep; None to keep all.
+        beside: Take the columns that are read with this one (`Plan.beside`).
     """
 
-    def __init__(self, name: str, reading: Reading, budget: Budget, only: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        reading: Reading,
+        budget: Budget,
+        only: str | None = None,
+        beside: Sequence[Collector] = (),
+    ) -> None:
         self._name, self._reading, self._budget, self._only = name, reading, budget, only
+        self._beside = tuple(beside)
         self._builders: dict[str | None, _Builder] = {}
-        self._seen: set[bytes] = set()
+        self._seen = _Seen(budget)
         self._place = 0
         self.dropped = Dropped()
         self.is_full = False  # whether nothing more is kept
+
+    @property
+    def each(self) -> tuple[Collector, ...]:
+        """The collector of each column of text."""
+        return (self, *self._beside)
+
+    def add_columns(self, columns: Sequence[Any], keys: Any = None) -> None:  # noqa: ANN401
+        """Adds Arrow arrays of the columns of text, of which nulls are dropped and counted as missing."""
+        for collect, texts in zip(self.each, columns, strict=True):
+            collect.dropped.missing += texts.null_count
+            collect.add_texts(texts, keys)
 
     def add_texts(self, texts: Any, keys: Any = None) -> None:  # noqa: ANN401 -- arrays of pyarrow have no types
         """Adds an Arrow array of strings or bytes, of which nulls are dropped uncounted, with their dividing values."""
@@ -135,7 +165,8 @@ class Collector:
                 self._builder(values[number]).add(*_gathered(data, starts, ends, chosen), place + starts[chosen])
 
     def parts_work(self) -> Work[list[Part]]:
-        """The collected parts, in the order of their first documents."""
+        """The collected parts, in the order of their first documents; nothing can be added afterwards."""
+        self._seen.clear()
         if any(builder.is_full for builder in self._builders.values()):
             self.dropped.beyond = self._reading.most_bytes or 0
         parts: list[Part] = []
@@ -172,14 +203,45 @@ class Collector:
     def _drop_duplicates(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], keep: NDArray[np.bool_]
     ) -> None:
-        view, seen = np.ascontiguousarray(data).data, self._seen
-        for number in np.flatnonzero(keep).tolist():
-            key = hashlib.blake2b(view[starts[number] : ends[number]], digest_size=16).digest()
-            if key in seen:
-                keep[number] = False
-                self.dropped.duplicates += 1
-            else:
-                seen.add(key)
+        view, kept = np.ascontiguousarray(data).data, np.flatnonzero(keep)
+        borders = zip(starts[kept].tolist(), ends[kept].tolist(), strict=True)
+        hashes = b"".join(blake2b(view[start:end], digest_size=_HASH).digest() for start, end in borders)
+        is_new = self._seen.add(np.frombuffer(hashes, f"S{_HASH}"))
+        keep[kept] = is_new
+        self.dropped.duplicates += len(kept) - int(np.count_nonzero(is_new))
+
+
+class _Seen:
+    """The hashes of the documents so far, in a few sorted arrays, each at least twice as long as the next."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._arrays = budget, list[NDArray[np.bytes_]]()
+        self._taken = 0  # of the budget
+
+    def add(self, hashes: NDArray[np.bytes_]) -> NDArray[np.bool_]:
+        """Says which are neither known nor repeated here, and adds these."""
+        found, firsts = np.unique(hashes, return_index=True)
+        is_new = np.ones(len(found), np.bool_)
+        for known in self._arrays:
+            at = np.minimum(np.searchsorted(known, found), len(known) - 1)
+            is_new &= known[at] != found
+        made, found = np.zeros(len(hashes), np.bool_), found[is_new]
+        made[firsts[is_new]] = True
+        # Where it does not fit, the texts go to the disk.
+        self._taken += found.nbytes if self._budget.take(found.nbytes) else 0
+        while self._arrays and len(self._arrays[-1]) < 2 * len(found):
+            # A stable sort joins two sorted arrays in one pass.
+            found = np.sort(np.concatenate([self._arrays.pop(), found]), kind="stable")
+        if len(found):
+            self._arrays.append(found)
+        return made
+
+    def clear(self) -> None:
+        """Forgets all."""
+        self._arrays.clear()
+        if self._taken:
+            self._budget.give_back(self._taken)
+            self._taken = 0
 
 
 class _Builder:

@@ -53,7 +53,7 @@ class Table:
 
     def read_work(self, plan: Plan, collect: Collector) -> Work[None]:
         """Reads the texts of a column; the progress counts rows where the file says how many there are."""
-        names = [plan.text.steps[0], *([] if plan.split is None else [plan.split.steps[0]])]
+        names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
         before = 0
         with _plain(self):
             for batch in self._batches(_ROWS, list(dict.fromkeys(names))):
@@ -66,12 +66,11 @@ class Table:
                         return
 
     def _add(self, batch: Any, plan: Plan, collect: Collector) -> None:  # noqa: ANN401
-        wanted = {column.steps[0] for column in (plan.text, plan.split) if column is not None}
+        wanted = {column.steps[0] for column in (*plan.texts, plan.split) if column is not None}
         columns = {name: _valid(batch.column(batch.schema.get_field_index(name)), collect) for name in wanted}
-        texts = texts_of(columns[plan.text.steps[0]], plan.text)
+        texts = [texts_of(columns[column.steps[0]], column) for column in plan.texts]
         keys = None if plan.split is None else keys_of(columns[plan.split.steps[0]], plan.split)
-        collect.dropped.missing += texts.null_count
-        collect.add_texts(texts, keys)
+        collect.add_columns(texts, keys)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from tokstudio.core.corpus.readers.contents import TEXT, Column
 
 _ROWS_SHOWN = 10
 _LONGEST_SHOWN = 200  # characters
-_MOST_COLUMNS = 500
+_MOST_COLUMNS = 5_000
 _DEEPEST = 8
 _KINDS = ((str, TEXT), (bool, "yes or no"), (int, "number"), (float, "number"), (bytes, "bytes"))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from tokstudio.core.corpus.readers.compression import Stream
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
 from tokstudio.core.corpus.readers.reading import TEXT_FIELDS
-from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
+from tokstudio.core.corpus.readers.streams import OpenText, Peekable, Utf8Stream
 
 # The longest row that is read; a block holds at least one row.
 _BLOCKS = (1 << 22, 1 << 29)
@@ -97,10 +98,10 @@ def read_table_work(
 
     block = _BLOCKS[int(is_long)]
     stream = _Counting(rows, dialect.quote)
-    names = [plan.text.name] if plan.split is None else [plan.text.name, plan.split.name]
+    names = [column.name for column in (*plan.texts, *([] if plan.split is None else [plan.split]))]
 
     def skip(row: Any) -> str:  # noqa: ANN401
-        collect.dropped.broken += 1
+        collect.dropped.add_broken(row.number, "row")
         return "skip"
 
     try:
@@ -128,7 +129,8 @@ def read_table_work(
             ),
         )
         for batch in reader:
-            collect.add_texts(batch.column(0), batch.column(len(names) - 1) if plan.split is not None else None)
+            texts, keys = batch.columns[: len(plan.texts)], batch.columns[len(plan.texts) :]
+            collect.add_columns(texts, keys[0] if keys else None)
             yield Progress("reading", min(text.done, text.size), text.size)
             if collect.is_full:
                 return False
@@ -147,22 +149,13 @@ class _Counting(io.RawIOBase):
     """A file for pyarrow that counts the quotes in it."""
 
     def __init__(self, below: Stream, quote: str) -> None:
-        self._below, self._quote, self.quotes = below, quote.encode(), 0
-        self._held = b""
+        self._below, self._quote, self.quotes = Peekable(below), quote.encode(), 0
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        pieces, there = [self._held], len(self._held)
-        while (size < 0 or there < size) and (piece := self._below.read(1 << 20)):
-            pieces.append(piece)
-            there += len(piece)
-        made = b"".join(pieces)
-        if 0 <= size < len(made):
-            made, self._held = made[:size], made[size:]
-        else:
-            self._held = b""
+        made = self._below.read_whole(size if size >= 0 else sys.maxsize)
         if self._quote:
             self.quotes += made.count(self._quote)
         return made

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
+from tokstudio.core.base.errors import READ_ANYWAY, READ_AS_TEXT, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector
+from tokstudio.core.corpus.readers.columnar import open_table
 from tokstudio.core.corpus.readers.columns import columns_of_rows
 from tokstudio.core.corpus.readers.contents import TEXT, Column, Contents, column_named, suggested
 from tokstudio.core.corpus.readers.csv_rows import (
@@ -42,6 +43,10 @@ _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
 _ROWS_LOOKED_AT = 1_000
 
 _WORD_COUNTS = ["word", "source", "count", "first"]  # the columns of `core.corpus.counts_file`
+
+
+class NoColumnOfTextError(CorpusError):
+    """No column of a file of JSON holds text; it can be read as plain text."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +140,11 @@ def plan_of(found: Look, reading: Reading, name: str) -> Plan:
 
 
 def refuse_without_text(text: OpenText, found: Look) -> None:
-    """Raises CorpusError for a file of JSON, as its name says, in which no column holds text."""
+    """Raises NoColumnOfTextError for a file of JSON, as its name says, in which no column holds text."""
     if found.has_no_text and kinds.suffix_of(text.name) in kinds.NAMED_JSON:
-        raise CorpusError(
-            f"{text.name}: no column of this JSON holds text; to read it as it stands, with its braces and names, read "
-            "the file as plain text (--as-text), or give it a name that ends with .txt."
+        raise NoColumnOfTextError(
+            f"{text.name}: no column of this JSON holds text; if these are word counts, open them as such"
+            f"{READ_AS_TEXT}."
         )
 
 
@@ -167,6 +172,61 @@ def refuse_unclosed(text: OpenText, found: Look) -> None:
             f"{text.name}: a quote in the row at line {line:,} is never closed; close it, or read the file as "
             "plain text (--as-text)."
         )
+
+
+def with_columns_work(text: OpenText, found: Look, file: BinaryIO, budget: Budget, is_packed: bool) -> Work[Look]:
+    """Adds the columns of Parquet and Arrow to a look; `file` is at its beginning again where it is not packed."""
+    if found.kind not in kinds.COLUMNAR:
+        return found
+    file = yield from seekable_work(text, file, budget, not is_packed)
+    with open_table(text.name, found.kind, file) as table:
+        return replace(found, columns=table.columns(), rows=table.rows)
+
+
+def collect_work(
+    text: OpenText,
+    found: Look,
+    file: BinaryIO,
+    reading: Reading,
+    budget: Budget,
+    collect: Collector,
+    *,
+    is_long: bool = False,
+    is_member: bool = False,
+) -> Work[Reading]:
+    """Collects the rows of a data set, and returns how it was read, with the chosen column.
+
+    `file` holds the stored bytes. With `is_long`, rows of a table may be longer than usual; `is_member` says that the
+    data set is in an archive.
+
+    Raises:
+        RowTooLongError: A row of a table is longer, without `is_long`.
+        CorpusError: It cannot be read, or has no such column.
+    """
+    is_plain = not found.compression and not is_member
+    if found.kind in kinds.COLUMNAR:
+        file = yield from seekable_work(text, file, budget, is_plain)
+        with open_table(text.name, found.kind, file) as table:
+            found = replace(found, columns=table.columns())
+        plan = plan_of(found, reading, text.name)
+        file.seek(0)
+        with open_table(text.name, found.kind, file) as table:
+            yield from table.read_work(plan, collect)
+        collect.dropped.truncated |= text.is_cut
+        return replace(reading, field=plan.text.name)
+    plan = plan_of(found, reading, text.name)
+    if found.dialect is None:
+        yield from read_rows_work(text, found, plan, collect)
+        return replace(reading, field=plan.text.name)
+    if is_member:
+        # A quote that is not closed is looked for from the beginning, to which not every member can be set back.
+        file = yield from seekable_work(text, file, budget, False)
+        text = OpenText(file, text.name, text.size)
+    is_doubtful = yield from read_rows_work(text, found, plan, collect, is_long)
+    if is_doubtful:
+        file.seek(0)
+        refuse_unclosed(OpenText(file, text.name, text.size, reading.keep_truncated), found)
+    return replace(reading, field=plan.text.name, delimiter=found.dialect.delimiter)
 
 
 def seekable_work(text: OpenText, file: BinaryIO, budget: Budget, is_plain: bool) -> Work[BinaryIO]:

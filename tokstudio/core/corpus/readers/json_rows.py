@@ -32,10 +32,16 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Plan:
-    """Which columns are read: that of the texts, and the one that divides them, if any."""
+    """Which columns are read: that of the texts, the one that divides them, if any, and other columns of text."""
 
     text: Column
     split: Column | None = None
+    beside: tuple[Column, ...] = ()  # not divided
+
+    @property
+    def texts(self) -> tuple[Column, ...]:
+        """All columns of text."""
+        return (self.text, *self.beside)
 
 
 def sample_of_lines(head: str, is_whole: bool) -> Iterator[dict[str, object]]:
@@ -106,16 +112,16 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
     pyarrow = untyped("pyarrow")
     arrow_json = untyped("pyarrow.json")
 
-    schema = [(plan.text.steps[0], type_of(plan.text))]
-    if plan.split is not None:
-        if plan.split.steps[0] == plan.text.steps[0]:
-            return False
-        schema.append((plan.split.steps[0], type_of(plan.split)))
+    columns = [column for column in (*plan.texts, plan.split) if column is not None]
+    types = {column.steps[0]: type_of(column) for column in columns}
+    if len(types) < len(columns):
+        return False
+    schema = pyarrow.schema(list(types.items()))
     try:
         table = arrow_json.read_json(
             io.BytesIO(block),
             arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            arrow_json.ParseOptions(explicit_schema=pyarrow.schema(schema), unexpected_field_behavior="ignore"),
+            arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except pyarrow.ArrowInvalid:
         return False
@@ -123,10 +129,8 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
     if table.num_rows != block.count(b"\n") and table.num_rows != _lines_in(block):
         return False
     for batch in table.to_batches():
-        texts = texts_of(batch.column(0), plan.text)
-        keys = None if plan.split is None else texts_of(batch.column(1), plan.split)
-        collect.dropped.missing += texts.null_count
-        collect.add_texts(texts, keys)
+        texts = [texts_of(array, column) for array, column in zip(batch.columns, columns, strict=True)]
+        collect.add_columns(texts[: len(plan.texts)], None if plan.split is None else texts[-1])
     return True
 
 
@@ -141,9 +145,7 @@ def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, te
         if line and not line.isspace():
             row = _parsed(line.decode("utf-8", "replace"))
             if row is None:
-                collect.dropped.broken += 1
-                if len(collect.dropped.broken_lines) < _ROWS:
-                    collect.dropped.broken_lines.append(number)
+                collect.dropped.add_broken(number)
             else:
                 batch.add(row)
         if len(batch) == _ROWS:
@@ -165,37 +167,41 @@ class _Batch:
     """Rows on their way to the collector."""
 
     def __init__(self, plan: Plan, collect: Collector) -> None:
-        self._plan, self._collect = plan, collect
-        self._texts: list[bytes] = []
+        self._split = plan.split
+        self._columns = [(column, one, list[bytes]()) for column, one in zip(plan.texts, collect.each, strict=True)]
         self._keys: list[str] = []
+        self._rows = 0
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return self._rows
 
     def add(self, row: object) -> None:
-        dropped = self._collect.dropped
-        try:
-            found = text_of_row(row, self._plan.text)
-        except TypeError:
-            dropped.no_text += 1
-            return
-        if found is None:
-            dropped.missing += 1
-            return
-        raw = to_utf8(found)
-        if _SURROGATES.search(found):
-            dropped.surrogates += raw.decode().count("\ufffd") - found.count("\ufffd")
-        self._texts.append(raw)
-        if self._plan.split is not None:
-            self._keys.append(_key(row, self._plan.split))
+        self._rows += 1
+        for column, collect, texts in self._columns:
+            try:
+                found = text_of_row(row, column)
+            except TypeError:
+                collect.dropped.no_text += 1
+                continue
+            if found is None:
+                collect.dropped.missing += 1
+                continue
+            raw = to_utf8(found)
+            if _SURROGATES.search(found):
+                collect.dropped.surrogates += raw.decode().count("\ufffd") - found.count("\ufffd")
+            texts.append(raw)
+            if self._split is not None:
+                self._keys.append(_key(row, self._split))
 
     def flush(self) -> None:
         pyarrow = untyped("pyarrow")
 
-        texts = pyarrow.array(self._texts, pyarrow.large_binary())
-        self._collect.add_texts(texts, pyarrow.array(self._keys, pyarrow.string()) if self._keys else None)
-        self._texts.clear()
+        keys = pyarrow.array(self._keys, pyarrow.string()) if self._keys else None
+        for _, collect, texts in self._columns:
+            collect.add_texts(pyarrow.array(texts, pyarrow.large_binary()), keys)
+            texts.clear()
         self._keys.clear()
+        self._rows = 0
 
 
 def _key(row: object, column: Column) -> str:

@@ -67,10 +67,15 @@ def kind_of(name: str, head: bytes) -> Kind:
 
 def suffix_of(name: str) -> str:
     """The end of a name in lower case, without that of a compression: ".jsonl" of "A.JSONL.gz"."""
-    path = PurePath(name.lower())
-    while path.suffix in _COMPRESSIONS:
+    return PurePath(without_compression(name.lower())).suffix
+
+
+def without_compression(name: str) -> str:
+    """A name without the suffixes of compressions: "A.JSONL" of "A.JSONL.gz"."""
+    path = PurePath(name)
+    while path.suffix.lower() in _COMPRESSIONS:
         path = path.with_suffix("")
-    return path.suffix
+    return str(path)
 
 
 def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False) -> str:
@@ -90,7 +95,7 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
     if _is_json(suffix, head, is_whole):
         return JSON
     if named := _NAMED_TABLES.get(suffix, ""):
-        return named if lines and (has_delimiter or _is_table(lines_of(head))) else TEXT
+        return named if lines and (has_delimiter or _is_table(lines_of(head), is_whole)) else TEXT
     return (_table(lines) if not suffix else "") or TEXT
 
 
@@ -127,13 +132,13 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _is_table(lines: list[str]) -> bool:
+def _is_table(lines: list[str], is_whole: bool) -> bool:
     """Whether lines whose name says so are a table: most rows are as wide as the first, or it is a name alone."""
     try:
         for delimiter in DELIMITERS:
             widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
             # The last row may be cut.
-            widths = widths[:-1] if len(widths) > 2 else widths
+            widths = widths[:-1] if len(widths) > (2 if is_whole else 1) else widths
             if widths and widths[0] > 1 and widths.count(widths[0]) >= _MOST_FIT * len(widths):
                 return True
         rows = [row for row in csv.reader(lines) if row]
@@ -148,7 +153,7 @@ def _table(lines: list[str]) -> str:
         return ""
     for separator, kind, fewest in (("\t", TSV, 2), (",", CSV, _FEWEST_COLUMNS), (";", CSV, _FEWEST_COLUMNS)):
         # In prose, a comma is followed by a space, and a tab stands before a line.
-        if any(f"{separator} " in line or line[0] == separator for line in lines):
+        if any(f"{separator} " in line or line[0] == separator == "\t" for line in lines):
             continue
         try:
             widths = {len(row) for row in csv.reader(lines, delimiter=separator)}

@@ -23,6 +23,7 @@ from tokstudio.core.text.encodings import MARKS, SAMPLE, detect
 from tokstudio.core.text.utf8 import to_utf8
 
 _PIECE = 1 << 18
+_MOST_READ = 1 << 20
 _MOST_LAYERS = 4
 
 
@@ -35,7 +36,7 @@ class Peekable:
     def peek(self, size: int) -> bytes:
         """The first `size` bytes that are not read yet; fewer where there are no more."""
         pieces, there = [self._held], len(self._held)
-        while there < size and (piece := self._below.read(size - there)):
+        while there < size and (piece := self._below.read(min(size - there, _MOST_READ))):
             pieces.append(piece)
             there += len(piece)
         self._held = b"".join(pieces)
@@ -47,6 +48,11 @@ class Peekable:
             made, self._held = self._held[:size], self._held[size:]
             return made
         return self._below.read(size)
+
+    def read_whole(self, size: int) -> bytes:
+        """The next `size` bytes; fewer only at the end."""
+        self.peek(size)
+        return self.read(size)
 
 
 class _Counted:

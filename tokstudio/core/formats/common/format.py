@@ -17,6 +17,7 @@ from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
 
 if TYPE_CHECKING:
+    from tokstudio.core.pretokenization.preparation import Preparation
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 GIGABYTE = 10**9
@@ -51,11 +52,16 @@ class PatternNeeded(FormatError):
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A tokenizer that was read, its files, and the name of their format."""
+    """A tokenizer that was read, its files, and the name of their format.
+
+    Where it was opened by its name, `name` is that without the owner, and `remark` may say where it is from.
+    """
 
     tokenizer: Tokenizer
     files: tuple[Path, ...]
     format: str
+    name: str = ""
+    remark: str = ""
 
 
 class Format:
@@ -73,6 +79,7 @@ class Format:
         only_bytes: Whether it holds only merges of bytes.
         keys: Keys that a JSON file of this format may begin with.
         largest: The largest size of a written file in bytes.
+        holds_preparation: Whether it holds what is done to a text before it is split.
         library: The library that owns it, as in `Tokenizer.library`; None where there is none.
     """
 
@@ -87,6 +94,7 @@ class Format:
     only_bytes: bool = False
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
+    holds_preparation: bool = False
     library: str | None = None
 
     def takes_folder(self, path: Path) -> bool:
@@ -144,6 +152,8 @@ class Format:
             return Fit(problem, (), ())
         # Remarks concern tokenizer files only, not tables.
         left_out = tuple(f"{remark} The exported files leave it out, too." for remark in self.remarks_lost(tokenizer))
+        if not self.holds_preparation:
+            left_out += _not_prepared(tokenizer.preparation)
         return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
@@ -205,6 +215,22 @@ def named_specials(specials: Iterable[str]) -> str:
         return f"The special token {names[0]} is"
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return f"The special tokens {', '.join(names[:3])}{more} are"
+
+
+def _not_prepared(preparation: Preparation) -> tuple[str, ...]:
+    """A sentence on each part of a preparation that a format without any loses."""
+    sentences: list[str] = []
+    if preparation.nfc:
+        sentences.append("The normalizer NFC is lost: this format does not change text, so some ids will differ.")
+    if preparation.prefix_space:
+        sentences.append("The prefix space is lost: this format puts no space before a text, so some ids will differ.")
+    if stripping := preparation.strips_left | preparation.strips_right:
+        sentences.append(
+            f"White space beside special tokens is no longer part of them ({', '.join(map(shown, sorted(stripping)))})."
+        )
+    if preparation.late and not preparation.nfc:
+        sentences.append("The order in which special tokens are found is lost: the leftmost counts, then the longest.")
+    return tuple(sentences)
 
 
 def bytes_of_tokens(tokenizer: Tokenizer) -> int:

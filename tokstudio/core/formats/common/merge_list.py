@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.pretokenization.preparation import Preparation
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -84,6 +85,7 @@ class MergeList:
         unknown: int | None = None,
         extra_tokens: Mapping[int, bytes] | None = None,
         whole_words: Collection[int] = (),
+        preparation: Preparation | None = None,
         remarks: Collection[str] = (),
     ) -> Tokenizer:
         """The tokenizer of all merges; `unknown` is the id for characters that the alphabet lacks.
@@ -106,6 +108,7 @@ class MergeList:
                 pattern=pattern,
                 extra_tokens=extra_tokens,
                 whole_words=whole_words,
+                preparation=preparation or Preparation(),
                 remarks=remarks,
                 checked=True,
             )

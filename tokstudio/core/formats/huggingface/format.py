@@ -56,6 +56,7 @@ class HuggingFace(Format):
     keys = KEYS
     largest = GIGABYTE
     library = "tokenizers"
+    holds_preparation = True
 
     def takes_folder(self, path: Path) -> bool:
         """A path that ends in .json is the file alone."""
@@ -79,6 +80,13 @@ class HuggingFace(Format):
         more = len((yield from _taken_whole_work(tokenizer)) - tokenizer.whole_words)
         losses = (_TAKEN_WHOLE.format(count=more),) if more else ()
         return replace(fitting, losses=fitting.losses + losses)
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """The library puts a prefix space only before text that it splits as GPT-2 does, or not at all."""
+        can_hold = tokenizer.alphabet.base == "bytes" and tokenizer.pattern in ("gpt2", "none")
+        if tokenizer.preparation.prefix_space and not can_hold:
+            return f"{self.title} holds a prefix space only with bytes and the pattern gpt2 or none."
+        return super().problem(tokenizer)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The library decodes a special token as bytes if all its characters stand for bytes."""
@@ -110,7 +118,8 @@ class HuggingFace(Format):
         if is_custom:
             # Where few pre-tokens have merges, equal ids would prove little.
             yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), pieces_of(sample))
-        held = varied(tokenizer, whole_words=(yield from _taken_whole_work(tokenizer)))
+        whole_words = yield from _taken_whole_work(tokenizer)
+        held = varied(tokenizer, whole_words=whole_words, preparation=tokenizer.preparation)
         trials = yield from trials_work(held, sample, decodes=not misread_specials(held))
         file = LibraryInput("tokenizers", written[TOKENIZER], name)
         return (yield from prove_work(held, file, trials, in_child=is_custom))
@@ -163,7 +172,11 @@ def _settings(tokenizer: Tokenizer) -> str:
     """The file without its long parts."""
     in_bytes, unknown = tokenizer.alphabet.base == "bytes", tokenizer.alphabet.unknown
     split = split_of(tokenizer.pattern)
-    if in_bytes and split:
+    preparation = tokenizer.preparation
+    if preparation.prefix_space:
+        # Behind a split, it would put a space before every pre-token.
+        pre_tokenizer = BYTE_LEVEL | {"add_prefix_space": True, "use_regex": tokenizer.pattern != "none"}
+    elif in_bytes and split:
         pre_tokenizer = {"type": "Sequence", "pretokenizers": [split, BYTE_LEVEL]}
     else:
         pre_tokenizer = BYTE_LEVEL if in_bytes else split
@@ -172,7 +185,7 @@ def _settings(tokenizer: Tokenizer) -> str:
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": None,
+        "normalizer": {"type": "NFC"} if preparation.nfc else None,
         "pre_tokenizer": pre_tokenizer,
         "post_processor": None,
         "decoder": BYTE_LEVEL if in_bytes else FUSE,
@@ -191,10 +204,15 @@ def _settings(tokenizer: Tokenizer) -> str:
 
 
 def _added_tokens(tokenizer: Tokenizer) -> Iterator[bytes]:
-    lead = b""
+    lead, preparation = b"", tokenizer.preparation
     for token, number in sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]):
-        never = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-        entry = {"id": number, "content": token, **never, "special": True}
+        flags = {
+            "single_word": False,
+            "lstrip": token in preparation.strips_left,
+            "rstrip": token in preparation.strips_right,
+            "normalized": token in preparation.late,
+        }
+        entry = {"id": number, "content": token, **flags, "special": True}
         yield lead + b"\n    " + json.dumps(entry, indent=2, ensure_ascii=False).replace("\n", "\n    ").encode()
         lead = b","
     if lead:

@@ -56,7 +56,9 @@ def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile("tokenizers", name, {"tokenizer.json": content}),
-            Vocabulary(alphabet, rows, specials, extra, pieces, remarks=_remarks(name, parsed.settings)),
+            Vocabulary(
+                alphabet, rows, specials, extra, pieces, model=parsed.kind, remarks=_remarks(name, parsed.settings)
+            ),
             reason,
         )
     yield from tokenizer.open_work()

@@ -21,6 +21,8 @@ from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, known_patt
 from tokstudio.core.formats.common.vocabulary import missing_part
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.pretokenization.preparation import Preparation, begins_with_space
+from tokstudio.core.text.nfc import nfc as normalized
 from tokstudio.core.text.utf8 import has_surrogates
 
 KEYS = frozenset(
@@ -44,14 +46,18 @@ class AddedToken:
     Attributes:
         normalized: Whether it is searched in the normalized text, after the others.
         special: Whether its recognition can be turned off.
-        takes_more: A description of further text that it takes; or "".
+        strips_left: Whether it includes the white space before it.
+        strips_right: Whether it includes the white space after it.
+        is_word: Whether it matches only whole words.
     """
 
     content: str
     id: int
     normalized: bool
     special: bool
-    takes_more: str
+    strips_left: bool
+    strips_right: bool
+    is_word: bool
 
 
 @dataclass
@@ -62,6 +68,7 @@ class ParsedFile:
         vocabulary: Each token with its id.
         settings: Its parts except the model.
         model: The model except its tokens and merges.
+        kind: The kind of the model, such as "BPE".
         has_merges: Whether the merges were understood.
     """
 
@@ -69,6 +76,7 @@ class ParsedFile:
     settings: dict[str, object] = field(default_factory=dict[str, object])
     model: dict[str, object] = field(default_factory=dict[str, object])
     added: list[AddedToken] = field(default_factory=list[AddedToken])
+    kind: str = ""
     has_merges: bool = False
     _rows: array[int] = field(default_factory=lambda: array("i"))
 
@@ -99,38 +107,41 @@ def check_version(name: str, settings: Mapping[str, object]) -> None:
         raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
 
 
-def check_normalizer(normalizer: object) -> None:
-    """Raises Beyond where the file changes text before splitting."""
+def normalizes(normalizer: object) -> bool:
+    """Whether the file normalizes text to form C; Beyond where it changes text in any other way."""
     steps = [] if normalizer is None else [normalizer]
     match normalizer:
         case {"type": "Sequence", "normalizers": list()}:
             steps = cast("dict[str, list[object]]", normalizer)["normalizers"]
         case _:
             pass
-    if steps:
+    if any(step != {"type": "NFC"} for step in steps):
         raise Beyond(f"its normalizer {', '.join(map(kind, steps))} changes the text")
+    return bool(steps)
 
 
-def splitting(pre_tokenizer: object) -> tuple[Base, str]:
-    """The base and the pattern of a pre-tokenizer; Beyond where it does anything else."""
+def splitting(pre_tokenizer: object) -> tuple[Base, str, bool]:
+    """The base, the pattern and whether there is a prefix space, by a pre-tokenizer; Beyond where it does more."""
     steps = [pre_tokenizer]
     match pre_tokenizer:
         case None:
-            return "characters", "none"
+            return "characters", "none", False
         case {"type": "Sequence", "pretokenizers": list()}:
             steps = cast("dict[str, list[object]]", pre_tokenizer)["pretokenizers"]
         case _:
             pass
     match [kind(step) for step in steps]:
         case ["ByteLevel"]:
-            return "bytes", "gpt2" if _byte_level_splits(steps[0]) else "none"
+            return "bytes", "gpt2" if _byte_level_splits(steps[0]) else "none", _adds_space(steps[0])
         case ["Split"]:
-            return "characters", _split_pattern(steps[0])
+            return "characters", _split_pattern(steps[0]), False
         case ["Split", "ByteLevel"]:
             pattern = _split_pattern(steps[0])
             if _byte_level_splits(steps[1]):
                 raise Beyond("its pre-tokenizer splits text by two patterns")
-            return "bytes", pattern
+            if _adds_space(steps[1]):
+                raise Beyond("its pre-tokenizer adds a space to every pre-token")
+            return "bytes", pattern, False
         case [other]:
             raise Beyond(f"its pre-tokenizer is {other or 'of an unknown kind'}")
         case _:
@@ -180,9 +191,9 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
         raise FormatError(f"{name}: added token {shown(content)}: {problem}.")
     if has_surrogates(content):
         raise FormatError(f"{name}: added token {shown(content)} is not a string.")
-    more = next((meaning for key, meaning in _TAKING_MORE.items() if entry.get(key) not in (None, False)), "")
+    flags = [entry.get(key) not in (None, False) for key in ("lstrip", "rstrip", "single_word")]
     normalized, special = entry.get("normalized") is not False, entry.get("special") is True
-    return AddedToken(content, cast("int", token), normalized, special, more)
+    return AddedToken(content, cast("int", token), normalized, special, *flags)
 
 
 def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str, int]) -> dict[str, int]:
@@ -209,13 +220,20 @@ def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str,
     return ids
 
 
-def check_added(added: Collection[AddedToken]) -> None:
-    """Raises Beyond where added tokens are not recognised leftmost first, then longest."""
+def preparation(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
+    """What is done to a text before splitting; Beyond where added tokens are found in another way."""
     for token in added:
-        if token.takes_more:
-            raise Beyond(f"its added token {shown(token.content)} {token.takes_more}")
-    if len({token.normalized for token in added}) > 1:
-        raise Beyond("some of its added tokens are found before others")
+        if token.is_word:
+            raise Beyond(f"its added token {shown(token.content)} matches only whole words")
+        if nfc and token.normalized and normalized(token.content) != token.content:
+            raise Beyond(f"its added token {shown(token.content)} is found as other text")
+    right = frozenset(token.content for token in added if token.strips_right)
+    if right and (space := next((token.content for token in added if begins_with_space(token.content)), None)):
+        raise Beyond(f"its added token {shown(space)} begins with white space that another token includes")
+    late = frozenset(token.content for token in added if token.normalized)
+    left = frozenset(token.content for token in added if token.strips_left)
+    # Without normalization, the order matters only where not all are found in the same text.
+    return Preparation(nfc, prefix_space, late if nfc or len(late) < len(added) else frozenset(), left, right)
 
 
 def kind(settings: object) -> str:
@@ -229,11 +247,6 @@ def kind(settings: object) -> str:
             return "of an unknown kind"
 
 
-_TAKING_MORE = {
-    "single_word": "matches only whole words",
-    "lstrip": "includes the white space before it",
-    "rstrip": "includes the white space after it",
-}
 _ADDING = ("BertProcessing", "RobertaProcessing")
 
 
@@ -272,11 +285,13 @@ def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
 
 
 def _byte_level_splits(step: object) -> bool:
-    settings = cast("dict[str, object]", step)
-    # Both are on by default.
-    if settings.get("add_prefix_space") is not False:
-        raise Beyond("its pre-tokenizer adds a space")
-    return settings.get("use_regex") is not False
+    # It is on by default.
+    return cast("dict[str, object]", step).get("use_regex") is not False
+
+
+def _adds_space(step: object) -> bool:
+    # It is on by default.
+    return cast("dict[str, object]", step).get("add_prefix_space") is not False
 
 
 def _split_pattern(step: object) -> str:

@@ -12,7 +12,7 @@ from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList
 from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled, utf8
-from tokstudio.core.formats.huggingface import parts
+from tokstudio.core.formats.huggingface import models, parts
 from tokstudio.core.formats.huggingface.library import library_work
 from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile
 from tokstudio.core.model.alphabet import Alphabet, Base
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _MOST_ADDED = 1 << 20
 _REPORTED = 1 << 14
-_OTHERS = ("WordPiece", "Unigram", "WordLevel")
 _CHANGING = {
     "continuing_subword_prefix": "marks tokens inside a word",
     "end_of_word_suffix": "marks the end of a word",
@@ -42,9 +41,12 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     (such as a token at its beginning) are left to the caller, and listed in the tokenizer's remarks.
 
     Raises:
-        FormatError: It is damaged, or not a byte pair encoding; the message begins with `name`.
+        FormatError: It is damaged, or of an unknown kind; the message begins with `name`.
     """
     parsed = yield from _read(path, name, None)
+    if parsed.kind != models.BPE:
+        models.check_unknown(name, parsed.kind, parsed.model, parsed.vocabulary)
+        return (yield from library_work(path, name, parsed, f"its model is {parsed.kind}"))
     if not parsed.has_merges:
         parsed = yield from _read(path, name, parsed)
     try:
@@ -92,47 +94,36 @@ def _read_model(reader: JsonReader, parsed: ParsedFile, before: ParsedFile | Non
         if key in model:
             raise reader.fault(f"the key {shown(key)} appears twice in the model")
         model[key] = None
-        is_ours = model.get("type") in (None, "BPE")
-        if key == "vocab" and before is None and is_ours and reader.peek() == "{":
-            parsed.vocabulary |= yield from read_vocabulary_work(reader)
-        elif key == "merges" and is_ours and reader.peek() == "[" and (known := _enough(parsed, before)):
-            yield from _read_merges(reader, parsed, known.model.get("continuing_subword_prefix"))
-        elif key in ("vocab", "merges"):
-            model[key] = yield from _pass_over(reader)
-        else:
+        opening = reader.peek()
+        if key not in ("vocab", "merges"):
             model[key] = reader.value()
-    _judge(reader, model)
+            continue
+        model[key] = opening
+        if key == "vocab" and before is None and models.may_have(model, opening):
+            read = read_vocabulary_work if opening == "{" else models.read_pieces_work
+            parsed.vocabulary |= yield from read(reader)
+        elif key == "merges" and opening == "[" and (known := _enough(parsed, before)):
+            yield from _read_merges(reader, parsed, known.model.get("continuing_subword_prefix"))
+        else:
+            yield from _pass_over(reader)
+    parsed.kind = models.check_model(reader, model)
 
 
-def _pass_over(reader: JsonReader) -> Work[str]:
-    """Skips a vocabulary or merges that cannot be understood yet, or of another kind; returns the first character."""
-    opening = reader.peek()
+def _pass_over(reader: JsonReader) -> Work[None]:
+    """Skips a vocabulary or merges that cannot be understood yet, or of another kind."""
     for _ in reader.parts():
         reader.value()
         yield from reader.progress()
-    return opening
 
 
 def _enough(parsed: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
     """The parsed content, if it suffices to understand the merges."""
+    if parsed.model.get("type") not in (None, models.BPE):
+        return None
     if before is not None:
         return before
-    # A vocabulary that was read is None in the model.
-    is_known = "continuing_subword_prefix" in parsed.model and parsed.model.get("vocab", "") is None
+    is_known = "continuing_subword_prefix" in parsed.model and parsed.model.get("vocab") == "{"
     return parsed if is_known else None
-
-
-def _judge(reader: JsonReader, model: dict[str, object]) -> None:
-    if model.get("type", "BPE") != "BPE":
-        other = parts.kind({"type": model["type"]}) if model["type"] in _OTHERS else "of another kind"
-        raise FormatError(f"{reader.name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
-    for key, opening, called in (("vocab", "{", "an object"), ("merges", "[", "an array")):
-        if key not in model:
-            raise reader.fault(f'the key "{key}" is missing in the model')
-        if model[key] not in (None, opening):
-            raise reader.fault(f'"{key}" must be {called} in the model')
-    if model.get("dropout") not in (None, False, 0):
-        raise FormatError(f"{reader.name}: it skips merges at random (dropout), so the ids of a text change each time.")
 
 
 def _read_merges(reader: JsonReader, parsed: ParsedFile, prefix: object) -> Work[None]:
@@ -147,11 +138,11 @@ def _read_merges(reader: JsonReader, parsed: ParsedFile, prefix: object) -> Work
 def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     """The tokenizer of a file whose settings TokStudio supports; Beyond otherwise."""
     settings, vocabulary = parsed.settings, parsed.vocabulary
-    parts.check_normalizer(settings.get("normalizer"))
-    base, pattern = parts.splitting(settings.get("pre_tokenizer"))
+    nfc = parts.normalizes(settings.get("normalizer"))
+    base, pattern, prefix_space = parts.splitting(settings.get("pre_tokenizer"))
     parts.check_decoder(base, settings.get("decoder"))
     _check_model(parsed.model, base)
-    parts.check_added(parsed.added)
+    preparation = parts.preparation(nfc, prefix_space, parsed.added)
     said = parts.remarks(name, settings)
     merges = yield from _merges_work(name, base, parsed)
     specials = parts.added_ids(name, parsed.added, vocabulary)
@@ -170,11 +161,11 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
             yield from check_split_work(name, pattern, pattern)
         except FormatError as error:
             raise Beyond("its pattern does not split text as TokStudio can") from error
-    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, remarks=said)
+    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, (), preparation, said)
     if parsed.model.get("ignore_merges") in (None, False):
         return tokenizer
     whole = yield from _whole_words_work(base, tokenizer, vocabulary)
-    return merges.tokenizer(name, specials, pattern, unknown, extra, whole, said)
+    return merges.tokenizer(name, specials, pattern, unknown, extra, whole, preparation, said)
 
 
 def _check_model(model: dict[str, object], base: Base) -> None:

@@ -1,7 +1,7 @@
-"""Reads SentencePiece's models of byte pair encodings: TokStudio shows the content, and their library encodes.
+"""Reads SentencePiece's models: TokStudio shows the content, and their library encodes.
 
-A model holds no merges. The shown ones are derived: SentencePiece merges the two adjacent pieces that make the piece
-with the best score, so each piece has the two parts that pieces with better scores leave.
+A model holds no merges. Those shown of a byte pair encoding are derived: SentencePiece merges the two adjacent pieces
+that make the piece with the best score, so each piece has the two parts that pieces with better scores leave.
 """
 
 # SPDX-License-Identifier: MIT
@@ -33,8 +33,7 @@ _MOST_PIECES = 1 << 20
 _REPORTED = 1 << 14
 _PIECES = 1  # the number of the field
 _LENGTH = 2  # the type of a field that begins with its length
-_OTHER_MODELS = {1: "Unigram", 3: "Word", 4: "Char"}
-_BPE = 2
+_MODELS = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
 _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
 _SPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -58,23 +57,22 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     """Reads a model, and lets its library read it too.
 
     Raises:
-        FormatError: It is damaged, or not a byte pair encoding; the message begins with `name`.
+        FormatError: It is damaged; the message begins with `name`.
     """
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
     content = read_whole(path, name, _LARGEST)
     yield from _count_work(content, name)
     model = _parsed(content, name)
-    kind: int = model.trainer_spec.model_type
-    if kind != _BPE:
-        other = _OTHER_MODELS.get(kind, "of another kind")
-        raise FormatError(f"{name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
+    kind = _MODELS[model.trainer_spec.model_type]
     # Every model has this part after the pieces.
     if not model.HasField("normalizer_spec"):
         raise FormatError(f"{name}: the file ends too early: it does not say how text is normalized.")
     pieces = yield from _pieces_work(model, name)
     yield Progress("reading")
-    rows, unreachable = yield from _merges_work(pieces)
+    rows, unreachable = np.empty((0, 3), np.int32), frozenset[int]()
+    if kind == "BPE":
+        rows, unreachable = yield from _merges_work(pieces)
     tokens = {
         number: token for number, token in enumerate(pieces.bytes) if pieces.kinds[number] not in (_UNKNOWN, _CONTROL)
     }
@@ -90,8 +88,9 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
                 {number: token for number, token in tokens.items() if number not in inner},
                 byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
                 unreachable=unreachable,
+                model=kind,
             ),
-            "SentencePiece has its own rules",
+            "SentencePiece has its own rules" if kind == "BPE" else f"its model is {kind}",
         )
     yield from tokenizer.open_work()
     return tokenizer

@@ -85,10 +85,10 @@ def snippet(path: Path) -> str:
 
 
 def in_rank_order(tokenizer: Tokenizer) -> Tokenizer:
-    """The same merges with ascending ids; only ids of merges change."""
+    """The same merges with ascending ids, and text as it is; only ids of merges change."""
     new_id = rank_ids(tokenizer)
     if new_id is None:
-        return tokenizer
+        return tokenizer if tokenizer.preparation.is_plain else varied(tokenizer)
     whole_words = [int(new_id[token]) for token in tokenizer.whole_words if token < len(new_id)]
     merges, results = new_id[tokenizer.merges], new_id[tokenizer.merge_results]
     return varied(tokenizer, merges=merges, merge_results=results, whole_words=whole_words)

@@ -1,0 +1,231 @@
+"""Compared tokenizers: every figure beside a simple one or an outside implementation, and texts that break figures."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+import tokenization_scorer  # pyright: ignore[reportMissingTypeStubs]
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokstudio import (
+    ByteTokenizer,
+    CharacterTokenizer,
+    Comparison,
+    ConfigError,
+    Corpus,
+    Tokenizer,
+    WordTokenizer,
+    compare,
+)
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.comparison.comparison import compare_work
+from tokstudio.core.comparison.counts import tokens_of_each_work
+from tokstudio.core.comparison.figures import FIGURES, SUMMARIES, Cell, gini, renyi_entropy
+from tokstudio.core.comparison.texts import text_work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.training.trainer import train
+
+ENGLISH = ["The cat sat on the mat.", "The dog sat there, too.", "Nobody sat on the other cat."]
+GERMAN = ["Die Katze saß auf der Matte.", "Der Hund saß auch dort.", "Niemand saß auf der anderen Katze."]
+
+
+def trained(size: int = 320, pattern: str = "gpt2") -> Tokenizer:
+    corpus = Corpus.from_texts(ENGLISH * 3)
+    return train(corpus, TrainingConfig(vocabulary_size=size, pattern=pattern))
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    tokenizers = {"small": trained(280), "large": trained(), "bytes": ByteTokenizer()}
+    return compare(tokenizers, {"eng": ENGLISH, "deu": GERMAN}, base="eng", threads=2)
+
+
+def test_the_tokens_are_those_of_each_line(comparison: Comparison) -> None:
+    assert comparison.tokenizers == ("small", "large", "bytes")
+    assert comparison.texts == ("eng", "deu")
+    for column, size in ((0, 280), (1, 320)):
+        for row, lines in enumerate((ENGLISH, GERMAN)):
+            assert comparison.tokens[row, column] == sum(len(trained(size).encode(line)) for line in lines)
+    assert comparison.tokens[:, 2].tolist() == [len("".join(lines).encode()) for lines in (ENGLISH, GERMAN)]
+
+
+def test_facts_of_the_texts(comparison: Comparison) -> None:
+    assert comparison.bytes.tolist() == [len("".join(lines).encode()) for lines in (ENGLISH, GERMAN)]
+    assert comparison.characters.tolist() == [len("".join(lines)) for lines in (ENGLISH, GERMAN)]
+    assert comparison.lines.tolist() == [3, 3]
+    assert comparison.words.tolist() == [sum(len(line.split()) for line in lines) for lines in (ENGLISH, GERMAN)]
+
+
+def test_ratios_are_quotients_of_sums(comparison: Comparison) -> None:
+    n = comparison.tokens.astype(float)
+    for name, over in (("bytes_per_token", comparison.bytes), ("characters_per_token", comparison.characters)):
+        assert np.allclose(comparison.figure(name), over[:, None] / n)
+        assert np.allclose(comparison.totals(name), over.sum() / n.sum(axis=0))
+    assert np.allclose(comparison.figure("tokens_per_line"), n / 3)
+    assert np.allclose(comparison.figure("fertility"), n / comparison.words[:, None])
+    assert np.allclose(comparison.figure("premium"), n / n[0])
+    assert np.allclose(comparison.figure("normalised_length"), n / n[:, :1])
+    assert np.allclose(comparison.totals("normalised_length"), n.sum(axis=0) / n.sum(axis=0)[0])
+    assert np.allclose(comparison.summary("worst_premium"), np.maximum(1, n[1] / n[0]))
+    assert comparison.summary("total").tolist() == n.sum(axis=0).tolist()
+
+
+def test_words_are_encoded_with_the_space_before_them(comparison: Comparison) -> None:
+    tokenizer = trained()
+    words = Counter(word for line in ENGLISH for word in line.split())
+    sizes = {word: len(tokenizer.encode(" " + word)) for word in words}
+    split = sum(count for word, count in words.items() if sizes[word] > 1) / words.total()
+    assert comparison.figure("words_split")[0, 1] == pytest.approx(split)
+    whole = sum(size == 1 for size in sizes.values()) / len(sizes)
+    assert comparison.figure("whole_words")[0, 1] == pytest.approx(whole)
+    assert 0 < split < 1
+    assert 0 < whole < 1
+
+
+def test_words_are_prepared_as_texts_are() -> None:
+    preparation = Preparation(nfc=True, prefix_space=True)
+    tokenizer = Tokenizer(trained().merges, pattern="gpt2", preparation=preparation)
+    words = ["cafe\u0301", " the", "the", "\u212b"]
+    sizes = finish(tokens_of_each_work(tokenizer, [word.encode() for word in words]))
+    assert sizes.tolist() == [len(tokenizer.encode(word)) for word in words]
+    assert sizes[1] == sizes[2]
+    lines = ("cafe\u0301 the", "the caf\u00e9")
+    compared = compare({"one": tokenizer}, {"eng": lines})
+    assert compared.tokens[0, 0] == sum(len(tokenizer.encode(line)) for line in lines)
+
+
+def test_words_of_simple_tokenizers_have_no_space() -> None:
+    made = compare({"words": WordTokenizer.from_text("\n".join(ENGLISH))}, {"eng": ["cat sat, mat"]})
+    assert made.figure("words_split").tolist() == [[pytest.approx(1 / 3)]]  # "sat," has two
+
+
+def test_cut_characters() -> None:
+    made = compare({"bytes": ByteTokenizer(), "characters": CharacterTokenizer()}, {"text": "aé語"})
+    assert made.figure("not_utf8").tolist() == [[pytest.approx(5 / 6), 0]]
+    assert made.figure("begins_inside").tolist() == [[pytest.approx(3 / 6), 0]]
+
+
+def test_the_vocabulary_that_is_used_leaves_special_tokens_out() -> None:
+    config = TrainingConfig(vocabulary_size=260, special_tokens=("<|end|>",))
+    tokenizer = train(Corpus.from_text("ababab"), config)
+    made = compare({"one": tokenizer}, {"text": "abab<|end|>"})
+    used = set(tokenizer.encode("abab<|end|>"))
+    assert made.figure("vocabulary_used")[0, 0] == pytest.approx(len(used) / (len(tokenizer) - 1))
+    assert np.isnan(compare({"characters": CharacterTokenizer()}, {"text": "ab"}).figure("vocabulary_used")).all()
+
+
+@given(st.lists(st.integers(1, 50), min_size=2, max_size=40))
+def test_entropies_equal_those_of_tokenization_scorer(counts: list[int]) -> None:
+    words = [f"t{i}" for i, count in enumerate(counts) for _ in range(count)]
+    shares = np.array(counts) / sum(counts)
+    theirs = tokenization_scorer.score([" ".join(words)], metric="renyi", power=2.5)
+    assert renyi_entropy(shares) / math.log2(len(counts)) == pytest.approx(theirs)
+    theirs = tokenization_scorer.score([" ".join(words)], metric="shannon_entropy")
+    assert renyi_entropy(shares, 1) == pytest.approx(theirs)
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=30))
+def test_gini_is_the_mean_difference_of_all_pairs(values: list[float]) -> None:
+    n, mean = len(values), sum(values) / len(values)
+    naive = sum(abs(a - b) for a in values for b in values) / (2 * n * n * mean)
+    assert gini(np.array(values)) == pytest.approx(naive, abs=1e-12)
+
+
+def test_the_figures_of_all_texts_together_are_those_of_one_text(comparison: Comparison) -> None:
+    together = compare(
+        {each.name: each.tokenizer for each in comparison.compared}, {"all": [*ENGLISH, *GERMAN]}, threads=1
+    )
+    for name in ("renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "fertility", "words_split"):
+        assert np.allclose(comparison.totals(name), together.figure(name)[0], equal_nan=True), name
+    assert np.isnan(comparison.totals("premium")).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "words"),
+    [
+        ("Two  words.\nThree", "words", {b" Two", b" words.", b" Three"}),
+        ("我家 GPT", "characters", {"我".encode(), "家".encode(), b" GPT"}),
+        ("บ้าน", "characters", {each.encode() for each in "บ้าน"}),
+        ("བོད་ཡིག", "syllables", {"བོད".encode(), "ཡིག".encode()}),
+        ("ሰላም፡ልጅ", "words", {" ሰላም".encode(), " ልጅ".encode()}),
+        (b"a\xff b", "words", {b" a\xff", b" b"}),
+        ("", "words", set[bytes]()),
+        (" \n\t", "words", set[bytes]()),
+    ],
+)
+def test_what_a_word_is(text: str | bytes, units: str, words: set[bytes]) -> None:
+    made = finish(text_work("text", text))
+    assert made.units == units
+    assert set(made.word_types) == words
+    assert made.words == made.word_types.total()
+
+
+def test_fertility_of_all_texts_has_no_meaning_where_words_differ() -> None:
+    made = compare({"bytes": ByteTokenizer()}, {"eng": "word", "cmn": "我家"})
+    assert made.figure("fertility").tolist() == [[4], [3]]
+    assert np.isnan(made.totals("fertility")).all()
+
+
+def test_a_text_without_words_gives_no_number() -> None:
+    made = compare({"small": trained(280)}, {"nothing": "", "spaces": "  ", "lines": list[str]()}, base="nothing")
+    for name in FIGURES.keys() - {"tokens", "normalised_length"}:
+        assert np.isnan(made.figure(name)[0]).all() or name == "vocabulary_used", name
+    assert np.isnan(made.figure("fertility")[1]).all()
+    for name in SUMMARIES:
+        assert made.summary(name).shape == (1,)
+
+
+def test_a_tokenizer_that_cannot_encode_a_text_leaves_the_other_cells() -> None:
+    config = TrainingConfig(vocabulary_size=30, base="characters")
+    latin = train(Corpus.from_text("the cat sat on the mat "), config)
+    made = compare({"latin": latin, "bytes": ByteTokenizer()}, {"eng": "the cat", "deu": "saß"})
+    assert made.tokens[1].tolist() == [-1, 4]
+    assert np.isnan(made.figure("bytes_per_token")[1, 0])
+    error = made.result(1, 0)
+    assert isinstance(error, TokStudioError)
+    assert "ß" in str(error)
+    assert np.isnan(made.totals("bytes_per_token")[0])
+
+
+def test_unknown_tokens_are_said() -> None:
+    config = TrainingConfig(vocabulary_size=30, base="characters", special_tokens=("<unk>",), unknown_token="<unk>")
+    latin = train(Corpus.from_text("the cat sat on the mat "), config)
+    cell = compare({"latin": latin}, {"deu": "saß ßß"}).result(0, 0)
+    assert isinstance(cell, Cell)
+    assert cell.counts.remarks == ("3 tokens unknown.",)
+
+
+def test_equal_texts_have_one_hash_and_others_another() -> None:
+    one, same, other = (
+        finish(text_work(name, text)) for name, text in (("a", ["x", "y"]), ("b", ["x", "y"]), ("c", "xy"))
+    )
+    assert one.sha256 == same.sha256 != other.sha256
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    with pytest.raises(ConfigError, match="at least one"):
+        compare({}, {"text": "a"})
+    with pytest.raises(ConfigError, match='No text is named "fra"'):
+        compare({"bytes": ByteTokenizer()}, {"eng": "a"}, base="fra")
+    made = compare({"bytes": ByteTokenizer()}, {"eng": "a"})
+    with pytest.raises(ConfigError, match="base text"):
+        made.figure("premium")
+    with pytest.raises(ConfigError, match="no figure"):
+        made.figure("speed")
+    with pytest.raises(ConfigError, match="no summary"):
+        made.summary("mean")
+
+
+def test_closing_the_work_ends_all_threads() -> None:
+    work = compare_work({"one": trained()}, {str(i): "text " * 1000 for i in range(50)}, threads=2)
+    for _ in range(60):
+        next(work)
+    work.close()
+    with pytest.raises(StopIteration):
+        next(work)

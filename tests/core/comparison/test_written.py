@@ -1,0 +1,160 @@
+"""Comparisons as Markdown, CSV, JSON and plain text."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tokstudio import ByteTokenizer, CharacterTokenizer, Comparison, ConfigError, Corpus, FormatError, compare, train
+from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.comparison.table import number_text
+from tokstudio.core.comparison.written import plain_text
+from tokstudio.core.model.config import TrainingConfig
+
+LINES = {"eng": ["the cat sat", "a cat"], "cmn": ["猫坐", "猫"], "עברית": ["חתול ישב", "חתול"]}
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compare({"bytes": ByteTokenizer(), "characters": CharacterTokenizer()}, LINES, base="eng")
+
+
+@pytest.fixture(scope="module")
+def failing() -> Comparison:
+    config = TrainingConfig(vocabulary_size=30, base="characters")
+    latin = train(Corpus.from_text("the cat sat on the mat "), config)
+    return compare({"latin": latin, "bytes": ByteTokenizer()}, {"eng": "the cat", "deu": "saß"})
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_markdown_has_aligned_numbers_the_best_in_bold_and_totals(comparison: Comparison) -> None:
+    lines = comparison.to_markdown(["bytes_per_token"]).splitlines()
+    assert lines[0] == "**Bytes per token** = B / N, bytes of UTF-8 per token"
+    assert cells_of(lines[2]) == ["", "bytes", "characters"]
+    assert cells_of(lines[3]) == ["---", "---:", "---:"]
+    assert cells_of(lines[4]) == ["eng", "1.00", "1.00"]  # none is better
+    assert cells_of(lines[5]) == ["cmn", "1.00", "**3.00**"]
+    size = comparison.bytes.sum() / comparison.characters.sum()
+    assert cells_of(lines[7]) == ["All texts", "1.00", f"{size:.2f}"]
+    assert lines[-1] == FIGURES["bytes_per_token"].note
+
+
+def test_what_a_word_is_stands_beside_each_figure_of_words(comparison: Comparison) -> None:
+    for name in ("fertility", "words_split", "whole_words"):
+        lines = comparison.to_markdown([name]).splitlines()
+        assert cells_of(lines[3]) == ["---", "---", "---:", "---:"]
+        assert [cells_of(line)[1] for line in lines[4:7]] == ["words", "characters", "words"]
+    assert "characters" not in plain_text([comparison.table("premium")]).replace("bytes  characters", "")
+
+
+def test_premiums_name_their_base_and_have_gini_and_the_worst_below(comparison: Comparison) -> None:
+    lines = comparison.to_markdown(["premium"]).splitlines()
+    assert "= N / N of eng," in lines[0]
+    below = {name: numbers for name, *numbers in map(cells_of, lines[7:9])}
+    assert below["Worst premium"] == [f"{value:.2f}" for value in comparison.summary("worst_premium")]
+    assert below["Gini of tokens per line"] == [f"{value:.3f}" for value in comparison.summary("gini")]
+
+
+def test_names_of_strangers_are_no_markup() -> None:
+    made = compare({"a|b\n**c**": ByteTokenizer()}, {"<img src=x>_y_": "ab"}).to_markdown(["tokens"])
+    assert "| a\\|b\\\\n\\*\\*c\\*\\* |" in made
+    assert "&lt;img src=x>\\_y\\_" in made
+    assert all(line.count(" | ") == 1 for line in made.splitlines() if line.startswith("|"))
+
+
+def test_shares_are_percent_and_nothing_is_a_dash() -> None:
+    assert number_text(0.1234, 1, is_share=True) == "12.3%"
+    assert number_text(float("nan"), 1, is_share=True) == "–"
+    assert number_text(1234567, 0) == "1,234,567"
+
+
+def test_csv_has_all_digits_of_each_figure(comparison: Comparison, tmp_path: Path) -> None:
+    path = tmp_path / "matrix.csv"
+    made = comparison.to_csv(path, ["premium", "words_split"])
+    assert path.read_bytes().decode() == made
+    rows = list(csv.reader(io.StringIO(made)))
+    assert rows[0] == ["figure", "text", "bytes", "characters"]
+    assert [row[:2] for row in rows[1:]] == [[name, text] for name in ("premium", "words_split") for text in LINES]
+    values = np.array([[float(value) for value in row[2:]] for row in rows[1:4]])
+    assert (values == comparison.figure("premium")).all()
+
+
+def test_csv_that_cannot_be_written_is_said(comparison: Comparison, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="does not exist"):
+        comparison.to_csv(tmp_path / "missing" / "matrix.csv", ["tokens"])
+
+
+def test_json_is_everything(comparison: Comparison) -> None:
+    told = json.loads(comparison.to_json())
+    assert told["tokenizers"] == ["bytes", "characters"]
+    assert told["texts"] == list(LINES)
+    assert told["base"] == "eng"
+    assert told["figures"]["tokens"] == comparison.tokens.tolist()
+    assert told["figures"]["words_split"] == comparison.figure("words_split").tolist()
+    assert told["totals"]["fertility"] == [None, None]  # units differ
+    assert told["summaries"]["gini"] == comparison.summary("gini").tolist()
+    assert told["summaries"]["total"] == comparison.tokens.sum(axis=0).tolist()
+    assert [one["units"] for one in told["measured"]] == ["words", "characters", "words"]
+    assert told["errors"] == []
+
+
+def test_a_tokenizer_that_fails_is_a_dash_null_and_a_reason(failing: Comparison) -> None:
+    told = json.loads(failing.to_json(["tokens"]))
+    assert told["figures"] == {"tokens": [failing.tokens[0].tolist(), [None, 4]]}
+    assert [(one["text"], one["tokenizer"]) for one in told["errors"]] == [("deu", "latin")]
+    assert "ß" in told["errors"][0]["error"]
+    assert failing.to_csv(figures=["tokens"]).splitlines()[-1] == "tokens,deu,,4.0"
+    assert cells_of(failing.to_markdown(["tokens"]).splitlines()[5]) == ["deu", "–", "4"]
+
+
+def test_only_figures_with_a_number_are_written_by_default(failing: Comparison) -> None:
+    names = failing.known_figures()
+    assert "premium" not in names  # no base
+    assert failing.summaries == ("total",)
+    assert "fertility" in names
+    one = compare({"characters": CharacterTokenizer()}, {"text": "ab"})
+    assert not {"vocabulary_used", "renyi_whole", "normalised_length"} & set(one.known_figures())
+
+
+def test_plain_text_is_aligned_with_wide_characters_and_marks(comparison: Comparison) -> None:
+    made = compare({"猫": ByteTokenizer(), "b": CharacterTokenizer()}, {"n\u0303": "abc", "猫猫": "a" * 1000})
+    lines = plain_text([made.table("tokens")]).splitlines()
+    assert lines[0] == "Tokens = N, tokens"
+    assert lines[1:] == [
+        "              猫      b",
+        "n\u0303              3      3",
+        "猫猫       1,000  1,000",
+        "All texts  1,003  1,003",
+    ]
+
+
+def test_an_unknown_figure_is_said(comparison: Comparison) -> None:
+    with pytest.raises(ConfigError, match="no figure"):
+        comparison.to_markdown(["speed"])
+
+
+def test_how_much_worse_each_number_is() -> None:
+    made = compare({"bytes": ByteTokenizer(), "characters": CharacterTokenizer()}, {"cmn": "猫坐"})
+    assert made.table("bytes_per_token").ratios.tolist() == [[3, 1]]
+    assert made.table("tokens").ratios.tolist() == [[3, 1]]
+    assert made.table("not_utf8").ratios.tolist() == [[np.inf, 1]]  # the best has none
+    assert np.isnan(made.table("shannon").ratios).all()  # neither is better
+
+
+def test_simple_tokenizers_are_not_ranked_beside_others() -> None:
+    own = train(Corpus.from_text("abab"), TrainingConfig(vocabulary_size=257))
+    made = compare(
+        {"own": own, "one": own.at(0), "bytes": ByteTokenizer(), "characters": CharacterTokenizer()}, {"text": "ab"}
+    )
+    table = made.table("tokens")
+    assert table.best.tolist() == [[True, False, False, False]]
+    assert np.isnan(table.ratios).tolist() == [[False, False, True, True]]

@@ -1,0 +1,173 @@
+"""A small Hugging Face Hub on this computer, which can also misbehave; no test asks the real one."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+PAGE = "/pages/"
+
+
+@dataclass
+class Repository:
+    files: dict[str, bytes]
+    commit: str = COMMIT
+    revisions: tuple[str, ...] = ("main",)
+    refusal: tuple[int, str] | None = None  # the status and the code of each answer about its files
+    large: frozenset[str] = frozenset()  # these are stored elsewhere, and the answer redirects there
+
+
+@dataclass
+class Hub:
+    """What the server has, what it does wrong, and what it was asked."""
+
+    repositories: dict[str, Repository] = field(default_factory=dict)
+    pages: dict[str, bytes] = field(default_factory=dict)
+    stalled: set[str] = field(default_factory=set)  # files of which only the first half is sent
+    cut: set[str] = field(default_factory=set)  # files after whose first half the connection ends
+    damaged: set[str] = field(default_factory=set)  # files that are sent with other content
+    tag: str | None = None  # instead of each file's own
+    status: int | None = None  # instead of each answer
+    asked: list[str] = field(default_factory=list)
+    half_sent: threading.Event = field(default_factory=threading.Event)
+    closed: threading.Event = field(default_factory=threading.Event)
+    address: str = ""
+    token: str | None = None  # of the last request
+
+
+def git_hash(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    hub: Hub
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None: ...
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        hub, path = self.hub, unquote(urlsplit(self.path).path)
+        hub.asked.append(f"{self.command} {path}")
+        hub.token = self.headers.get("Authorization")
+        if hub.status is not None:
+            return self._send(hub.status, b"")
+        if path.startswith(PAGE):
+            return self._send_file(path.removeprefix(PAGE), hub.pages.get(path.removeprefix(PAGE)))
+        if path.startswith("/api/models/"):
+            parts = path.split("/")[3:]
+            return self._about(hub.repositories.get("/".join(parts[:2])), parts[2:])
+        parts = path.split("/")[1:]
+        repository = hub.repositories.get("/".join(parts[:2]))
+        if repository is None or parts[2:3] not in (["resolve"], ["large"]):
+            return self._refuse(401, "RepoNotFound")
+        if repository.refusal is not None:
+            return self._refuse(*repository.refusal)
+        return self._file(repository, *parts[2:5])
+
+    def _about(self, repository: Repository | None, rest: list[str]) -> None:
+        if repository is None:
+            return self._refuse(401, "RepoNotFound")
+        if rest and rest[1] not in (*repository.revisions, repository.commit):
+            return self._refuse(404, "RevisionNotFound")
+        if rest[:1] == ["tree"]:
+            entries = [self._entry(repository, name) for name in repository.files]
+            return self._send(200, json.dumps(entries).encode(), {"ETag": 'W/"1-a/b+="'})
+        about = {"id": "any", "sha": repository.commit, "siblings": []}
+        return self._send(200, json.dumps(about).encode(), {"ETag": 'W/"1-a/b+="'})
+
+    def _entry(self, repository: Repository, name: str) -> dict[str, object]:
+        content = repository.files[name]
+        entry: dict[str, object] = {"type": "file", "path": name, "size": len(content), "oid": git_hash(content)}
+        if name in repository.large:
+            digest = hashlib.sha256(content).hexdigest()
+            entry["lfs"] = {"oid": digest, "size": len(content), "pointerSize": 130}
+        return entry
+
+    def _file(self, repository: Repository, kind: str, revision: str, name: str) -> None:
+        content = repository.files.get(name)
+        if content is None:
+            return self._refuse(404, "EntryNotFound")
+        headers = {"X-Repo-Commit": repository.commit, "ETag": self.hub.tag or f'"{git_hash(content)}"'}
+        if kind == "large":
+            return self._send_file(name, content)
+        if name not in repository.large:
+            return self._send_file(name, content, headers)
+        headers["X-Linked-ETag"] = self.hub.tag or f'"{hashlib.sha256(content).hexdigest()}"'
+        headers["X-Linked-Size"] = str(len(content))
+        # Elsewhere, as the library sees it.
+        elsewhere = self.hub.address.replace("127.0.0.1", "localhost")
+        headers["Location"] = f"{elsewhere}{self.path.replace('/resolve/', '/large/')}"
+        return self._send(302, b"", headers)
+
+    def _send_file(self, name: str, content: bytes | None, headers: dict[str, str] | None = None) -> None:
+        if content is None:
+            self._send(404, b"")
+            return
+        if name in self.hub.damaged:
+            content = bytes(len(content))
+        if self.command == "HEAD" or name not in self.hub.stalled | self.hub.cut:
+            self._send(200, content, headers)
+            return
+        self._send(200, content[: len(content) // 2], headers, len(content))
+        self.wfile.flush()
+        self.hub.half_sent.set()
+        if name in self.hub.stalled:
+            self.hub.closed.wait(60)
+        self.close_connection = True
+
+    def _refuse(self, status: int, code: str) -> None:
+        self._send(status, b"{}", {"X-Error-Code": code})
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that leaves is what some tests are about."""
+
+
+@contextmanager
+def local_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """Runs the server, and has the libraries ask it and nobody else."""
+    hub = Hub()
+    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub}))
+    hub.address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    for name in ("HF_TOKEN", "HF_HUB_OFFLINE", "HF_HOME", "HF_HUB_CACHE", "TRANSFORMERS_OFFLINE", "TIKTOKEN_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", hub.address)
+    try:
+        yield hub
+    finally:
+        hub.closed.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

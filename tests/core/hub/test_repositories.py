@@ -1,0 +1,196 @@
+"""Tokenizers of a hub: fetched, kept in the cache, and refused with a sentence where something is wrong."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.core.hub.local_hub import COMMIT, Hub, Repository
+from tokstudio import FormatError, Tokenizer, load, save
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import PatternNeeded, load_work
+from tokstudio.core.hub import client
+from tokstudio.core.hub.names import parse_name
+
+TEXT = "the cat sat on 1984 mats"
+
+
+def kept(tmp_path: Path) -> list[str]:
+    """The contents in the cache."""
+    return sorted(file.name for file in (tmp_path / "hf").rglob("blobs/*"))
+
+
+def refused(name: str) -> str:
+    with pytest.raises(FormatError) as caught:
+        load(name)
+    return str(caught.value)
+
+
+def test_a_tokenizer_is_fetched_by_its_name_with_only_its_own_files(hub: Hub, tokenizer: Tokenizer, tmp_path: Path):
+    loaded = finish(load_work("hf:me/tiny"))
+    assert loaded.tokenizer.encode(TEXT) == tokenizer.encode(TEXT)
+    assert (loaded.name, loaded.remark) == ("tiny", "")
+    assert loaded.files[0].name == "tokenizer.json"
+    assert loaded.files[0].is_relative_to(tmp_path / "hf")
+    assert not [asked for asked in hub.asked if "model.bin" in asked or "code.py" in asked]
+
+
+def test_a_large_file_is_fetched_from_where_the_hub_says(hub: Hub, tokenizer: Tokenizer):
+    hub.repositories["me/tiny"].large = frozenset({"tokenizer.json"})
+    assert load("hf:me/tiny").encode(TEXT) == tokenizer.encode(TEXT)
+    assert f"GET /me/tiny/large/{COMMIT}/tokenizer.json" in hub.asked
+
+
+def test_a_revision_can_be_chosen(hub: Hub, tokenizer: Tokenizer):
+    hub.repositories["me/tiny"].revisions = ("main", "v1")
+    assert load("hf:me/tiny@v1").encode(TEXT) == tokenizer.encode(TEXT)
+    assert "GET /api/models/me/tiny/revision/v1" in hub.asked
+
+
+def test_what_was_fetched_once_is_not_fetched_again(hub: Hub):
+    load("hf:me/tiny")
+    hub.asked.clear()
+    load("hf:me/tiny")
+    assert hub.asked == ["GET /api/models/me/tiny"]
+    hub.asked.clear()
+    load(f"hf:me/tiny@{COMMIT}")
+    assert hub.asked == []
+
+
+def test_without_a_network_the_copy_in_the_cache_is_opened_and_that_is_said(
+    hub: Hub, tokenizer: Tokenizer, monkeypatch
+):
+    load("hf:me/tiny")
+    hub.status = 503
+    loaded = finish(load_work("hf:me/tiny"))
+    assert loaded.tokenizer.encode(TEXT) == tokenizer.encode(TEXT)
+    assert "cannot be reached: this is the copy in the cache" in loaded.remark
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    hub.asked.clear()
+    loaded = finish(load_work("hf:me/tiny"))
+    assert (loaded.name, loaded.remark, hub.asked) == ("tiny", "", [])
+
+
+def test_a_newer_commit_is_fetched(hub: Hub, tokenizer: Tokenizer, tmp_path: Path):
+    load("hf:me/tiny")
+    save(tokenizer.at(3), tmp_path / "newer")
+    files = {file.name: file.read_bytes() for file in (tmp_path / "newer").iterdir()}
+    hub.repositories["me/tiny"] = Repository(files, commit=COMMIT[::-1])
+    assert len(load("hf:me/tiny")) == 259
+
+
+def test_without_a_network_and_a_copy_the_error_says_both(hub: Hub, monkeypatch):
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free.getsockname()[1]}")
+        assert "cannot be reached, and there is no copy of it in the cache" in refused("hf:me/tiny")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert refused("hf:me/tiny") == "hf:me/tiny: HF_HUB_OFFLINE is set, and there is no copy of it in the cache."
+
+
+def test_a_missing_repository_or_revision_is_told(hub: Hub):
+    assert "has no such repository, or it is private" in refused("hf:me/none")
+    assert refused("hf:me/tiny@v9") == 'hf:me/tiny@v9: the repository has no revision "v9".'
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "GatedRepo"), (403, "GatedRepo"), (403, "Other")])
+def test_a_gated_repository_asks_for_the_terms_and_for_a_token(hub: Hub, tmp_path: Path, status: int, code: str):
+    hub.repositories["me/tiny"].refusal = status, code
+    told = refused("hf:me/tiny")
+    assert "accept the terms" in told
+    assert "HF_TOKEN" in told
+    assert kept(tmp_path) == []
+
+
+def test_the_token_of_the_environment_is_sent(hub: Hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    load("hf:me/tiny")
+    assert hub.token == "Bearer hf_secret"
+
+
+def test_a_repository_without_a_tokenizer_is_told_with_the_files_that_were_looked_for(hub: Hub):
+    hub.repositories["me/model"] = Repository({"model.bin": b"weights", "sub/tokenizer.json": b"{}"})
+    assert "tokenizer.json, vocab.json with merges.txt, " in refused("hf:me/model")
+
+
+def test_a_pair_of_files_needs_a_pattern(hub: Hub, tokenizer: Tokenizer, tmp_path: Path):
+    save(tokenizer, tmp_path / "pair", "gpt2", accept_loss=True)
+    files = {file.name: file.read_bytes() for file in (tmp_path / "pair").iterdir()}
+    hub.repositories["me/pair"] = Repository(files)
+    with pytest.raises(PatternNeeded):
+        load("hf:me/pair")
+    assert load("hf:me/pair", "gpt2").encode(TEXT) == tokenizer.encode(TEXT)
+
+
+@pytest.mark.parametrize("more", [0, 100_000])
+def test_a_file_that_is_cut_short_is_not_kept(hub: Hub, tmp_path: Path, more: int):
+    hub.repositories["me/tiny"].files["tokenizer.json"] += b" " * more
+    hub.cut.add("tokenizer.json")
+    assert "the download was cut short, and nothing of it was kept" in refused("hf:me/tiny")
+    assert len(kept(tmp_path)) == 1  # the small file beside it
+    hub.cut.clear()
+    load("hf:me/tiny")
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_file_with_other_content_than_listed_is_not_kept(hub: Hub, tmp_path: Path, is_large: bool):
+    hub.repositories["me/tiny"].large = frozenset({"tokenizer.json"} if is_large else ())
+    hub.damaged.add("tokenizer.json")
+    assert "the downloaded tokenizer.json is damaged, and was not kept" in refused("hf:me/tiny")
+    assert len(kept(tmp_path)) == 1
+    hub.damaged.clear()
+    load("hf:me/tiny")
+
+
+@pytest.mark.parametrize("tag", ['"../../../outside"', "/etc/x", '"..\\\\x"', '""'])
+def test_no_header_of_the_server_chooses_a_path(hub: Hub, tmp_path: Path, tag: str):
+    hub.tag = tag
+    assert "sends an invalid ETag" in refused("hf:me/tiny")
+    assert kept(tmp_path) == []
+    assert not list(tmp_path.rglob("outside*"))
+
+
+def test_a_commit_of_the_server_that_is_a_path_is_refused(hub: Hub, tmp_path: Path):
+    hub.repositories["me/tiny"].commit = "../../../outside"
+    assert "names a commit that is not one" in refused("hf:me/tiny")
+    assert not list(tmp_path.rglob("outside*"))
+
+
+def test_a_server_that_is_no_hub_is_told(hub: Hub, monkeypatch):
+    hub.pages["api/models/me/tiny"] = b"<html>Sign in to this network</html>"
+    monkeypatch.setenv("HF_ENDPOINT", f"{hub.address}/pages")
+    assert "does not answer as a Hugging Face Hub does" in refused("hf:me/tiny")
+
+
+def test_a_connection_that_stalls_ends_with_an_error(hub: Hub, monkeypatch, tmp_path: Path):
+    hub.stalled.add("tokenizer.json")
+    work = client.fetch_work(parse_name("me/tiny"))
+    while not hub.half_sent.is_set():
+        next(work)
+    monkeypatch.setattr(client, "PATIENCE", 0.5)
+    with pytest.raises(FormatError, match=r"the connection stalls: no data came for 0\.5 seconds"):
+        finish(work)
+    assert len(kept(tmp_path)) == 1
+
+
+def test_closing_the_work_ends_a_stalled_connection_and_keeps_nothing_of_the_file(hub: Hub, tmp_path: Path):
+    hub.stalled.add("tokenizer.json")
+    work = client.fetch_work(parse_name("me/tiny"))
+    while not hub.half_sent.is_set():
+        next(work)
+    work.close()
+    assert len(kept(tmp_path)) == 1
+    hub.stalled.clear()
+    load("hf:me/tiny")
+
+
+def test_progress_is_in_bytes_of_all_files(hub: Hub):
+    files = hub.repositories["me/tiny"].files
+    files["tokenizer_config.json"] = files["tokenizer_config.json"] + b" " * 300_000
+    seen = {(progress.phase, progress.total) for progress in client.fetch_work(parse_name("me/tiny"))}
+    total = len(files["tokenizer_config.json"]) + len(files["tokenizer.json"])
+    assert ("downloading", total) in seen

@@ -1,0 +1,285 @@
+"""Normalization, prefix spaces and special tokens that take white space: as in the tokenizers library."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, trainers
+
+from tokstudio import Corpus, load, save
+from tokstudio.core.analysis.concordance import Concordance
+from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import fit
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.pretokenization.patterns import REGEX
+from tokstudio.core.pretokenization.preparation import Preparation
+
+TEXT = "the cat sat on the naïve café 日本語 é ñ 가각 mat, 한국 <mask>  \n" * 3
+PATIENT = settings(deadline=None, max_examples=80)
+
+
+def added(token, **more):
+    return AddedToken(token, **{"special": True, "normalized": False, **more})
+
+
+TOKENS = {
+    "one": [added("<s>")],
+    "late": [added("<s>", normalized=True), added("|||IP|||", normalized=True, special=False)],
+    "mixed": [
+        added("<s>"),
+        added("<mask>", lstrip=True),
+        added("    ", normalized=True, special=False),
+        added("  ", normalized=True, special=False),
+        added("<t>", normalized=True, lstrip=True),
+    ],
+    "both sides": [
+        added("<s>", rstrip=True),
+        added("<mask>", lstrip=True, rstrip=True),
+        added("<t>", normalized=True, rstrip=True, lstrip=True),
+    ],
+}
+PARTS = [
+    *"ab ;eé\u0301\u0323\u0334  \n\t\r\x1c\x85\u00a0\u3000\u1680\u200b각K\u2028",
+    *("<s>", "<mask>", "<t>", "|||IP|||", "    ", "  ", "the cat", "'s", " 12", "<", "s>"),
+    *("\u212b", "\u212a", "\u1100\u1161\u11a8", "क\u093c", "\u0958", "\U0001d15e", "\ufb1f", "\u0f73\u0301"),
+]
+texts = st.one_of(
+    st.lists(st.one_of(st.sampled_from(PARTS), st.characters(exclude_categories=["Cs"])), max_size=14).map("".join),
+    st.text(max_size=30),
+)
+
+
+def made(nfc, prefix_space, use_regex, tokens, split=None):
+    """In the manner of RoBERTa, Qwen, OLMo and ModernBERT."""
+    library = tokenizers.Tokenizer(models.BPE())
+    if nfc:
+        library.normalizer = normalizers.NFC()
+    steps = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space, use_regex=use_regex)
+    if split:
+        steps = pre_tokenizers.Sequence([pre_tokenizers.Split(tokenizers.Regex(split), "isolated"), steps])
+    library.pre_tokenizer, library.decoder = steps, decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
+    library.train_from_iterator([TEXT, torture_text()], trainer)
+    library.add_tokens(tokens)
+    return library
+
+
+@pytest.fixture(scope="module", params=[*product((False, True), (False, True), (False, True), TOKENS)], ids=str)
+def both(request, tmp_path_factory):
+    nfc, prefix_space, use_regex, tokens = request.param
+    theirs = made(nfc, prefix_space, use_regex, TOKENS[tokens])
+    path = tmp_path_factory.mktemp("prepared") / "tokenizer.json"
+    theirs.save(str(path))
+    return theirs, load(path)
+
+
+def ids_of(theirs, text):
+    return theirs.encode(text, add_special_tokens=False).ids
+
+
+@PATIENT
+@given(texts)
+def test_any_text_is_encoded_and_decoded_as_by_the_library(both, text):
+    theirs, ours = both
+    assert ours.no_playhead is None
+    ids, ends = finish(ours.encode_with_ends_work(text, "all"))
+    assert ids.tolist() == ids_of(theirs, text)
+    assert ours.decode(ids) == theirs.decode(ids.tolist(), skip_special_tokens=False)
+    assert ends.tolist() == sorted(ends.tolist())
+    assert not len(ids) or ends[-1] == len(text.encode())
+
+
+@PATIENT
+@given(texts)
+def test_special_tokens_that_are_not_allowed_are_text(both, text):
+    theirs, ours = both
+    if all(token.special for token in theirs.get_added_tokens_decoder().values()):
+        theirs.encode_special_tokens = True
+        assert ours.encode(text) == ids_of(theirs, text)
+        theirs.encode_special_tokens = False
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(texts, max_size=4))
+def test_the_tokens_of_a_corpus_are_counted(both, documents):
+    theirs, ours = both
+    counts = finish(count_uses_work(ours, Corpus.from_texts(["the cat", *documents])))
+    expected = np.zeros(len(counts), np.int64)
+    for text in ("the cat", *documents):
+        expected += np.bincount(ids_of(theirs, text), minlength=len(counts))
+    assert counts.tolist() == expected.tolist()
+
+
+@settings(deadline=None, max_examples=10)
+@given(texts)
+def test_the_steps_end_with_the_tokens(both, text):
+    theirs, ours = both
+    steps = finish(steps_work(ours, text, None, "all"))
+    assert steps.tokens.ids.tolist() == ids_of(theirs, text)
+    assert finish(steps_work(ours, text, 5)).tokens.ids.tolist() == ours.at(5).encode(text)
+
+
+def test_it_is_written_and_read_back(both, tmp_path):
+    theirs, ours = both
+    report = save(ours, tmp_path / "again.json", sample=TEXT + "e\u0301 <mask> <t>")
+    assert report.losses == ()
+    assert report.proof.startswith("identical over ")
+    again = load(tmp_path / "again.json")
+    assert again.preparation == ours.preparation
+    for same in (again, pickle.loads(pickle.dumps(ours)), ours.compact()):
+        for text in (TEXT, torture_text(), "e\u0301  <mask> x <t>  <s>"):
+            assert same.encode(text, "all") == ids_of(theirs, text)
+
+
+def opened(folder, *given, **more):
+    made(*given, **more).save(str(folder / "tokenizer.json"))
+    return load(folder)
+
+
+def test_tokens_cover_the_original_text(tmp_path):
+    ours = opened(tmp_path, True, True, True, TOKENS["mixed"])
+    text = "e\u0301e\u0301 cafe\u0301  <mask>x\u212b <t>"
+    ids, ends = finish(ours.encode_with_ends_work(text, "all"))
+    raw = text.encode()
+    pieces = [raw[start:end].decode() for start, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
+    spelled = [ours.tokens[token] for token in ids.tolist()]
+    assert "".join(pieces) == text
+    # The first of the tokens of a character has all of it.
+    assert [piece for piece in pieces if "\u0301" in piece or piece == "\u212b"][:2] == ["e\u0301", "e\u0301"]
+    assert "\u212b" in pieces
+    assert pieces[spelled.index(b"<mask>")] == "  <mask>"
+    assert pieces[-1] == " <t>"
+    assert spelled[0].startswith(b" ")
+
+
+@pytest.mark.parametrize("name", ["qwen2", "llama3"])
+def test_a_pattern_splits_normalized_text(tmp_path, name):
+    split = REGEX[name].replace("{1,3}+", "{1,3}")
+    theirs = made(True, False, False, TOKENS["mixed"], split)
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    ours = load(tmp_path)
+    assert (ours.pattern, ours.preparation.nfc) == (name, True)
+    for text in (TEXT, torture_text(), "e\u0301 12345 <s>\u0301a\u0308  <mask> \u1100\u1161\n\n"):
+        assert ours.encode(text, "all") == ids_of(theirs, text)
+        assert ours.at(20).encode(text) == opened_at(theirs, 20).encode(text, add_special_tokens=False).ids
+
+
+def opened_at(theirs, merges):
+    """The library's tokenizer with the first merges, where special tokens are text."""
+    file = json.loads(theirs.to_str())
+    file["model"]["merges"] = file["model"]["merges"][:merges]
+    file["added_tokens"] = []
+    return tokenizers.Tokenizer.from_str(json.dumps(file))
+
+
+@settings(deadline=None, max_examples=40)
+@given(texts)
+def test_bytes_that_are_not_utf8_stay_between_normalized_text(tmp_path_factory, text):
+    ours = opened(tmp_path_factory.mktemp("bytes"), True, False, False, [])
+    raw = b"\xff" + text.encode() + b"\xc3"
+    assert ours.decode_bytes(ours.encode(raw)) == b"\xff" + normalizers.NFC().normalize_str(text).encode() + b"\xc3"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "losses"),
+    [
+        ("tiktoken", (True, False, True), ["The normalizer NFC is lost"]),
+        ("gpt2", (False, True, True), ["The prefix space is lost"]),
+        ("minbpe", (True, True, True), ["The normalizer NFC is lost", "The prefix space is lost"]),
+        ("classic", (True, False, False), ["The normalizer NFC is lost"]),
+    ],
+)
+def test_a_format_that_cannot_hold_it_says_so(tmp_path, name, given, losses):
+    ours = opened(tmp_path, *given, [added("<s>", lstrip=True)])
+    told = " ".join(fit(ours, name).losses)
+    for loss in (*losses, 'White space beside special tokens is no longer part of them ("<s>").'):
+        assert loss in told
+    with pytest.raises(FormatError, match=losses[0]):
+        save(ours, tmp_path / "there", name)
+    save(ours, tmp_path / "there", name, accept_loss=True, sample="e\u0301 <s> the cat")
+    assert fit(ours, "vocabulary-csv").losses == ()
+
+
+def test_occurrences_are_found_in_the_original_text(tmp_path):
+    ours = opened(tmp_path, True, True, True, TOKENS["mixed"])
+    text = "the cafe\u0301 <mask> the\nthe cat\n"
+    corpus = Corpus.from_text(text)
+    raw = text.encode()
+    for token in set(ours.encode(text, "all")):
+        ids, ends = finish(ours.encode_with_ends_work(text, "all"))
+        hits = finish(Concordance(corpus, ours, token).find_work())
+        starts = [0, *ends.tolist()]
+        places = [(starts[i], raw[starts[i] : end].decode()) for i, end in enumerate(ends.tolist()) if ids[i] == token]
+        assert [(hit.position, hit.text) for hit in hits] == places
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"normalizer": {"type": "NFKC"}}, "its normalizer NFKC changes the text"),
+        (
+            {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}},
+            "its normalizer NFC, Lowercase changes the text",
+        ),
+    ],
+)
+def test_other_normalizers_are_left_to_the_library(tmp_path, change, reason):
+    file = json.loads(made(True, False, True, []).to_str()) | change
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    assert load(tmp_path).no_playhead.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ([added("<s>", rstrip=True), added(" x")], 'its added token " x" begins with white space that another token'),
+        ([added("e\u0301", normalized=True)], 'its added token "e\u0301" is found as other text'),
+        ([added("<s>", single_word=True)], 'its added token "<s>" matches only whole words'),
+    ],
+)
+def test_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path, tokens, reason):
+    assert opened(tmp_path, True, False, True, tokens).no_playhead.startswith(reason)
+
+
+def test_a_sequence_of_nfc_alone_is_nfc(tmp_path):
+    file = json.loads(made(True, False, True, []).to_str())
+    file["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFC"}]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    assert load(tmp_path).preparation == Preparation(nfc=True)
+
+
+def test_characters_are_normalized_too(tmp_path):
+    theirs = tokenizers.Tokenizer(models.BPE(unk_token="<unk>"))
+    theirs.normalizer, theirs.decoder = normalizers.NFC(), decoders.Fuse()
+    trainer = trainers.BpeTrainer(vocab_size=200, special_tokens=["<unk>"], show_progress=False)
+    theirs.train_from_iterator([TEXT], trainer)
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    ours = load(tmp_path)
+    assert ours.library is None
+    for text in (TEXT, "cafe\u0301 e\u0301\u0323 <unk>\u0301 ЖЖ e\u0301"):
+        ids, ends = finish(ours.encode_with_ends_work(text, "all"))
+        assert ids.tolist() == ids_of(theirs, text)
+        assert ends[-1] == len(text.encode())
+
+
+def test_long_texts_with_much_white_space(tmp_path):
+    theirs = made(True, True, True, TOKENS["both sides"])
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    ours = load(tmp_path)
+    for text in (
+        "a" + " " * 5000 + "<mask>" + "\u3000" * 5000 + "b<s>" + " " * 3000,
+        ("e\u0301 <mask> " * 50 + "\n") * 50,
+    ):
+        assert ours.encode(text, "all") == ids_of(theirs, text)

@@ -1,0 +1,108 @@
+"""The same line of text in several tokenizers: where each cuts it, and on which lines they differ most."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokenizer
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.comparison.counts import AnyTokenizer, tokens_of_each_work
+from tokstudio.core.corpus.source import Source
+
+_PIECE = 1 << 20
+_LINES = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class CutText:
+    """The tokens of a text; token i stands for the bytes from `ends[i - 1]` (0 for the first) to `ends[i]`."""
+
+    ids: NDArray[np.uint32]  # [tokens]
+    ends: NDArray[np.int64]  # [tokens], never decreasing; the last is the length of the text
+
+
+def cut_work(tokenizer: AnyTokenizer | None, text: str) -> Work[CutText]:
+    """Encodes a text that does not end a line; None stands for the words of the text itself.
+
+    Raises:
+        ConfigError: The text has a character that is not in the vocabulary.
+        FormatError: The library that encodes for the tokenizer refuses the text.
+    """
+    if tokenizer is None:
+        tokenizer = yield from WordTokenizer.from_text_work(text, WORDS)
+    if isinstance(tokenizer, SimpleTokenizer):
+        ids = yield from tokenizer.encode_work(text)
+        # The tokens of a simple tokenizer, joined, are the text.
+        distinct, places = np.unique(ids, return_inverse=True)
+        sizes = np.array([len(tokenizer.decode_bytes([token])) for token in distinct.tolist()], np.int64)
+        return CutText(ids, np.cumsum(sizes[places]))
+    ids, ends = yield from tokenizer.encode_with_ends_work(text)
+    if len(ends):
+        ends = ends.copy()
+        ends[-1] = len(text.encode())  # what a library drops at the end belongs to no token
+    return CutText(ids, ends)
+
+
+def borders(cuts: Sequence[CutText]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places inside a text where some of its encodings have a border of tokens.
+
+    Returns:
+        int64 [borders], the bytes before each border, ascending, without the beginning and the end of the text; and
+        int64 [borders], how many of the encodings have it.
+    """
+    inner = [np.unique(cut.ends[:-1]) for cut in cuts]
+    places, counts = np.unique(np.concatenate([np.empty(0, np.int64), *inner]), return_counts=True)
+    size = max((int(cut.ends[-1]) for cut in cuts if len(cut.ends)), default=0)
+    inside = (places > 0) & (places < size)
+    return places[inside], counts[inside].astype(np.int64)
+
+
+def lines_work(source: Source) -> Work[NDArray[np.int64]]:
+    """int64 [lines, 2], where each line of a source begins and ends, without its line feed.
+
+    A document's last line counts with or without a line feed; an empty document has none.
+    """
+    found: list[NDArray[np.int64]] = []
+    for first in range(0, len(source.data), _PIECE):
+        piece = np.asarray(source.data[first : first + _PIECE])
+        found.append(np.flatnonzero(piece == 0x0A) + first)
+        yield Progress("finding lines", first, len(source.data))
+    feeds = np.concatenate([np.empty(0, np.int64), *found])
+    ends = np.asarray(source.ends, np.int64)
+    stops = np.union1d(feeds + 1, ends[ends > 0])
+    starts = np.concatenate([np.zeros(1, np.int64), stops[:-1]])[: len(stops)]
+    has_feed = np.isin(stops - 1, feeds)
+    return np.stack([starts, stops - has_feed], axis=1)
+
+
+def line_text(source: Source, line: NDArray[np.int64]) -> str:
+    """The text of a line of `lines_work`, without a carriage return at its end; bytes that are not UTF-8 are U+FFFD."""
+    raw = np.asarray(source.data[int(line[0]) : int(line[1])]).tobytes()
+    return raw.removesuffix(b"\r").decode("utf-8", "replace")
+
+
+def tokens_of_lines_work(tokenizer: AnyTokenizer, source: Source, lines: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
+    """int64 [lines], how many tokens each line becomes; raises as `cut_work`."""
+    sizes = [np.empty(0, np.int64)]
+    for first in range(0, len(lines), _LINES):
+        texts = [line_text(source, line).encode() for line in lines[first : first + _LINES]]
+        sizes.append((yield from tokens_of_each_work(tokenizer, texts)))
+        yield Progress("counting tokens", first, len(lines))
+    return np.concatenate(sizes)
+
+
+def difference(tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How much encodings of the same texts differ.
+
+    Args:
+        tokens: int64 [tokenizers, texts], at least one tokenizer.
+
+    Returns:
+        float64 [texts], the most tokens of a text by the fewest, at least 1; 1 for a text without tokens.
+    """
+    return tokens.max(axis=0).clip(1) / tokens.min(axis=0).clip(1)

@@ -1,0 +1,345 @@
+"""Compares tokenizers on texts: a table of figures, with a row for each text and a column for each tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.base.atomic_files import write_files
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.parallel import in_threads
+from tokstudio.core.base.progress import Work, finish, together
+from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces, counts_work, words_work
+from tokstudio.core.comparison.figures import (
+    FIGURES,
+    SUMMARIES,
+    Cell,
+    Compared,
+    Figure,
+    gini,
+    normalised_lengths,
+    premiums,
+)
+from tokstudio.core.comparison.table import Below, FigureTable
+from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.comparison.written import csv_text, markdown, numbers
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
+
+_NAN = float("nan")
+
+#: What a tokenizer makes of a text; an error where it cannot encode it; None while it is not measured.
+Result = Cell | TokStudioError | None
+
+
+class Comparison:
+    """The figures of tokenizers on texts.
+
+    Args:
+        compared: The columns.
+        texts: The rows.
+        results: What is known, by the numbers of text and tokenizer.
+        base: The text that premiums relate to, by number; None where there is none.
+        against: The tokenizer that normalised lengths relate to, by number.
+    """
+
+    def __init__(
+        self,
+        compared: Sequence[Compared],
+        texts: Sequence[ComparedText],
+        results: Mapping[tuple[int, int], Cell | TokStudioError],
+        base: int | None = None,
+        against: int = 0,
+    ) -> None:
+        self.compared, self.measured = tuple(compared), tuple(texts)
+        self.base, self.against = base, against
+        self._results = dict(results)
+
+    @property
+    def tokenizers(self) -> tuple[str, ...]:
+        """The names of the tokenizers."""
+        return tuple(each.name for each in self.compared)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The names of the texts."""
+        return tuple(text.name for text in self.measured)
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """int64 [texts, tokenizers], the tokens of each text; -1 where a tokenizer cannot encode it."""
+        return np.nan_to_num(self._counts, nan=-1).astype(np.int64)
+
+    @property
+    def bytes(self) -> NDArray[np.int64]:
+        """int64 [texts], the bytes of each text."""
+        return np.array([text.bytes for text in self.measured], np.int64)
+
+    @property
+    def characters(self) -> NDArray[np.int64]:
+        """int64 [texts], the code points of each text."""
+        return np.array([text.characters for text in self.measured], np.int64)
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """int64 [texts], the lines of each text."""
+        return np.array([text.lines for text in self.measured], np.int64)
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """int64 [texts], the words of each text; `units` of its `ComparedText` says what a word is."""
+        return np.array([text.words for text in self.measured], np.int64)
+
+    def result(self, text: int, tokenizer: int) -> Result:
+        """What is known of one text and one tokenizer, by number."""
+        return self._results.get((text, tokenizer))
+
+    def figure(self, name: str) -> NDArray[np.float64]:
+        """float64 [texts, tokenizers], a figure of `FIGURES`; NaN where it has no meaning.
+
+        Words that a figure needs are encoded first.
+
+        Raises:
+            ConfigError: There is no such figure, or a premium has no base.
+        """
+        self._encode_words(name)
+        return self.known(name)
+
+    def known(self, name: str) -> NDArray[np.float64]:
+        """The same as `figure`, without encoding words: NaN where that was not done."""
+        figure = figure_of(name)
+        if name == "premium":
+            if self.base is None:
+                raise ConfigError("A premium needs a base text: say which text is the base.")
+            return premiums(self._counts, self.base)
+        if name == "normalised_length":
+            return normalised_lengths(self._counts, self.against)
+        return self._table(figure.value)
+
+    def words_work(self, threads: int | None = None) -> Work[None]:
+        """Encodes the words of each text where this was not done."""
+        missing = [(key, cell) for key, cell in self._results.items() if isinstance(cell, Cell) and cell.words is None]
+
+        def tell(number: int, words: WordPieces | TokStudioError) -> None:
+            key, cell = missing[number]
+            self._results[key] = words if isinstance(words, TokStudioError) else replace(cell, words=words)
+
+        # A cell may have been kept without its text.
+        works = [partial(words_work, cell.of.tokenizer, self.measured[key[0]]) for key, cell in missing]
+        yield from in_threads("encoding words", works, tell, threads)
+
+    def totals(self, name: str) -> NDArray[np.float64]:
+        """float64 [tokenizers], a figure of all texts together; NaN where it has no meaning.
+
+        That is not the mean of the rows: bytes per token are all bytes by all tokens.
+        """
+        self._encode_words(name)
+        return self.known_totals(name)
+
+    def known_totals(self, name: str) -> NDArray[np.float64]:
+        """The same as `totals`, without encoding words: NaN where that was not done."""
+        figure = figure_of(name)
+        if name == "normalised_length":
+            return normalised_lengths(self._counts.sum(axis=0, keepdims=True), self.against)[0]
+        if figure.of is None or (name == "fertility" and len({text.units for text in self.measured}) > 1):
+            return np.full(len(self.compared), _NAN)
+        return np.array([figure.value(whole) if (whole := self._whole(j)) else _NAN for j in range(len(self.compared))])
+
+    def summary(self, name: str) -> NDArray[np.float64]:
+        """float64 [tokenizers]: "total" tokens, "gini" of tokens per line, "worst_premium"; NaN where one is missing.
+
+        Raises:
+            ConfigError: There is no such summary, or a premium has no base.
+        """
+        if name == "total":
+            return self._counts.sum(axis=0)
+        if name == "gini":
+            return np.array([gini(column) for column in self.figure("tokens_per_line").T])
+        if name == "worst_premium":
+            return self.figure("premium").max(axis=0, initial=0) if self.measured else np.full(len(self.compared), _NAN)
+        raise ConfigError(f'There is no summary "{name}": choose one of {", ".join(SUMMARIES)}.')
+
+    def known_figures(self) -> tuple[str, ...]:
+        """The names of the figures that have a number here; words are encoded first."""
+        names = [name for name in FIGURES if name != "premium" or self.base is not None]
+        if len(self.compared) == 1:
+            names.remove("normalised_length")
+        return tuple(name for name in names if not np.isnan(self.figure(name)).all())
+
+    @property
+    def summaries(self) -> tuple[str, ...]:
+        """The names of the summaries that have a meaning here: premiums and Gini need a base."""
+        return SUMMARIES if self.base is not None else SUMMARIES[:1]
+
+    def table(self, name: str) -> FigureTable:
+        """A figure as a table; raises as `figure`."""
+        figure, values = figure_of(name), self.figure(name)
+        formula, below = figure.formula, list[Below]()
+        if len(self.measured) > 1:
+            below.append(Below("All texts", tuple(self.totals(name)), figure.decimals, figure.is_share))
+        if name == "premium" and self.base is not None:
+            formula = f"N / N of {self.texts[self.base]}"
+            below.append(Below("Worst premium", tuple(self.summary("worst_premium")), 2))
+            below.append(Below("Gini of tokens per line", tuple(self.summary("gini")), 3))
+        elif name == "normalised_length":
+            formula = f"N / N of {self.tokenizers[self.against]}"
+        units = tuple(text.units for text in self.measured) if figure.is_of_words else None
+        known = tuple(row for row in below if row.is_known)
+        learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
+        ranked = learned if any(learned) else (True,) * len(learned)
+        return FigureTable(figure, formula, self.tokenizers, self.texts, values, known, ranked, units)
+
+    def to_markdown(self, figures: Sequence[str] | None = None) -> str:
+        """Tables of figures by name, None for all that have a number; raises as `figure`."""
+        return markdown(self._tables(figures))
+
+    def to_csv(self, path: AnyPath | None = None, figures: Sequence[str] | None = None) -> str:
+        """A row for each figure and text and a column for each tokenizer; also writes it to `path`, if given.
+
+        Raises:
+            ConfigError: As `figure`.
+            FormatError: The file cannot be written.
+        """
+        made = csv_text(self._tables(figures))
+        if path is not None:
+            finish(write_files({Path(path): [to_utf8(made)]}))
+        return made
+
+    def to_json(self, figures: Sequence[str] | None = None) -> str:
+        """All numbers with what they are of, as one object of JSON; null where there is none."""
+        names = self.known_figures() if figures is None else tuple(figures)
+        told = {
+            "tokenizers": self.tokenizers,
+            "texts": self.texts,
+            "base": None if self.base is None else self.texts[self.base],
+            "figures": {name: numbers(self.figure(name)) for name in names},
+            "totals": {name: numbers(self.totals(name)) for name in names},
+            "summaries": {name: numbers(self.summary(name)) for name in self.summaries},
+            "errors": [
+                {"text": text, "tokenizer": tokenizer, "error": error} for text, tokenizer, error in self.errors
+            ],
+            "measured": [
+                {"bytes": one.bytes, "characters": one.characters, "lines": one.lines, "words": one.words,
+                 "units": one.units, "sha256": one.sha256}
+                for one in self.measured
+            ],
+        }  # fmt: skip
+        return json.dumps(told, ensure_ascii=False)
+
+    @property
+    def errors(self) -> tuple[tuple[str, str, str], ...]:
+        """Each text and tokenizer without a result, with the reason."""
+        failed = sorted((key, str(error)) for key, error in self._results.items() if isinstance(error, TokStudioError))
+        return tuple((self.texts[text], self.tokenizers[column], why) for (text, column), why in failed)
+
+    def _tables(self, figures: Sequence[str] | None) -> list[FigureTable]:
+        return [self.table(name) for name in (self.known_figures() if figures is None else figures)]
+
+    def _encode_words(self, name: str) -> None:
+        if figure_of(name).needs_words:
+            finish(self.words_work())
+
+    @property
+    def _counts(self) -> NDArray[np.float64]:
+        return self._table(FIGURES["tokens"].value)
+
+    def _table(self, of: Callable[[Cell], float]) -> NDArray[np.float64]:
+        made = np.full((len(self.measured), len(self.compared)), _NAN)
+        for (text, tokenizer), cell in self._results.items():
+            if isinstance(cell, Cell):
+                made[text, tokenizer] = of(cell)
+        return made
+
+    def _whole(self, tokenizer: int) -> Cell | None:
+        """All texts together; None where one is missing."""
+        cells = [self.result(text, tokenizer) for text in range(len(self.measured))]
+        known = [cell for cell in cells if isinstance(cell, Cell)]
+        if not known or len(known) < len(cells):
+            return None
+        first = known[0]
+        ids = np.concatenate([cell.counts.ids for cell in known])
+        counts = np.bincount(ids, np.concatenate([cell.counts.counts for cell in known])).astype(np.int64)
+        used = np.flatnonzero(counts)
+        text = replace(
+            first.text,
+            bytes=sum(text.bytes for text in self.measured),
+            characters=sum(text.characters for text in self.measured),
+            lines=sum(text.lines for text in self.measured),
+            words=sum(text.words for text in self.measured),
+        )
+        pieces = [cell.words for cell in known if cell.words is not None]
+        words = None
+        if len(pieces) == len(known):
+            words = WordPieces(
+                *(sum(getattr(each, name) for each in pieces) for name in ("words", "split", "types", "whole"))
+            )
+        return Cell(first.of, text, TokenCounts(used, counts[used]), words)
+
+
+def figure_of(name: str) -> Figure:
+    """The figure of a name; raises ConfigError where there is none."""
+    if name not in FIGURES:
+        raise ConfigError(f'There is no figure "{name}": choose one of {", ".join(FIGURES)}.')
+    return FIGURES[name]
+
+
+def compare(
+    tokenizers: Mapping[str, AnyTokenizer],
+    texts: Mapping[str, Source | Text | Sequence[Text]],
+    base: str | None = None,
+    threads: int | None = None,
+) -> Comparison:
+    """Compares tokenizers on texts.
+
+    Args:
+        tokenizers: The tokenizers by name.
+        texts: The texts by name: each is one text, as a string or bytes, or a sequence of lines, encoded one by one.
+        base: The text that premiums relate to: the same lines in another language.
+        threads: At most so many; None is one per core.
+
+    Raises:
+        ConfigError: There are no tokenizers or texts, or no text has the name of the base.
+    """
+    return finish(compare_work(tokenizers, texts, base, threads))
+
+
+def compare_work(
+    tokenizers: Mapping[str, AnyTokenizer],
+    texts: Mapping[str, Source | Text | Sequence[Text]],
+    base: str | None = None,
+    threads: int | None = None,
+) -> Work[Comparison]:
+    """Does the same as `compare` in bounded pieces."""
+    if not tokenizers or not texts:
+        raise ConfigError("Give at least one tokenizer and one text to compare.")
+    if base is not None and base not in texts:
+        raise ConfigError(f'No text is named "{base}": the base must be one of the texts.')
+    compared = [Compared(name, tokenizer) for name, tokenizer in tokenizers.items()]
+    measured = yield from together("reading", ((1, text_work(name, text)) for name, text in texts.items()))
+    results = yield from cells_work(compared, measured, threads)
+    return Comparison(compared, measured, results, None if base is None else list(texts).index(base))
+
+
+def cells_work(
+    compared: Sequence[Compared], texts: Sequence[ComparedText], threads: int | None = None
+) -> Work[dict[tuple[int, int], Cell | TokStudioError]]:
+    """Counts the tokens of each text by each tokenizer; an error of one is its result."""
+    keys = [(text, tokenizer) for text in range(len(texts)) for tokenizer in range(len(compared))]
+    results: dict[tuple[int, int], Cell | TokStudioError] = {}
+
+    def tell(number: int, counts: TokenCounts | TokStudioError) -> None:
+        text, tokenizer = keys[number]
+        known = isinstance(counts, TokStudioError)
+        results[keys[number]] = counts if known else Cell(compared[tokenizer], texts[text], counts)
+
+    works = [partial(counts_work, compared[tokenizer].tokenizer, texts[text]) for text, tokenizer in keys]
+    yield from in_threads("encoding", works, tell, threads)
+    return results

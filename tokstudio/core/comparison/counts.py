@@ -1,0 +1,152 @@
+"""Counts the tokens that a tokenizer makes of a text, and of each of its words."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokenizer
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.tokenizer.self_encoding import each_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+AnyTokenizer = Tokenizer | SimpleTokenizer
+
+_SAMPLE = 1 << 14  # bytes of text that are decoded again
+_TEXTS = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class TokenCounts:
+    """How often each token occurs in a text; special tokens in it are text like any other."""
+
+    ids: NDArray[np.int64]  # [used], ascending
+    counts: NDArray[np.int64]  # [used], at least 1
+    remarks: tuple[str, ...] = ()  # each a sentence: unknown tokens, text that is lost
+
+    @cached_property
+    def tokens(self) -> int:
+        """The tokens of the text."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True)
+class WordPieces:
+    """What a tokenizer makes of the words of a text, each encoded by itself as in running text."""
+
+    words: int
+    split: int  # words with more than one token
+    types: int  # distinct words
+    whole: int  # distinct words with one token
+
+
+def counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[TokenCounts]:
+    """Encodes a text, document by document, and counts the tokens.
+
+    Raises:
+        ConfigError: The text has a character that is not in the vocabulary.
+        FormatError: The library that encodes for the tokenizer refuses the text.
+    """
+    if isinstance(tokenizer, SimpleTokenizer):
+        counts = np.bincount((yield from tokenizer.encode_work(np.asarray(text.source.data).tobytes())))
+    else:
+        counts = yield from count_uses_work(tokenizer, Corpus((text.source,)), recognise=False)
+    used = np.flatnonzero(counts)
+    remarks = yield from _remarks_work(tokenizer, text, counts)
+    return TokenCounts(used, counts[used].astype(np.int64), remarks)
+
+
+def _remarks_work(tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[np.int64]) -> Work[tuple[str, ...]]:
+    """What a reader of the figures must know: unknown tokens, and text that decoding does not restore."""
+    if isinstance(tokenizer, SimpleTokenizer):
+        return ()
+    unknown = tokenizer.alphabet.unknown
+    if unknown is not None and unknown < len(counts) and counts[unknown]:
+        return (f"{several(int(counts[unknown]), 'token')} unknown.",)
+    if tokenizer.library is None and tokenizer.preparation.is_plain:
+        return ()
+    sample = np.asarray(text.source.data[:_SAMPLE]).tobytes().decode("utf-8", "ignore")
+    ids = yield from tokenizer.encode_work(sample)
+    back = yield from tokenizer.decode_bytes_work(ids)
+    return () if back.decode("utf-8", "replace").strip(" ") == sample.strip(" ") else ("Text is lost.",)
+
+
+def words_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[WordPieces]:
+    """Encodes each distinct word of a text by itself; raises as `counts_work`."""
+    words = yield from in_running_text_work(tokenizer, list(text.word_types))
+    sizes = yield from tokens_of_each_work(tokenizer, words)
+    split = sizes > 1
+    occurrences = np.fromiter(text.word_types.values(), np.int64, len(words))
+    return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(~split)))
+
+
+def tokens_of_text_work(tokenizer: AnyTokenizer | None, text: str, allowed_special: AllowedSpecial = ()) -> Work[int]:
+    """The number of tokens of a text; None stands for the words of the text itself. Raises as `counts_work`."""
+    if tokenizer is None:
+        tokenizer = yield from WordTokenizer.from_text_work(text, WORDS)
+    if isinstance(tokenizer, SimpleTokenizer):
+        return len((yield from tokenizer.encode_work(text)))
+    return len((yield from tokenizer.encode_work(text, allowed_special)))
+
+
+def in_running_text_work(tokenizer: AnyTokenizer, words: Sequence[bytes]) -> Work[list[bytes]]:
+    """Words as the tokenizer is to encode them; of one that adds a space to each text, without their own at first."""
+    before = yield from _before_work(tokenizer)
+    return [before + word[1:] if word[:1] == b" " else word for word in words]
+
+
+def tokens_of_each_work(tokenizer: AnyTokenizer, texts: Sequence[bytes]) -> Work[NDArray[np.int64]]:
+    """int64 [texts], how many tokens each text becomes by itself; raises as `counts_work`."""
+    return (yield from ids_of_each_work(tokenizer, texts))[1]
+
+
+def ids_of_each_work(
+    tokenizer: AnyTokenizer, texts: Sequence[bytes]
+) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+    """Encodes each text by itself; raises as `counts_work`.
+
+    Returns:
+        uint32 [tokens], the ids of all texts, one after another; and int64 [texts], how many each text has.
+    """
+    ids, sizes = [np.empty(0, np.uint32)], np.zeros(len(texts), np.int64)
+    for first in range(0, len(texts), _TEXTS):
+        some = texts[first : first + _TEXTS]
+        if isinstance(tokenizer, SimpleTokenizer):
+            each = [tokenizer.encode_array(text) for text in some]
+            made, counts = np.concatenate(each), np.array(list(map(len, each)), np.int64)
+        elif tokenizer.library is not None or not tokenizer.preparation.is_plain:
+            made, _, counts = yield from tokenizer.encode_texts_with_ends_work(some)
+        else:
+            if tokenizer.alphabet.base == "characters":
+                some = [text.decode("utf-8", "replace").encode() for text in some]
+            made, counts = yield from each_work(tokenizer.encoder(tokenizer.pattern), some)
+        ids.append(made)
+        sizes[first : first + _TEXTS] = counts
+        yield Progress("encoding", first, len(texts))
+    return np.concatenate(ids), sizes
+
+
+def _before_work(tokenizer: AnyTokenizer) -> Work[bytes]:
+    """The bytes to put before a word, so that it is encoded as after another word."""
+    if isinstance(tokenizer, SimpleTokenizer):
+        return b""
+    try:
+        alone = yield from tokenizer.encode_work("a")
+        after = yield from tokenizer.encode_work(" a")
+        together = yield from tokenizer.encode_work("a a")
+    except ConfigError:  # a vocabulary of characters without these
+        return b" "
+    # Some libraries add a space to each text.
+    adds = np.array_equal(together, np.concatenate([alone, alone])) and not np.array_equal(after, alone)
+    return b"" if adds else b" "

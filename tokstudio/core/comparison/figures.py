@@ -1,0 +1,264 @@
+"""The figures that tokenizers are compared by, each with its formula, unit and trap.
+
+A figure is of a `Cell`: what one tokenizer makes of one text. Figures that relate cells to each other, and the
+summaries of a column, are functions of arrays.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces
+from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.text.utf8 import is_utf8
+
+ALPHA = 2.5  # the order of the Renyi entropy
+_RUST = "Rust et al. 2021, arXiv:2012.15613"
+_PETROV = "Petrov et al. 2023, arXiv:2305.15425"
+_ZOUHAR = "Zouhar et al. 2023, arXiv:2306.16842"
+_NAN = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A tokenizer to compare, with its name."""
+
+    name: str
+    tokenizer: AnyTokenizer
+
+    @cached_property
+    def size(self) -> int | None:
+        """The tokens of its vocabulary without special ones; None where Unicode decides (characters)."""
+        if not hasattr(self.tokenizer, "__len__"):
+            return None
+        return len(self.tokenizer) - len(self.tokenizer.special_tokens)  # pyright: ignore[reportArgumentType]
+
+    @cached_property
+    def _tokens(self) -> Callable[[int], bytes]:
+        tokens = getattr(self.tokenizer, "tokens", None)
+        return (lambda _: b"") if tokens is None else lambda token: tokens[token] or b""
+
+    def cuts(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each token is not UTF-8 by itself, and whether it begins inside a character; bool [ids] each."""
+        if isinstance(self.tokenizer, SimpleTokenizer) and self.size != 256:
+            return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
+        tokens = [self._tokens(token) for token in ids.tolist()]
+        invalid = np.array([not is_utf8(token) for token in tokens], np.bool_)
+        return invalid, np.array([token[:1] >= b"\x80" and token[:1] < b"\xc0" for token in tokens], np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """What one tokenizer makes of one text."""
+
+    of: Compared
+    text: ComparedText
+    counts: TokenCounts
+    words: WordPieces | None = None  # measured only for the figures that need it
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each used token, float64 [used]."""
+        return self.counts.counts / self.counts.tokens if self.counts.tokens else np.zeros(0)
+
+    @cached_property
+    def cuts(self) -> tuple[float, float]:
+        """The shares of tokens that are not UTF-8, and that begin inside a character."""
+        invalid, inside = self.of.cuts(self.counts.ids)
+        counts, tokens = self.counts.counts, self.counts.tokens
+        return ratio(counts[invalid].sum(), tokens), ratio(counts[inside].sum(), tokens)
+
+
+def ratio(over: float, under: float) -> float:
+    """The quotient; NaN where there is nothing to divide by."""
+    return float(over) / float(under) if under else _NAN
+
+
+def bytes_per_token(cell: Cell) -> float:
+    """B / N."""
+    return ratio(cell.text.bytes, cell.counts.tokens)
+
+
+def characters_per_token(cell: Cell) -> float:
+    """C / N, C in code points."""
+    return ratio(cell.text.characters, cell.counts.tokens)
+
+
+def tokens_per_line(cell: Cell) -> float:
+    """N / lines."""
+    return ratio(cell.counts.tokens, cell.text.lines)
+
+
+def fertility(cell: Cell) -> float:
+    """N / W (Rust et al. 2021)."""
+    return ratio(cell.counts.tokens, cell.text.words)
+
+
+def words_split(cell: Cell) -> float:
+    """Words with more than one token / W (Rust et al. 2021)."""
+    return _NAN if cell.words is None else ratio(cell.words.split, cell.words.words)
+
+
+def whole_words(cell: Cell) -> float:
+    """Word types with one token / word types, the single token retention rate (STRR)."""
+    return _NAN if cell.words is None else ratio(cell.words.whole, cell.words.types)
+
+
+def renyi_entropy(shares: NDArray[np.float64], alpha: float = ALPHA) -> float:
+    """H_a = log2(sum p^a) / (1 - a) in bits, for a = 1 that of Shannon, - sum p log2 p; NaN without tokens."""
+    if not len(shares):
+        return _NAN
+    if alpha == 1:
+        return float(-(shares * np.log2(shares)).sum())
+    return float(np.log2((shares**alpha).sum()) / (1 - alpha))
+
+
+def renyi(cell: Cell) -> float:
+    """H_2.5 / log2 of the tokens that occur (Zouhar et al. 2023), as the package `tokenization-scorer` computes it."""
+    return ratio(renyi_entropy(cell.shares), _bits(len(cell.shares)))
+
+
+def renyi_whole(cell: Cell) -> float:
+    """H_2.5 / log2 V."""
+    return ratio(renyi_entropy(cell.shares), _bits(cell.of.size or 0))
+
+
+def shannon(cell: Cell) -> float:
+    """H_1 in bits a token."""
+    return renyi_entropy(cell.shares, 1)
+
+
+def _bits(tokens: int) -> float:
+    return float(np.log2(tokens)) if tokens > 1 else 0.0
+
+
+def vocabulary_used(cell: Cell) -> float:
+    """Tokens that occur / V."""
+    return ratio(len(cell.counts.ids), cell.of.size or 0)
+
+
+def not_utf8(cell: Cell) -> float:
+    """Tokens that are not UTF-8 by themselves / N."""
+    return cell.cuts[0]
+
+
+def begins_inside(cell: Cell) -> float:
+    """Tokens that begin inside a character / N."""
+    return cell.cuts[1]
+
+
+def tokens(cell: Cell) -> float:
+    """N."""
+    return float(cell.counts.tokens)
+
+
+def premiums(counts: NDArray[np.float64], base: int) -> NDArray[np.float64]:
+    """N(language) / N(base language), float64 [texts, tokenizers], for the same lines (Petrov et al. 2023)."""
+    return _divided(counts, counts[base : base + 1])
+
+
+def normalised_lengths(counts: NDArray[np.float64], against: int) -> NDArray[np.float64]:
+    """N / N of the tokenizer `against`, float64 [texts, tokenizers]."""
+    return _divided(counts, counts[:, against : against + 1])
+
+
+def _divided(over: NDArray[np.float64], under: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(under > 0, over / under, _NAN)
+
+
+def gini(values: NDArray[np.float64]) -> float:
+    """Sum over i, j of |c_i - c_j| / (2 n^2 mean c): 0 where all are equal; NaN where one is missing or all are 0."""
+    n, mean = len(values), float(np.mean(values)) if len(values) else 0.0
+    if not n or not mean or np.isnan(mean):
+        return _NAN
+    # Of sorted values, the sum over all pairs is 2 sum (2 i - n + 1) c_i.
+    weights = 2 * np.arange(n) - n + 1
+    return float(2 * (weights * np.sort(values)).sum() / (2 * n * n * mean))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with what a reader must know of it.
+
+    Attributes:
+        better: Which of two values is the better one; None where neither is.
+        of: The value of a cell; None for a figure that relates cells (`premium`, `normalised_length`).
+        needs_words: Whether each word has to be encoded by itself.
+        source: Where it was proposed.
+    """
+
+    name: str
+    title: str
+    formula: str
+    unit: str
+    note: str
+    better: Literal["more", "less"] | None
+    decimals: int
+    of: Callable[[Cell], float] | None
+    needs_words: bool = False
+    is_share: bool = False
+    source: str = ""
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether it depends on what a word is."""
+        return self.needs_words or self.of is fertility
+
+    def value(self, cell: Cell) -> float:
+        """The figure of a cell; NaN for one that relates cells."""
+        return _NAN if self.of is None else self.of(cell)
+
+
+FIGURES = {
+    figure.name: figure
+    for figure in (
+        Figure("bytes_per_token", "Bytes per token", "B / N", "bytes of UTF-8 per token",
+               "Scripts differ in bytes per character, so this compares tokenizers on one text, not languages.", "more",
+               2, bytes_per_token),
+        Figure("tokens", "Tokens", "N", "tokens", "Without special tokens.", "less", 0, tokens),
+        Figure("characters_per_token", "Characters per token", "C / N", "code points per token",
+               "Marks on letters count as characters.", "more", 2, characters_per_token),
+        Figure("tokens_per_line", "Tokens per line", "N / lines", "tokens per line",
+               "Compares languages only where the lines have the same content.", "less", 1, tokens_per_line),
+        Figure("fertility", "Fertility", "N / W", "tokens per word",
+               "A word is a run without white space; in Han, Kana, Thai, Khmer, Lao and Myanmar a character, in "
+               "Tibetan a syllable. Rows with different units cannot be ranked.", "less", 2, fertility, source=_RUST),
+        Figure("words_split", "Words split", "words with more than one token / W", "share of the words",
+               "Each word is encoded with the space before it.", "less", 1, words_split, True, True,
+               _RUST),
+        Figure("whole_words", "Whole word types", "word types with one token / word types", "share of the word types",
+               "Rare words count as much as frequent ones. Longer texts have more rare words.", "more", 1, whole_words,
+               True, True, "Nayeem et al. 2025, arXiv:2510.09947 (single token retention rate)"),
+        Figure("premium", "Premium", "N / N of the base text", "times the tokens of the base",
+               "Only for the same lines in several languages.", "less", 2, None, source=_PETROV),
+        Figure("renyi", "Renyi efficiency", "H / log2 tokens that occur, H = log2(sum p^2.5) / (1 - 2.5)", "",
+               "Compares tokenizers on one text. It does not rank languages: a language that is split into bytes can "
+               "score higher than one with whole words.", None, 4, renyi, source=_ZOUHAR),
+        Figure("renyi_whole", "Renyi efficiency of the vocabulary", "H / log2 V, H = log2(sum p^2.5) / (1 - 2.5)", "",
+               "V is the whole vocabulary, so a short text lowers it.", None, 4, renyi_whole, source=_ZOUHAR),
+        Figure("shannon", "Shannon entropy", "- sum p log2 p", "bits per token",
+               "Grows with the vocabulary; not comparable between texts.", None, 4, shannon),
+        Figure("vocabulary_used", "Vocabulary used", "tokens that occur / V", "share of the vocabulary",
+               "A short text cannot use a large vocabulary. Special tokens are left out.", None, 1, vocabulary_used,
+               False, True),
+        Figure("not_utf8", "Cut characters", "tokens that are not UTF-8 / N", "share of the tokens",
+               "Such a token has a part of a character, which a model must put together.", "less", 1, not_utf8, False,
+               True),
+        Figure("begins_inside", "Begins inside a character", "tokens that begin inside a character / N",
+               "share of the tokens", "A model can be stopped in the middle of a character.", "less", 1, begins_inside,
+               False, True),
+        Figure("normalised_length", "Normalised length", "N / N of the chosen tokenizer", "times its tokens",
+               "", "less", 3, None, source="Dagan et al. 2024, arXiv:2402.01035"),
+    )
+}  # fmt: skip
+
+SUMMARIES = ("total", "gini", "worst_premium")

@@ -1,0 +1,96 @@
+"""Which vocabulary size is enough: what each size of a run compresses, from the tokens of a text after each merge.
+
+A smaller vocabulary is the same run with fewer merges, so no size needs another training.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+PERCENTS = (90, 95, 99)  # of the compression at the end
+TAIL = 1_000  # the last tokens of a vocabulary, which show whether more of them pay off
+_LEAST_POWER = 9  # 512: a vocabulary of bytes has 256 already
+
+
+@dataclass(frozen=True)
+class Size:
+    """One vocabulary size of a run.
+
+    Attributes:
+        vocabulary: Tokens in all, with special tokens.
+        merges: The merges of this vocabulary.
+        bytes_per_token: Bytes of the text per token.
+        of_end: `bytes_per_token` in relation to that after all merges.
+        last: The number of the last merges that `saved` is about: `TAIL`, or all if there are fewer.
+        saved: Tokens that these merges save, in the unit of the tokens.
+        saved_share: `saved` in relation to the tokens before these merges.
+    """
+
+    vocabulary: int
+    merges: int
+    bytes_per_token: float
+    of_end: float
+    last: int
+    saved: int
+    saved_share: float
+
+
+def merges_for(tokens: NDArray[np.int64], percent: int) -> int:
+    """The least number of merges k with so many percent of the compression at the end.
+
+    Compression is bytes per token of the same text: with n merges in all, k is the least number for which
+    bytes / tokens[k] >= percent / 100 * bytes / tokens[n]. It is computed in whole numbers.
+
+    Args:
+        tokens: int64 [n + 1], the tokens of a text after 0, 1, ... n merges; they never increase.
+        percent: From 1 to 100.
+    """
+    most = int(tokens[-1]) * 100 // percent
+    return int(np.argmax(tokens <= most))
+
+
+def size_after(tokens: NDArray[np.int64], text_bytes: int, merges: int, others: int) -> Size:
+    """The figures after a number of merges.
+
+    Args:
+        tokens: int64 [n + 1], as in `merges_for`, greater than 0.
+        text_bytes: The bytes of the text, in the unit of the tokens.
+        merges: From 0 to n.
+        others: Tokens of the vocabulary that no merge made: base tokens and special tokens.
+    """
+    last = min(TAIL, merges)
+    before, now, end = (int(tokens[at]) for at in (merges - last, merges, -1))
+    return Size(others + merges, merges, text_bytes / now, end / now, last, before - now, (before - now) / before)
+
+
+def usual_sizes(least: int, most: int) -> list[int]:
+    """Powers of two from 512 on, 1,000 and 50,000 doubled again and again, from `least` to `most`, in order."""
+    powers = (1 << power for power in range(_LEAST_POWER, most.bit_length()))
+    round_sizes = (first << power for first in (1_000, 50_000) for power in range(most.bit_length()))
+    return sorted({size for size in (*powers, *round_sizes) if least <= size <= most})
+
+
+def table_of_sizes(
+    tokens: NDArray[np.int64], text_bytes: int, others: int, chosen: Iterable[int] = ()
+) -> tuple[Size, ...]:
+    """The usual sizes of a run, those that reach `PERCENTS`, the last one, and those after the `chosen` merges.
+
+    The arguments are as in `size_after`; the sizes ascend.
+    """
+    end = len(tokens) - 1
+    wanted = {end, *chosen, *(merges_for(tokens, percent) for percent in PERCENTS)}
+    wanted |= {size - others for size in usual_sizes(others, others + end)}
+    return tuple(size_after(tokens, text_bytes, merges, others) for merges in sorted(wanted))
+
+
+def embedding_parameters(vocabulary: int, width: int, tied: bool) -> int:
+    """The parameters of a model's embeddings: vocabulary * width.
+
+    If the output layer is not tied to the input embedding, it has as many parameters again.
+    """
+    return vocabulary * width * (1 if tied else 2)

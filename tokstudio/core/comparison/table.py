@@ -1,0 +1,85 @@
+"""One figure of a comparison as a table: its numbers, how they are written, and what stands below them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.comparison.figures import Figure
+
+MISSING = "\N{EN DASH}"
+
+
+def number_text(value: float, decimals: int, is_share: bool = False) -> str:
+    """A number with its decimals, a share as percent: "1,234", "4.88", "12.3%"; a dash for NaN."""
+    if math.isnan(value):
+        return MISSING
+    return f"{value:,.{decimals}%}" if is_share else f"{value:,.{decimals}f}"
+
+
+@dataclass(frozen=True)
+class Below:
+    """A row below the texts, such as the totals."""
+
+    name: str
+    values: tuple[float, ...]  # by tokenizer
+    decimals: int
+    is_share: bool = False
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its numbers as they are written."""
+        return tuple(number_text(value, self.decimals, self.is_share) for value in self.values)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a number in it."""
+        return not all(map(math.isnan, self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class FigureTable:
+    """A figure of each text by each tokenizer."""
+
+    figure: Figure
+    formula: str  # that of the figure, with the names that it relates to
+    tokenizers: tuple[str, ...]
+    texts: tuple[str, ...]
+    values: NDArray[np.float64]  # [texts, tokenizers], NaN where there is none
+    below: tuple[Below, ...]
+    is_ranked: tuple[bool, ...]  # for each tokenizer: a simple one is shown for comparison, and is never the best
+    units: tuple[str, ...] | None  # what the words of each text are; None for a figure without words
+
+    def cell(self, text: int, tokenizer: int) -> str:
+        """A number as it is written."""
+        return number_text(float(self.values[text, tokenizer]), self.figure.decimals, self.figure.is_share)
+
+    @property
+    def heading(self) -> str:
+        """The figure with its formula and unit, on one line."""
+        return f"{self.figure.title} = {self.formula}" + (f", {self.figure.unit}" if self.figure.unit else "")
+
+    @cached_property
+    def best(self) -> NDArray[np.bool_]:
+        """Which are the best of their text; bool [texts, tokenizers]. None is where all are equal."""
+        return ~np.isnan(self.ratios) & (self.ratios == 1) & (np.nan_to_num(self.ratios).max(axis=1, keepdims=True) > 1)
+
+    @cached_property
+    def ratios(self) -> NDArray[np.float64]:
+        """How many times worse each is than the best of its text, at least 1, NaN where neither is better.
+
+        A number is infinitely worse than the best where one of them is 0. float64 [texts, tokenizers].
+        """
+        ranked = np.where(np.array(self.is_ranked), self.values, np.nan)
+        if self.figure.better is None or not ranked.size:
+            return np.full(ranked.shape, np.nan)
+        sign = 1 if self.figure.better == "less" else -1
+        best = sign * np.nan_to_num(sign * ranked, nan=np.inf).min(axis=1, keepdims=True)
+        over, under = (ranked, best) if sign > 0 else (best, ranked)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(ranked == best, 1.0, over / under)

@@ -1,0 +1,101 @@
+"""What two tokenizers have learned differently: the tokens that only one of them has, and those of both."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.text.scripts import scripts_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+NO_SCRIPT = "None"  # of tokens without a letter
+_STEP = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabularies:
+    """The distinct tokens of two tokenizers: those of the first by id, then others of the second; no special tokens.
+
+    Of equal tokens of one tokenizer, the one with the lowest id counts.
+    """
+
+    tokens: tuple[bytes, ...]  # [n]
+    ids: NDArray[np.int64]  # [n, 2], the id in each tokenizer; -1 where it is missing
+    ranks: NDArray[
+        np.int64
+    ]  # [n, 2], the number of the merge that makes it, from 1; 0 for none, -1 where it is missing
+    scripts: NDArray[np.int64]  # [n], the script of its first letter, an index into `script_names`
+    script_names: tuple[str, ...]
+
+    @property
+    def is_in(self) -> NDArray[np.bool_]:
+        """Bool [n, 2], whether each tokenizer has the token."""
+        return self.ids >= 0
+
+    @property
+    def jaccard(self) -> float:
+        """Tokens of both by tokens of either; NaN where there are none."""
+        both, either = self.is_in.all(axis=1).sum(), len(self.tokens)
+        return float(both / either) if either else float("nan")
+
+    def shared_uses(self, counts: NDArray[np.int64]) -> float:
+        """The share of the second tokenizer's uses whose token the first one has; NaN where nothing is used.
+
+        `counts` is int64, the uses of the second tokenizer's tokens in some text, by id.
+        """
+        uses = self.uses(counts, 1)
+        total = int(uses.sum())
+        return float(uses[self.is_in[:, 0]].sum() / total) if total else float("nan")
+
+    def uses(self, counts: NDArray[np.int64], which: int) -> NDArray[np.int64]:
+        """int64 [n], the uses of each token, from int64 counts by id of the tokenizer `which`, 0 or 1."""
+        ids = self.ids[:, which]
+        known = (ids >= 0) & (ids < len(counts))
+        uses = np.zeros(len(ids), np.int64)
+        uses[known] = counts[ids[known]]
+        return uses
+
+
+def vocabularies_work(first: Tokenizer, second: Tokenizer) -> Work[Vocabularies]:
+    """Compares two vocabularies by the bytes of their tokens."""
+    known: dict[bytes, list[int]] = {}
+    for which, tokenizer in enumerate((first, second)):
+        specials, ranks = set(tokenizer.special_tokens.values()), _ranks(tokenizer)
+        tokens: Sequence[bytes | None] = tokenizer.tokens
+        ids: list[int] = tokenizer.tokens.ids().tolist()
+        for number, token in enumerate(ids):
+            spelled = tokens[token]
+            if token not in specials and spelled:
+                entry = known.setdefault(spelled, [-1, -1, -1, -1])
+                if entry[which] < 0:
+                    entry[which], entry[2 + which] = token, ranks.get(token, 0)
+            if number % _STEP == 0:
+                yield Progress("comparing vocabularies", which * len(ids) + number, 2 * len(ids))
+    rows = np.array(list(known.values()), np.int64).reshape(-1, 4)
+    scripts, names = yield from _scripts_work(list(known))
+    return Vocabularies(tuple(known), rows[:, :2], rows[:, 2:], scripts, names)
+
+
+def _ranks(tokenizer: Tokenizer) -> dict[int, int]:
+    """The number of the first merge that makes each token."""
+    results: list[int] = tokenizer.merge_results.tolist()
+    return {token: number for number, token in reversed(list(enumerate(results, 1)))}
+
+
+def _scripts_work(tokens: list[bytes]) -> Work[tuple[NDArray[np.int64], tuple[str, ...]]]:
+    letters = np.zeros(len(tokens), np.uint32)
+    for number, token in enumerate(tokens):
+        text = token.decode("utf-8", "ignore")
+        letters[number] = next((ord(character) for character in text if character.isalpha()), 0)
+        if number % _STEP == 0:
+            yield Progress("comparing vocabularies", number, len(tokens))
+    names, of_letter = [NO_SCRIPT], np.zeros(int(letters.max(initial=0)) + 1, np.int64)
+    for name, points in (yield from scripts_work(np.unique(letters[letters > 0]))):
+        of_letter[points] = len(names)
+        names.append(name)
+    return of_letter[letters], tuple(names)

@@ -1,0 +1,104 @@
+"""Fetches an encoding of tiktoken through its own cache, and writes it as files that the formats read."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tokstudio.core.base.atomic_files import write_files
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.private_folders import cache_folder
+from tokstudio.core.base.progress import finish
+from tokstudio.core.hub.names import Name
+
+_PATIENCE = 10  # seconds
+_LARGEST = 1 << 28
+_PIECE = 1 << 14
+
+
+def fetch(name: Name, report: Callable[[int, int], None]) -> tuple[Path, str]:
+    """The path of its ranks, and a remark, which is empty.
+
+    Raises:
+        FormatError: It is unknown, or did not arrive whole.
+    """
+    if importlib.util.find_spec("tiktoken") is None:
+        raise FormatError(f"{name}: there is no tiktoken library for this system.")
+    import tiktoken
+    import tiktoken.load
+
+    known = tiktoken.list_encoding_names()
+    if name.name not in known:
+        raise FormatError(f"{name}: tiktoken has no such encoding; it has {', '.join(sorted(known))}.")
+    library: Any = tiktoken.load
+    # The library's own function has no timeout and reports nothing.
+    library.read_file = _Reader(name, report)
+    try:
+        encoding: Any = tiktoken.get_encoding(name.name)
+    except ValueError as error:  # the content differs from the hash that the library knows; it keeps no such file
+        raise FormatError(f"{name}: what was downloaded is damaged, and nothing was kept: try again.") from error
+    return _written(name, encoding), ""
+
+
+class _Reader:
+    """Downloads a file, in place of tiktoken's `read_file`."""
+
+    def __init__(self, name: Name, report: Callable[[int, int], None]) -> None:
+        self._name, self._report = name, report
+
+    def __call__(self, place: str) -> bytes:
+        import httpx2
+
+        host = urlsplit(place).netloc
+        if not host:
+            return Path(place).read_bytes()
+        content = bytearray()
+        try:
+            with httpx2.stream("GET", place, follow_redirects=True, timeout=_PATIENCE) as response:
+                response.raise_for_status()
+                total = int(response.headers.get("Content-Length", 0))
+                for piece in response.iter_bytes(_PIECE):
+                    content += piece
+                    self._report(len(content), total)
+                    if len(content) > _LARGEST:
+                        raise FormatError(f"{self._name}: {host} sends a file that is too large.")
+        except httpx2.HTTPStatusError as error:
+            status = error.response.status_code
+            raise FormatError(f"{self._name}: {host} refuses to send it (status {status}).") from error
+        except httpx2.TimeoutException as error:
+            raise FormatError(f"{self._name}: the connection to {host} stalls: try again later.") from error
+        except httpx2.RemoteProtocolError as error:
+            raise FormatError(
+                f"{self._name}: the download was cut short, and nothing of it was kept: try again."
+            ) from error
+        except httpx2.TransportError as error:
+            raise FormatError(
+                f"{self._name}: {host} cannot be reached, and there is no copy of it in the cache: check the network "
+                "connection and try again."
+            ) from error
+        return bytes(content)
+
+
+def _written(name: Name, encoding: Any) -> Path:  # noqa: ANN401  the library's types do not name these fields
+    """Writes the ranks, and the pattern and the special tokens beside them, unless they are there."""
+    folder = cache_folder() / "tiktoken"
+    folder.mkdir(parents=True, exist_ok=True)
+    ranks: dict[bytes, int] = encoding._mergeable_ranks
+    specials: dict[str, int] = encoding._special_tokens
+    lines = (
+        base64.b64encode(token) + b" %d\n" % rank for token, rank in sorted(ranks.items(), key=lambda item: item[1])
+    )
+    sidecar = {"pattern": encoding._pat_str, "special_tokens": specials, "version": 1}
+    path = folder / f"{name.name}.tiktoken"
+    contents = {path: b"".join(lines), path.with_suffix(".json"): json.dumps(sidecar).encode()}
+    changed = {
+        file: [content] for file, content in contents.items() if not file.is_file() or file.read_bytes() != content
+    }
+    finish(write_files(changed))
+    return path

@@ -1,0 +1,97 @@
+"""Names of tokenizers: `hf:OWNER/REPOSITORY`, `hf:OWNER/REPOSITORY@REVISION` and `tiktoken:ENCODING`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final, Literal
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+
+Source = Literal["hf", "tiktoken"]
+HUB: Final = "hf"
+TIKTOKEN: Final = "tiktoken"
+#: The encodings of tiktoken itself.
+ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
+
+_SOURCES: tuple[Source, ...] = (HUB, TIKTOKEN)
+_PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
+_REPOSITORY = re.compile(f"{_PART}/{_PART}")
+_ENCODING = re.compile(_PART)
+_REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*")
+_LONGEST = 96
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a tokenizer; as a text it has the prefix of its source.
+
+    Attributes:
+        source: Where it is from.
+        name: The repository with its owner, or the encoding.
+        revision: A branch, tag or commit of the repository; "" for the default branch, and for an encoding.
+    """
+
+    source: Source
+    name: str
+    revision: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def short(self) -> str:
+        """The name without the owner."""
+        return self.name.rpartition("/")[2]
+
+
+def name_of(path: str | os.PathLike[str]) -> Name | None:
+    """The name that is given in place of a path; None for a path, and for whatever exists.
+
+    Raises:
+        ConfigError: It has the prefix of a source, but is not a name.
+    """
+    text = path.as_posix() if isinstance(path, PurePath) else os.fspath(path)
+    is_name = text.partition(":")[0] in _SOURCES and ":" in text
+    return parse_name(text) if is_name and not os.path.exists(path) else None
+
+
+def parse_name(text: str) -> Name:
+    """The name that a text means, with or without the prefix of its source.
+
+    Raises:
+        ConfigError: It is not a name.
+    """
+    text = text.strip()
+    prefix, colon, rest = text.partition(":")
+    source: Source | None = next((source for source in _SOURCES if colon and source == prefix), None)
+    if source is None:
+        rest = text
+        source = HUB if "/" in text else TIKTOKEN
+        if source == TIKTOKEN and text not in ENCODINGS:
+            raise ConfigError(
+                f"{shown(text)} is neither a repository, such as Qwen/Qwen3-8B, nor an encoding of tiktoken: "
+                f"{', '.join(ENCODINGS)}."
+            )
+    if source == TIKTOKEN:
+        if not _ENCODING.fullmatch(rest) or len(rest) > _LONGEST:
+            raise ConfigError(f"{shown(text)} is not an encoding of tiktoken, such as o200k_base.")
+        return Name(source, rest)
+    repository, sign, revision = rest.partition("@")
+    if not _is_repository(repository):
+        raise ConfigError(
+            f"{shown(text)} is not a repository of the Hugging Face Hub: write its owner and its name, "
+            "such as Qwen/Qwen3-8B."
+        )
+    if sign and (not _REVISION.fullmatch(revision) or ".." in revision or revision.endswith("/")):
+        raise ConfigError(f"{shown(revision)} is not a revision: give a branch, a tag or a commit, such as main.")
+    return Name(source, repository, revision)
+
+
+def _is_repository(text: str) -> bool:
+    is_made_of_both = _REPOSITORY.fullmatch(text) is not None and len(text) <= _LONGEST
+    return is_made_of_both and "--" not in text and ".." not in text and not text.endswith(".git")

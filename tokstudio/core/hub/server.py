@@ -1,0 +1,65 @@
+"""The child process that fetches one tokenizer: it prints its progress and its answer as lines of JSON."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from typing import NoReturn
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.hub import encodings, repositories
+from tokstudio.core.hub.names import TIKTOKEN, parse_name
+
+
+class Reports:
+    """Prints lines for the parent process; everything else that is printed goes to standard error."""
+
+    def __init__(self) -> None:
+        self._lines = sys.stdout
+        sys.stdout = sys.stderr
+
+    def progress(self, done: int, total: int) -> None:
+        """Reports bytes that have arrived, and how many there are; 0 where that is unknown."""
+        self.put(done=done, total=total)
+
+    def put(self, **line: object) -> None:
+        """Prints one line."""
+        self._lines.write(json.dumps(line) + "\n")
+        self._lines.flush()
+
+
+def main() -> int:
+    """Fetches the tokenizer whose name is the argument."""
+    # As an exception, so that files that have not arrived whole are removed.
+    signal.signal(signal.SIGTERM, _leave)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    reports, name = Reports(), parse_name(sys.argv[1])
+    reports.progress(0, 0)
+    fetch = encodings.fetch if name.source == TIKTOKEN else repositories.fetch
+    try:
+        path, remark = fetch(name, reports.progress)
+    except FormatError as error:
+        reports.put(problem=str(error))
+    except OSError as error:
+        reports.put(problem=f"{name}: it cannot be kept in the cache: {error.strerror or error}.")
+    except Exception as error:  # whatever a library raises is told to the user
+        reports.put(problem=f"{name}: it cannot be fetched: {type(error).__name__}: {error}")
+    else:
+        reports.put(path=str(path), remark=remark)
+    return 0
+
+
+def _leave(*_: object) -> NoReturn:
+    sys.exit(1)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the parent has ended, which closes standard input."""
+    # Not through sys.stdin, whose lock this thread would still hold when the program ends.
+    while os.read(0, 1):
+        pass
+    os._exit(1)

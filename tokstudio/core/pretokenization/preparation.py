@@ -1,0 +1,231 @@
+"""What is done to a text before it is split: normalization, a space before it, and how special tokens are found.
+
+The rules are those of the `tokenizers` library. It finds special tokens, normalizes the text between them, finds those
+that are looked for in normalized text, and puts a space before each text that remains.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Pieces, SpecialFinders
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.text.nfc import nfc_changes
+
+_REPORTED = 1 << 10
+# White space as the library strips it; Python's own definition has more characters.
+_WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACE_BEFORE = re.compile(f"[{_WHITE_SPACE}]*\\Z")
+_SPACE_BEHIND = re.compile(f"[{_WHITE_SPACE}]*")
+_LONGEST_SPACE = 1 << 10  # bytes looked at first
+
+
+def begins_with_space(text: str) -> bool:
+    """Whether the library would strip the beginning of a text as white space."""
+    return re.match(f"[{_WHITE_SPACE}]", text) is not None
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done to a text before it is split.
+
+    Attributes:
+        nfc: Whether text is normalized to form C.
+        prefix_space: Whether a space is put before text that does not begin with one.
+        late: Special tokens that are found only in normalized text, after the others.
+        strips_left: Special tokens that include the white space before them.
+        strips_right: Special tokens that include the white space after them; no special token begins with white space
+            where there are any.
+    """
+
+    nfc: bool = False
+    prefix_space: bool = False
+    late: frozenset[str] = frozenset()
+    strips_left: frozenset[str] = frozenset()
+    strips_right: frozenset[str] = frozenset()
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nothing is done, and special tokens are found leftmost first, then longest."""
+        return self == Preparation()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Documents ready to be split.
+
+    Attributes:
+        data: uint8, their prepared text, with `PADDING` bytes after it; it contains the special tokens.
+        pieces: The pieces of text between special tokens.
+        specials: The texts of the special tokens, by their numbers in `pieces`.
+        changes: What was changed, step by step: int64 [n, 4], the start and end of a part before the step and after it.
+    """
+
+    data: NDArray[np.uint8]
+    pieces: Pieces
+    specials: tuple[bytes, ...]
+    changes: tuple[NDArray[np.int64], ...] = field(default=())
+
+    @property
+    def size(self) -> int:
+        """The bytes of the prepared text."""
+        return len(self.data) - PADDING
+
+    def original(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places in the original text for int64 places in `data`; within a changed part, its end."""
+        for rows in reversed(self.changes):
+            row = np.searchsorted(rows[:, 2], places, side="left") - 1
+            _, end, _, new_end = rows[row].T
+            moved = end + np.maximum(places - new_end, 0)
+            places = np.where(row < 0, places, moved)
+        return places
+
+    def span(self, start: int, stop: int) -> tuple[int, int]:
+        """The part of `data` that was made of the original text from `start` to `stop`, with its prefix space."""
+        for rows in self.changes:
+            row = int(np.searchsorted(rows[:, 0], start, side="right")) - 1
+            if row >= 0:
+                begin, end, new_begin, new_end = rows[row].tolist()
+                start = new_begin if start < end or start == begin == end else new_end + start - end
+            row = int(np.searchsorted(rows[:, 0], stop, side="left")) - 1
+            if row >= 0:
+                begin, end, new_begin, new_end = rows[row].tolist()
+                stop = new_end + max(stop - end, 0)
+        return start, stop
+
+
+def prepare_work(
+    preparation: Preparation,
+    finders: SpecialFinders,
+    data: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    allowed_special: AllowedSpecial,
+) -> Work[Prepared]:
+    """Prepares documents, uint8 with `PADDING` arbitrary bytes after the last and int64 ends.
+
+    Raises:
+        ConfigError: An allowed special token is unknown.
+    """
+    if preparation.is_plain:
+        finder = finders.of(allowed_special)
+        return Prepared(data, (yield from finder.cut_work(data, ends)), finder.texts)
+    allowed = finders.allowed(allowed_special)
+    early = finders.of(allowed - preparation.late)
+    prepared = Prepared(data, (yield from early.cut_work(data, ends)), early.texts)
+    if preparation.nfc or allowed & (preparation.strips_left | preparation.strips_right):
+        prepared = yield from _Rewriting(preparation, prepared).work(prepared.pieces, preparation.nfc, False)
+    late = finders.of(allowed & preparation.late)
+    if len(late) or preparation.prefix_space:
+        of_text = prepared.pieces.joined(prepared.data, 0, len(prepared.pieces.starts))
+        found = yield from late.cut_work(*of_text)
+        within = _within(prepared, found, len(early))
+        prepared = Prepared(prepared.data, within, early.texts + late.texts, prepared.changes)
+        prepared = yield from _Rewriting(preparation, prepared, len(early)).work(
+            within, False, preparation.prefix_space
+        )
+    return prepared
+
+
+def _within(prepared: Prepared, found: Pieces, earlier: int) -> Pieces:
+    """Pieces of the text without special tokens, as pieces of the prepared text."""
+    pieces = prepared.pieces
+    # Each piece of the prepared text ends with the end of a document.
+    last = found.specials < 0
+    row = np.cumsum(last) - last
+    begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(pieces.stops - pieces.starts)])[:-1]
+    shift = (pieces.starts - begins)[row]
+    specials = np.where(last, pieces.specials[row], found.specials + earlier).astype(np.int32)
+    return Pieces(found.starts + shift, found.stops + shift, specials)
+
+
+class _Rewriting:
+    """Writes prepared text anew; special tokens from number `first` on take white space beside them."""
+
+    def __init__(self, preparation: Preparation, prepared: Prepared, first: int = 0) -> None:
+        self._prepared = prepared
+        self._data = prepared.data
+        texts = [text.decode() if number >= first else "" for number, text in enumerate(prepared.specials)]
+        self._left = [text in preparation.strips_left for text in texts]
+        self._right = [text in preparation.strips_right for text in texts]
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._rows: list[tuple[int, int, int, int]] = []
+
+    def work(self, pieces: Pieces, nfc: bool, prefix_space: bool) -> Work[Prepared]:
+        """The text with the white space of special tokens removed, normalized, or with prefix spaces."""
+        starts, stops, behind = list[int](), list[int](), 0
+        rows: list[list[int]] = np.stack([pieces.starts, pieces.stops, pieces.specials], axis=1).tolist()
+        for number, (start, stop, special) in enumerate(rows):
+            begin = max(start, behind)
+            end = self._before(begin, stop) if special >= 0 and self._left[special] else stop
+            starts.append(self._size)
+            if prefix_space and begin < end and self._data[begin] != 0x20:
+                self._replace(begin, begin, b" ")
+            yield from self._copy_work(begin, end, nfc)
+            stops.append(self._size)
+            if special >= 0:
+                token = self._prepared.specials[special]
+                after = stop + len(token)
+                behind = self._behind(after, int(pieces.stops[number + 1])) if self._right[special] else after
+                if behind - end == len(token):
+                    self._add(token)
+                else:
+                    self._replace(end, behind, token)
+            if number % _REPORTED == 0:
+                yield Progress("encoding", stop, len(self._data))
+        data = np.frombuffer(b"".join([*self._parts, bytes(PADDING)]), np.uint8)
+        changes = np.array(self._rows, np.int64).reshape(-1, 4)
+        written = Pieces(np.array(starts, np.int64), np.array(stops, np.int64), pieces.specials)
+        every = (*self._prepared.changes, changes) if len(changes) else self._prepared.changes
+        return Prepared(data, written, self._prepared.specials, every)
+
+    def _copy_work(self, start: int, stop: int, nfc: bool) -> Work[None]:
+        raw, at = self._data[start:stop].tobytes(), 0
+        for change in nfc_changes(raw if nfc else b""):
+            if change is None:
+                yield Progress("encoding", start + at, len(self._data))
+                continue
+            first, last, made = change
+            self._add(raw[at:first])
+            self._replace(start + first, start + last, made)
+            at = last
+        self._add(raw[at:])
+
+    def _add(self, raw: bytes) -> None:
+        self._parts.append(raw)
+        self._size += len(raw)
+
+    def _replace(self, start: int, stop: int, made: bytes) -> None:
+        self._rows.append((start, stop, self._size, self._size + len(made)))
+        self._add(made)
+
+    def _before(self, start: int, stop: int) -> int:
+        """Where the white space before `stop` begins, not before `start`."""
+        size = _LONGEST_SPACE
+        while True:
+            low = max(start, stop - size)
+            text = self._data[low:stop].tobytes().decode("utf-8", "surrogateescape")
+            space = _SPACE_BEFORE.search(text)
+            found = len(space.group().encode()) if space else 0
+            if low == start or found < stop - low - 4:
+                return stop - found
+            size *= 4
+
+    def _behind(self, start: int, stop: int) -> int:
+        """Where the white space after `start` ends, at most at `stop`."""
+        size = _LONGEST_SPACE
+        while True:
+            high = min(stop, start + size)
+            text = self._data[start:high].tobytes().decode("utf-8", "surrogateescape")
+            space = _SPACE_BEHIND.match(text)
+            found = len(space.group().encode()) if space else 0
+            if high == stop or found < high - start - 4:
+                return start + found
+            size *= 4
