@@ -27,6 +27,8 @@ NAMES = [
     "TrainingConfig",
     "WordCounts",
     "WordTokenizer",
+    "Comparison",
+    "compare",
     "count",
     "count_shard",
     "load",

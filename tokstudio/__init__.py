@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tokstudio.core.base.errors import CorpusError as CorpusError
     from tokstudio.core.base.errors import FormatError as FormatError
     from tokstudio.core.base.errors import TokStudioError as TokStudioError
+    from tokstudio.core.comparison.comparison import Comparison as Comparison
+    from tokstudio.core.comparison.comparison import compare as compare
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.reading import Reading as Reading
     from tokstudio.core.formats import load as load
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from tokstudio.core.training.trainer import train as train
 
 _MODULES = {
+    "Comparison": "comparison.comparison",
+    "compare": "comparison.comparison",
     "Corpus": "corpus.corpus",
     "Reading": "corpus.readers.reading",
     "ConfigError": "base.errors",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import sys
 
 import pytest
@@ -143,6 +144,24 @@ def test_inspect_shows_the_content_of_a_file(with_specials, capsys):
     assert found["special_tokens"] == {"<a>": 298, "<b>": 299}
     assert found["pattern"] == "gpt2"
     assert found["encoded_by"] == "tokstudio"
+
+
+def test_inspect_shows_what_is_done_to_text_before(with_specials, tmp_path, capsys):
+    file = tokenizers.Tokenizer.from_file(str(with_specials))
+    file.normalizer = tokenizers.normalizers.NFC()
+    file.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    file.save(str(with_specials))
+    assert cli.main(["inspect", str(with_specials)]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"^Normalizer +NFC$", told, re.MULTILINE)
+    assert re.search(r"^Prefix space +added to text that does not begin with one$", told, re.MULTILINE)
+    assert cli.main(["inspect", str(with_specials), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["normalizer"], found["prefix_space"], found["no_playhead"]) == ("NFC", True, None)
+    again = tmp_path / "again.json"
+    assert cli.main(["convert", str(with_specials), str(again), "--format", "huggingface"]) == 0
+    assert "identical over" in capsys.readouterr().err
+    assert load(again).encode("e\u0301 x") == file.encode("e\u0301 x").ids
 
 
 def test_inspect_needs_no_pattern(tmp_path, capsys):

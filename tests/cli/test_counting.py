@@ -60,6 +60,23 @@ def test_other_settings_than_those_of_the_counts_are_refused(files, tmp_path, ca
     assert 'was counted with "<e>"' in capsys.readouterr().err
 
 
+def test_what_a_document_is_is_taken_from_the_counts_and_refused_otherwise(tmp_path, capsys):
+    text = tmp_path / "a.txt"
+    text.write_text("x\n\n\n\n" * 50)
+    merges = {}
+    for documents in ("file", "line"):
+        table = tmp_path / f"{documents}.parquet"
+        assert cli.main(["count", str(text), "--pattern=gpt2", f"--out={table}", f"--documents={documents}"]) == 0
+        capsys.readouterr()
+        assert cli.main(["train", str(text), f"--counts={table}", "--vocab-size=300", "--json"]) == 0
+        merges[documents] = json.loads(capsys.readouterr().out)["merges"]
+    assert merges["line"] == 0 < merges["file"]
+    refused = "line.parquet was counted with --documents line: choose it, or count the texts again.\n"
+    for others in (["--documents=file"], [f"--counts={tmp_path / 'file.parquet'}"]):
+        assert cli.main(["train", *others, f"--counts={tmp_path / 'line.parquet'}", "--vocab-size=300"]) == 1
+        assert capsys.readouterr().err.endswith(refused)
+
+
 def test_the_summary_and_json_tell_sources_and_words(files, tmp_path, capsys):
     counted(files, tmp_path / "counts.parquet")
     said = capsys.readouterr().err

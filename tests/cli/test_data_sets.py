@@ -63,6 +63,16 @@ def test_truncated_data_names_the_option_that_reads_it(tmp_path, trained):
     assert "what was whole is read" in said
 
 
+def test_json_without_text_names_the_options_that_read_it(tmp_path, trained):
+    (tmp_path / "counts.jsonl").write_text('["the", 12]\n["then", 3]\n')
+    code, _, said = trained(tmp_path / "counts.jsonl")
+    assert (code, said.endswith("On the command line: train --counts, or --as-text.\n")) == (1, True)
+    code, *_ = trained("--counts", tmp_path / "counts.jsonl")
+    assert code == 0
+    code, _, said = trained(tmp_path / "counts.jsonl", "--as-text")
+    assert (code, "no column" in said) == (0, False)
+
+
 def test_the_options_make_a_reading():
     options = ["--field", "a.b", "--split-by", "lang", "--delimiter", r"\t", "--min-document-chars", "2"]
     options += ["--max-document-chars", "9", "--max-bytes", "99", "--deduplicate", "--keep-truncated"]

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from tokstudio.cli.arguments import parse
-from tokstudio.cli.signals import Signals
+from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, complain
 from tokstudio.core.base.errors import TokStudioError
 
@@ -61,6 +61,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.converting import convert
 
             return convert(arguments, console)
+        if arguments.command in ("compare", "report"):
+            from tokstudio.cli.comparing import compare, report
+
+            return (compare if arguments.command == "compare" else report)(arguments, console)
         if arguments.command == "count":
             from tokstudio.cli.counting import count
 
@@ -78,7 +82,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
-    from tokstudio.cli.failed_start import import_problem, keep_failure, remove_failure
+    from tokstudio.cli.process.failed_start import import_problem, keep_failure, remove_failure
 
     remove_failure()
     try:

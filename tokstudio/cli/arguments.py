@@ -4,26 +4,34 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
 
-from tokstudio.cli.terminal import put
-from tokstudio.core.base.wording import printable
+from tokstudio.cli.parser import (
+    EXIT_CODES,
+    PATTERNS,
+    add_documents,
+    add_encoding,
+    add_pattern,
+    add_quiet,
+    add_reading,
+    add_special,
+    new_parser,
+    whole,
+)
 from tokstudio.version import __version__
 
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
-
 # Copies of the core's lists, whose import would load NumPy; a test compares them.
-_PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 _BASES = ("bytes", "characters")
 _PLACEMENTS = ("last", "first")
 _TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
 _EXPORTS = (
     "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
     "vocabulary-csv",
+)  # fmt: skip
+_FIGURES = (
+    "bytes_per_token", "tokens", "characters_per_token", "tokens_per_line", "fertility", "words_split", "whole_words",
+    "premium", "renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "begins_inside", "normalised_length",
 )  # fmt: skip
 
 _WINDOW_TEXT = """\
@@ -35,6 +43,8 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio decode   turn token ids into text
   tokstudio convert  write a tokenizer's files in another format, and prove that they encode the same
   tokstudio inspect  show what a tokenizer's files or a project contain
+  tokstudio compare  compare tokenizers on texts, by bytes per token and other figures
+  tokstudio report   write all about tokenizers and texts to a page for a browser
 
 Each has its own --help. To open a file with the name of a command, write ./train.
 """
@@ -51,12 +61,18 @@ read one after another and not kept, so they may be larger than the memory. The 
 the same bytes, however they were counted.
 """
 
-_EXIT_CODES = """\
-exit codes: 0 done, 1 an error (one sentence says which), 2 wrong usage, 129 ended by a closed terminal, 130 by Ctrl+C,
-143 by a request to terminate
+_COMPARE_TEXT = """\
+Compares tokenizers on texts: a table with a row for each text and a column for each tokenizer.
+A tokenizer that cannot encode a text has a dash there, and the reason is printed.
 """
 
-_SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
+_REPORT_TEXT = """\
+Writes a page about tokenizers and what they make of texts: settings, the curve of compression, all figures with their
+formulas, tokens that are unreachable, unused or cut characters, versions and hashes. The page is one file that loads
+nothing and runs nothing.
+"""
+
+_NAMES = "its name, which uses the network: hf:OWNER/REPOSITORY[@REVISION] or tiktoken:ENCODING"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -72,7 +88,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _window(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser("tokstudio", _WINDOW_TEXT)
+    parser = new_parser("tokstudio", _WINDOW_TEXT)
     parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a text, a folder, or a project to open")
     parser.add_argument("--demo", action="store_true", help="open on a sample corpus and train on it")
     parser.add_argument(
@@ -97,8 +113,8 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _train(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser("tokstudio train", _TRAIN_TEXT)
-    parser.epilog = _EXIT_CODES
+    parser = new_parser("tokstudio train", _TRAIN_TEXT)
+    parser.epilog = EXIT_CODES
     _add_corpus(parser)
     _add_limits(parser)
     _add_tokens(parser)
@@ -124,18 +140,18 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="a table of tokstudio count, whose pattern and special tokens are taken over, or a file of pre-tokens and "
-        'counts, with a pre-token, a tab and its count on each line, or a JSON value such as ["the", 12]; alone or '
-        "after the texts; may be repeated",
+        help="a table of tokstudio count, whose pattern, special tokens and --documents are taken over, or a file of "
+        "pre-tokens and counts, with a pre-token, a tab and its count on each line, or a JSON value such as "
+        '["the", 12]; alone or after the texts; may be repeated',
     )
-    _add_documents(add)
+    add_documents(add, None)
     add(
         "--sample-bytes",
-        type=_whole,
+        type=whole,
         metavar="N",
         help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
     )
-    _add_encoding(add)
+    add_encoding(add)
     add_reading(parser)
     add(
         "--weight",
@@ -155,64 +171,16 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_documents(add: Callable[..., object]) -> None:
-    add(
-        "--documents",
-        choices=("file", "line"),
-        default="file",
-        help="what counts as a document; merges never cross document borders",
-    )
-
-
-def _add_encoding(add: Callable[..., object]) -> None:
-    add(
-        "--encoding",
-        metavar="NAME",
-        help="encoding of the files, such as utf-8 (default: detected); bytes also reads binary files",
-    )
-
-
-def _add_special(add: Callable[..., object]) -> None:
-    add(
-        "--special",
-        action="append",
-        default=[],
-        metavar="TOKEN",
-        help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
-    )
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments about how files are read; `cli.reading.reading_of` reads them."""
-    add = parser.add_argument_group(
-        "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
-    ).add_argument
-    add(
-        "--field",
-        metavar="COLUMN",
-        help="the column that is the text, such as text or messages.content (default: text, content, body, document or "
-        "sentence, else the column with the longest texts); each row is a document",
-    )
-    add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
-    add("--delimiter", metavar="SIGN", help=r"what separates the columns of CSV, \t for a tab (default: detected)")
-    add("--as-text", action="store_true", help="read JSON and tables as plain text")
-    add("--min-document-chars", type=_whole, default=0, metavar="N", help="drop documents with fewer characters")
-    add("--max-document-chars", type=_whole, metavar="N", help="cut documents after N characters")
-    add("--max-bytes", type=_whole, metavar="N", help="read the first N bytes of text of each source only")
-    add("--deduplicate", action="store_true", help="drop documents that occurred before in the same file")
-    add("--keep-truncated", action="store_true", help="read the whole part of compressed data that ends too early")
-
-
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("limits and merging").add_argument
-    add("--vocab-size", type=_whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
-    add("--min-frequency", type=_whole, metavar="N", help="stop when no pair occurs N times")
+    add("--vocab-size", type=whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
+    add("--min-frequency", type=whole, metavar="N", help="stop when no pair occurs N times")
     add("--tie-break", choices=_TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
-    add("--max-token-bytes", type=_whole, metavar="N", help="make no token longer than N bytes")
+    add("--max-token-bytes", type=whole, metavar="N", help="make no token longer than N bytes")
     add(
         "--pattern",
         metavar="NAME|REGEX",
-        help=f"how text is split before merging: {', '.join(_PATTERNS)}, or a regular expression of your own (default: "
+        help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
         "none, which lets merges cross spaces)",
     )
     add("--force", action="store_true", help="train even if there is probably too little memory")
@@ -230,7 +198,7 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
         "is a special token",
     )
     add("--unknown-token", metavar="TOKEN", help="with --base characters: the special token for other characters")
-    _add_special(add)
+    add_special(add)
     add(
         "--special-placement", choices=_PLACEMENTS, default="last", help="give special tokens the last ids or the first"
     )
@@ -250,12 +218,12 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     add("--accept-loss", action="store_true", help="export even if a format loses part of the tokenizer")
     add("--json", action="store_true", help="print the result as one JSON object")
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
-    _add_quiet(parser)
+    add_quiet(parser)
 
 
 def _count(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser("tokstudio count", _COUNT_TEXT)
-    parser.epilog = _EXIT_CODES
+    parser = new_parser("tokstudio count", _COUNT_TEXT)
+    parser.epilog = EXIT_CODES
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a text, a data set, or a folder of them")
     add("--out", type=Path, required=True, metavar="FILE", help="the table to write, a Parquet file")
@@ -263,11 +231,11 @@ def _count(words: Sequence[str]) -> argparse.Namespace:
         "--pattern",
         required=True,
         metavar="NAME|REGEX",
-        help=f"how text is split into words: {', '.join(_PATTERNS[1:])}, or a regular expression of your own",
+        help=f"how text is split into words: {', '.join(PATTERNS[1:])}, or a regular expression of your own",
     )
-    _add_special(add)
-    _add_documents(add)
-    _add_encoding(add)
+    add_special(add)
+    add_documents(add)
+    add_encoding(add)
     add_reading(parser)
     add(
         "--dask",
@@ -276,12 +244,12 @@ def _count(words: Sequence[str]) -> argparse.Namespace:
         "worker per core here (needs tokstudio[dask])",
     )
     add("--json", action="store_true", help="print the result as one JSON object")
-    _add_quiet(parser)
+    add_quiet(parser)
     return parser.parse_args(words)
 
 
 def _encode(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser(
+    parser = new_parser(
         "tokstudio encode", "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte."
     )
     parser.add_argument(
@@ -303,7 +271,7 @@ def _encode(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _decode(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser(
+    parser = new_parser(
         "tokstudio decode",
         "Turns token ids back into exactly the bytes they encode. Ids are a JSON list, separated by white space, or\n"
         "a NumPy array.",
@@ -318,18 +286,18 @@ def _decode(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _convert(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser(
+    parser = new_parser(
         "tokstudio convert",
         "Writes a tokenizer's files in another format. The library that owns the format reads them back and must\n"
         "give the same ids. Losses are reported before anything is written.",
     )
     add = parser.add_argument
-    add("source", metavar="IN", type=Path, help="the tokenizer's file, its folder, or a project")
+    add("source", metavar="IN", type=Path, help=f"the tokenizer's file, its folder, {_NAMES}, or a project")
     add("target", metavar="OUT", type=Path, help="a file, or a folder where the format has several files")
     add("--format", choices=_EXPORTS, required=True, help="the format to write")
-    _add_pattern(parser)
+    add_pattern(parser)
     add("--run", metavar="NAME", help="for a project: the run to convert")
-    add("--merges", type=_whole, metavar="N", help="only the first N merges")
+    add("--merges", type=whole, metavar="N", help="only the first N merges")
     add("--close-gaps", action="store_true", help="renumber the tokens to close gaps between ids")
     add("--accept-loss", action="store_true", help="write even if the format loses part of the tokenizer")
     add(
@@ -337,17 +305,84 @@ def _convert(words: Sequence[str]) -> argparse.Namespace:
     )
     add("--report", metavar="FILE", type=Path, help="write a report with the proof to FILE")
     add("--json", action="store_true", help="print the report as one JSON object")
-    _add_quiet(parser)
+    add_quiet(parser)
     return parser.parse_args(words)
 
 
 def _inspect(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser("tokstudio inspect", "Shows what a tokenizer's files or a project contain.")
-    parser.add_argument("path", metavar="PATH", type=Path, help="the tokenizer's file, its folder, or a project")
-    _add_pattern(parser)
+    parser = new_parser("tokstudio inspect", "Shows what a tokenizer's files or a project contain.")
+    parser.add_argument(
+        "path", metavar="PATH|NAME", type=Path, help=f"the tokenizer's file, its folder, {_NAMES}, or a project"
+    )
+    add_pattern(parser)
     parser.add_argument("--json", action="store_true", help="print it as one JSON object")
-    _add_quiet(parser)
+    add_quiet(parser)
     return parser.parse_args(words)
+
+
+def _compare(words: Sequence[str]) -> argparse.Namespace:
+    parser = new_parser("tokstudio compare", _COMPARE_TEXT)
+    _add_compared(parser)
+    add = parser.add_argument_group("output").add_argument
+    add(
+        "--figure",
+        action="append",
+        choices=_FIGURES,
+        metavar="NAME",
+        help=f"a figure to show: {', '.join(_FIGURES)}; may be repeated (default: bytes_per_token; for --json and "
+        "--csv all that have a number); normalised_length relates to the first tokenizer",
+    )
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    forms.add_argument("--markdown", action="store_true", help="print tables in Markdown")
+    forms.add_argument("--csv", type=Path, metavar="FILE", help="write a table to FILE instead of printing it")
+    add_quiet(parser)
+    return _checked_compared(parser, words)
+
+
+def _report(words: Sequence[str]) -> argparse.Namespace:
+    parser = new_parser("tokstudio report", _REPORT_TEXT)
+    _add_compared(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the page to write, such as a.html")
+    add_quiet(parser)
+    return _checked_compared(parser, words)
+
+
+def _add_compared(parser: argparse.ArgumentParser) -> None:
+    """Adds tokenizers and texts."""
+    parser.epilog = EXIT_CODES
+    add = parser.add_argument
+    add(
+        "tokenizers",
+        nargs="+",
+        metavar="TOKENIZER",
+        help=f"a tokenizer's file, its folder, {_NAMES}, or a project, whose runs are all compared; bytes, characters "
+        "and words are simple tokenizers for comparison",
+    )
+    add("--texts", nargs="+", required=True, metavar="FILE", help="texts, data sets, or folders of them")
+    add(
+        "--parallel",
+        action="store_true",
+        help="the texts are one folder or table with the same lines in several languages, which are encoded one by one",
+    )
+    add(
+        "--base",
+        metavar="TEXT",
+        help="the text that premiums relate to: a language or the name of a file (default with --parallel: English)",
+    )
+    add_documents(add)
+    add_encoding(add)
+    add_pattern(parser)
+    add_reading(parser)
+
+
+def _checked_compared(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    arguments = parser.parse_args(words)
+    if arguments.texts.count("-") > 1:
+        parser.error("standard input can be read only once")
+    if arguments.parallel and len(arguments.texts) > 1:
+        parser.error("--parallel reads one folder or one table")
+    return arguments
 
 
 _COMMANDS = {
@@ -357,6 +392,8 @@ _COMMANDS = {
     "decode": _decode,
     "convert": _convert,
     "inspect": _inspect,
+    "compare": _compare,
+    "report": _report,
 }
 
 
@@ -366,52 +403,19 @@ def _parse_coding(
     parser.add_argument("file", nargs="?", metavar="FILE", help=file_help)
     parser.add_argument("--text", metavar="TEXT", help=text_help)
     parser.add_argument(
-        "--tokenizer", metavar="PATH", type=Path, required=True, help="the tokenizer's file, or the folder it is in"
+        "--tokenizer",
+        metavar="PATH|NAME",
+        type=Path,
+        required=True,
+        help=f"the tokenizer's file, or the folder it is in, or {_NAMES}",
     )
-    _add_pattern(parser)
+    add_pattern(parser)
     parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
-    _add_quiet(parser)
+    add_quiet(parser)
     arguments = parser.parse_args(words)
     if arguments.text is not None and arguments.file is not None:
         parser.error("give either --text or a file")
     return arguments
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser that reports errors of standard output, which argparse ignores."""
-
-    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        if file is sys.stdout:
-            put(sys.stdout, message)
-        else:
-            super()._print_message(message, file)
-
-    def error(self, message: str) -> NoReturn:
-        """Prints an error; an argument in it may be the name of a file."""
-        super().error(printable(message))
-
-
-def _parser(program: str, text: str) -> argparse.ArgumentParser:
-    return _Parser(program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-
-
-def _add_pattern(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--pattern",
-        metavar="NAME|REGEX",
-        help=f"how the tokenizer splits text, if its files do not say: {', '.join(_PATTERNS)}, or a regular expression",
-    )
-
-
-def _add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors")
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -8,9 +8,9 @@ import json
 import sys
 from pathlib import Path
 
+from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.reading import plain_reading_errors, reading_of, report_source
 from tokstudio.cli.terminal import Console, put
-from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
@@ -26,7 +26,7 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     counting = Counting(settings, reading_of(arguments), arguments.encoding)
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
-    console.finish(_try_place_work(arguments.out))
+    console.finish(try_place_work(arguments.out))
     with plain_reading_errors():
         entries = console.finish(_entries_work(arguments.files, console))
         if arguments.dask is not None:
@@ -48,12 +48,6 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
         f"{several(len(counts), 'distinct word')}, in {out.name}."
     )
-
-
-def _try_place_work(path: Path) -> Work[None]:
-    """Raises FormatError where the table cannot be written, before a long count."""
-    with StagedFiles() as staged:
-        yield from staged.reserve(path)
 
 
 def _entries_work(files: list[str], console: Console) -> Work[list[Entry]]:

@@ -1,4 +1,4 @@
-"""The exports of `train` and `convert`, with checks before the work begins."""
+"""The exports of `train` and `convert`, and checks of places before long work begins."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tokstudio.cli.terminal import Console
+from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.progress import Work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -27,6 +29,12 @@ def check_places(exports: Exports, console: Console) -> None:
         if shared := taken & files:
             raise FormatError(f"{Path(shared.pop()).name}: two exports would write this file: give each its own path.")
         taken |= files
+
+
+def try_place_work(path: Path) -> Work[None]:
+    """Raises FormatError where a file cannot be written, before the long work whose result it is to hold."""
+    with StagedFiles() as staged:
+        yield from staged.reserve(path)
 
 
 def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:

@@ -39,6 +39,8 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
     except PatternNeeded:
         has_pattern = False
         loaded = console.finish(load_work(path, "none"))
+    if loaded.remark:
+        console.say(loaded.remark)
     facts = _facts(loaded, has_pattern, console.finish(reachability_work(loaded.tokenizer)))
     put(sys.stdout, (json.dumps(facts) if arguments.json else "\n".join(_lines(facts))) + "\n")
 
@@ -50,6 +52,7 @@ def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[
         "format": loaded.format,
         "files": {str(file): file.stat().st_size for file in loaded.files},
         "tokens": len(tokenizer),
+        "model": tokenizer.model,
         "base": tokenizer.alphabet.base,
         "base_tokens": len(tokenizer.alphabet),
         "merges": len(tokenizer.merges),
@@ -60,6 +63,8 @@ def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[
         "unused_ids": len(tokens) - len(tokenizer),
         "longest_tokens": _longest(tokenizer),
         "pattern": tokenizer.pattern if has_pattern and tokenizer.library is None else None,
+        "normalizer": "NFC" if tokenizer.preparation.nfc else None,
+        "prefix_space": tokenizer.preparation.prefix_space,
         "encoded_by": tokenizer.library or "tokstudio",
         "no_playhead": tokenizer.no_playhead,
         "remarks": list(tokenizer.remarks),
@@ -80,11 +85,12 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     rows: list[tuple[str, str]] = [("Format", FORMATS[facts["format"]].title)]
     rows += [("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in facts["files"].items()]
     rows += [
+        ("Model", facts["model"]),
         ("Tokens", f"{facts['tokens']:,}"),
         ("Base", f"{facts['base_tokens']:,} {facts['base']}"),
         ("Merges", f"{facts['merges']:,}"),
     ]
-    if extra := facts["extra_tokens"]:
+    if (extra := facts["extra_tokens"]) and facts["model"] == "BPE":
         rows.append(("Not made by merges", f"{extra:,}"))
     if unreachable := facts["unreachable_tokens"]:
         rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
@@ -96,6 +102,10 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         ("Pattern", pattern if facts["encoded_by"] == "tokstudio" else "set by its library"),
         ("Encoded by", facts["encoded_by"]),
     ]
+    if facts["normalizer"]:
+        rows.append(("Normalizer", facts["normalizer"]))
+    if facts["prefix_space"]:
+        rows.append(("Prefix space", "added to text that does not begin with one"))
     if facts["no_playhead"]:
         rows.append(("No playhead", facts["no_playhead"]))
     rows += [("Remark", remark) for remark in facts["remarks"]]

@@ -25,6 +25,8 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
         loaded = console.finish(load_work(path, pattern))
     except PatternNeeded as error:
         raise FormatError(f"{error} Add --pattern with a name or an expression.") from error
+    if loaded.remark:
+        console.say(loaded.remark)
     if path.is_dir():
         console.say(f"Tokenizer: {', '.join(file.name for file in loaded.files)}.")
     return loaded

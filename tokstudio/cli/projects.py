@@ -32,15 +32,31 @@ def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
     runs = console.finish(open_work(path)).runs
     matching = [entry for entry in runs if name in (None, entry.name)]
     if len(matching) == 1:
-        entry = matching[0]
-        if isinstance(entry, ProjectRun):
-            return Tokenizer.from_run(entry.run)
-        return console.finish(reopen_tokenizer_work(entry))
+        return _tokenizer_of(matching[0], console)
     names = ", ".join(f'"{entry.name}"' for entry in runs) or "none"
     if name is None:
         raise ConfigError(f"{file_name(path)}: choose a run with --run; the runs are: {names}.")
     said = f"{len(matching)} runs are" if matching else "no run is"
     raise ConfigError(f'{file_name(path)}: {said} called "{name}"; the runs are: {names}.')
+
+
+def load_runs(path: Path, console: Console) -> list[tuple[str, Tokenizer]]:
+    """The tokenizers of all runs of a project, with their names.
+
+    Raises:
+        FormatError: The project cannot be read.
+        ConfigError: It has no runs.
+    """
+    runs = console.finish(open_work(path)).runs
+    if not runs:
+        raise ConfigError(f"{file_name(path)}: there are no runs in this project.")
+    return [(entry.name, _tokenizer_of(entry, console)) for entry in runs]
+
+
+def _tokenizer_of(entry: ProjectRun | ProjectTokenizer, console: Console) -> Tokenizer:
+    if isinstance(entry, ProjectRun):
+        return Tokenizer.from_run(entry.run)
+    return console.finish(reopen_tokenizer_work(entry))
 
 
 def project_rows(path: Path, console: Console) -> Rows:

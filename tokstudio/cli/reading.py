@@ -18,6 +18,7 @@ from tokstudio.core.base.wording import count_text, in_units, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import content_work, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
+from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
@@ -73,10 +74,12 @@ def plain_reading_errors() -> Generator[None]:
         raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
     except TruncatedError as error:
         raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
+    except NoColumnOfTextError as error:
+        raise CorpusError(f"{error} On the command line: train --counts, or --as-text.") from error
 
 
 def reading_of(arguments: argparse.Namespace) -> Reading:
-    """How files are read, by the arguments of `arguments.add_reading`."""
+    """How files are read, by the arguments of `parser.add_reading`."""
     delimiter: str | None = arguments.delimiter
     return Reading(
         field=arguments.field,

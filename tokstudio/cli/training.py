@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
+from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.reading import (
     read_corpus_work,
     reading_of,
@@ -20,15 +21,15 @@ from tokstudio.cli.reading import (
     report_sources,
 )
 from tokstudio.cli.rescue import rescue
-from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.wording import count_text, in_units, several, shown
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
-from tokstudio.core.corpus.source import CountedWith, entries
+from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, entries
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
@@ -98,9 +99,9 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
-    reading = reading_of(arguments)
+    reading, documents = reading_of(arguments), _documents(arguments)
     corpus = console.finish(
-        read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console, reading)
+        read_corpus_work(arguments.files, arguments.counts, documents, arguments.encoding, console, reading)
     )
     for source in corpus.sources:
         report_source(source, console)
@@ -111,6 +112,21 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
         console.say(f"Training on a sample of {corpus.bytes:,} of {whole:,} bytes.")
     console.finish(corpus.sha256_work())
     return corpus
+
+
+def _documents(arguments: argparse.Namespace) -> str:
+    """What a document of the texts is: as chosen, else as in the tables of counted words, which must agree."""
+    chosen: str | None = arguments.documents
+    for path in arguments.counts:
+        if (settings := counted_with(path)) is None:
+            continue
+        chosen = chosen or settings.documents
+        if settings.documents != chosen:
+            raise ConfigError(
+                f"{file_name(path)} was counted with --documents {settings.documents}: choose it, or count the texts "
+                "again."
+            )
+    return chosen or DOCUMENTS[0]
 
 
 def _weights(given: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:

@@ -1,0 +1,88 @@
+"""The commands with tokenizers that have no merges: they work, or say in one sentence that there are none."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+import sentencepiece
+import tokenizers
+from fifty import FIFTY
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from tokstudio import cli
+
+
+@pytest.fixture
+def word_piece(tmp_path):
+    """In the manner of BERT."""
+    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    made.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[UNK]"], show_progress=False)
+    made.train_from_iterator([FIFTY], trainer)
+    made.save(str(tmp_path / "tokenizer.json"))
+    return made
+
+
+@pytest.fixture
+def unigram(tmp_path):
+    """In the manner of T5."""
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(FIFTY.split(".") * 3),
+        model_writer=out,
+        model_type="unigram",
+        vocab_size=60,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    (tmp_path / "spiece.model").write_bytes(out.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_proto=out.getvalue())
+
+
+def test_a_tokenizer_of_word_pieces_encodes_and_decodes(word_piece, tmp_path, capsys):
+    text = "AI agents, ÉTÉ"
+    expected = word_piece.encode(text, add_special_tokens=False).ids
+    assert cli.main(["encode", "--text", text, "--tokenizer", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == expected
+    assert cli.main(["decode", "--text", printed, "--tokenizer", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == word_piece.decode(expected, skip_special_tokens=False)
+
+
+def test_a_sentencepiece_unigram_encodes_and_decodes(unigram, tmp_path, capsys):
+    path = str(tmp_path / "spiece.model")
+    assert cli.main(["encode", "--text", FIFTY, "--tokenizer", path]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == unigram.encode(FIFTY)
+    assert cli.main(["decode", "--text", printed, "--tokenizer", path]) == 0
+    assert capsys.readouterr().out == unigram.decode(unigram.encode(FIFTY))
+
+
+def test_inspect_names_the_model(word_piece, tmp_path, capsys):
+    assert cli.main(["inspect", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "Model          WordPiece\n" in told
+    assert "its model is WordPiece, so the tokenizers library encodes for it" in told
+    assert "Not made by merges" not in told
+    assert cli.main(["inspect", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["model"], found["merges"], found["encoded_by"]) == ("WordPiece", 0, "tokenizers")
+    assert found["tokens"] == word_piece.get_vocab_size()
+
+
+def test_what_needs_merges_says_that_there_are_none(unigram, tmp_path, capsys):
+    path, there = str(tmp_path / "spiece.model"), str(tmp_path / "there")
+    sentence = "There are no merges: the model of this tokenizer is Unigram."
+    assert cli.main(["convert", path, there, "--format", "merges-csv"]) == 1
+    assert sentence in capsys.readouterr().err
+    assert cli.main(["convert", path, there, "--format", "sentencepiece", "--merges", "3"]) == 1
+    assert capsys.readouterr().err == f"tokstudio: {sentence}\n"
+    assert cli.main(["convert", path, there, "--format", "huggingface"]) == 1
+    assert "This tokenizer works only from its own file: its model is Unigram" in capsys.readouterr().err
+    assert cli.main(["convert", path, there, "--format", "sentencepiece"]) == 0
+    assert "identical over" in capsys.readouterr().err
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "spiece.model").read_bytes()

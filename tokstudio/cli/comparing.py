@@ -1,0 +1,187 @@
+"""The commands `compare` and `report`: what tokenizers make of texts, as a table or as a page."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.cli.exporting import try_place_work
+from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.projects import is_project, load_runs
+from tokstudio.cli.reading import read_corpus_work, reading_of, report_source
+from tokstudio.cli.terminal import DONE, FAILED, Console, put
+from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.comparison.comparison import Comparison, compare_work
+from tokstudio.core.comparison.counts import AnyTokenizer
+from tokstudio.core.comparison.figures import FIGURES, Cell
+from tokstudio.core.comparison.parallel_set import open_parallel_work
+from tokstudio.core.comparison.report.facts import origin_work
+from tokstudio.core.comparison.report.report import report_work
+from tokstudio.core.comparison.written import plain_text
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.formats import Loaded
+from tokstudio.core.text.languages import language_name
+
+Texts = Mapping[str, Source | Sequence[bytes]]  # a source, or the lines of a language
+
+_SIMPLE: Mapping[str, AnyTokenizer] = {
+    "bytes": ByteTokenizer(),
+    "characters": CharacterTokenizer(),
+    "words": WordTokenizer(()),  # its words are those of the texts
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """A tokenizer with its name, and a longer one if another has the same; `loaded` is None for one without files."""
+
+    name: str
+    longer: str
+    tokenizer: AnyTokenizer
+    loaded: Loaded | None = None
+
+
+def compare(arguments: argparse.Namespace, console: Console) -> int:
+    """Prints or writes the figures; returns the exit code."""
+    figures: list[str] | None = arguments.figure
+    if figures is None and not (arguments.json or arguments.csv):
+        figures = ["bytes_per_token"]
+    if arguments.csv is not None:
+        console.finish(try_place_work(arguments.csv))
+    opened = _open(arguments, console)
+    texts = _read(arguments, console)
+    base = _base(texts, arguments)
+    if base is None and "premium" in (figures or ()):
+        raise ConfigError("--figure premium: say which text is the base with --base.")
+    comparison = _compared(opened, texts, base, console)
+    if figures is None or any(FIGURES[name].needs_words for name in figures):
+        console.finish(comparison.words_work())
+    if arguments.csv is not None:
+        comparison.to_csv(arguments.csv, figures)
+        console.say(f"Wrote {file_name(arguments.csv)}.")
+    elif arguments.json:
+        put(sys.stdout, comparison.to_json(figures) + "\n")
+    elif arguments.markdown:
+        put(sys.stdout, comparison.to_markdown(figures))
+    else:
+        put(sys.stdout, plain_text([comparison.table(name) for name in figures or ()]))
+    return _told(comparison, console)
+
+
+def _open(arguments: argparse.Namespace, console: Console) -> list[_Opened]:
+    """The tokenizers in their order, with different names."""
+    opened = [each for name in arguments.tokenizers for each in _open_one(name, arguments.pattern, console)]
+    names = _different([each.name for each in opened], [each.longer for each in opened])
+    return [_Opened(name, name, each.tokenizer, each.loaded) for name, each in zip(names, opened, strict=True)]
+
+
+def _open_one(argument: str, pattern: str | None, console: Console) -> list[_Opened]:
+    path = Path(argument)
+    if argument in _SIMPLE and not path.exists():
+        return [_Opened(argument, argument, _SIMPLE[argument])]
+    if is_project(path):
+        return [_Opened(name, f"{path.stem}/{name}", run) for name, run in load_runs(path, console)]
+    loaded = load_tokenizer(path, pattern, console)
+    whole = path.absolute()
+    name = loaded.name or (whole.stem if path.is_file() else whole.name)
+    return [_Opened(name, f"{whole.parent.name}/{name}", loaded.tokenizer, loaded)]
+
+
+def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
+    """Names of which none occurs twice: of equal ones the longer, with a number where these are equal too."""
+    repeated = Counter(names)
+    chosen = [long if repeated[name] > 1 else name for name, long in zip(names, longer, strict=True)]
+    made: list[str] = []
+    for name in chosen:
+        number, other = 1, name
+        while other in made:
+            number += 1
+            other = f"{name} ({number})"
+        made.append(other)
+    return made
+
+
+def _read(arguments: argparse.Namespace, console: Console) -> Texts:
+    """The texts by different names."""
+    if arguments.parallel:
+        parallel = console.finish(open_parallel_work(arguments.texts[0]))
+        for note in parallel.notes:
+            console.say(note)
+        return dict(zip(parallel.languages, parallel.lines, strict=True))
+    reading = reading_of(arguments)
+    corpus = console.finish(
+        read_corpus_work(arguments.texts, (), arguments.documents, arguments.encoding, console, reading)
+    )
+    for source in corpus.sources:
+        report_source(source, console)
+    names = [source.name for source in corpus.sources]
+    longer = [
+        source.name if source.path is None else f"{source.path.parent.name}/{source.name}" for source in corpus.sources
+    ]
+    return dict(zip(_different(names, longer), corpus.sources, strict=True))
+
+
+def _base(texts: Texts, arguments: argparse.Namespace) -> str | None:
+    """The text that premiums relate to: the asked one, without its ending too; of a parallel set also English."""
+    asked: str | None = arguments.base
+    if asked is None and arguments.parallel:
+        return next((name for name in texts if language_name(name).startswith("English")), None)
+    if asked is None or asked in texts:
+        return asked
+    matching = [name for name in texts if Path(name).stem == asked]
+    if len(matching) == 1:
+        return matching[0]
+    raise ConfigError(f"--base: no text is named {shown(asked)}; the texts are {', '.join(texts)}.")
+
+
+def _compared(opened: Sequence[_Opened], texts: Texts, base: str | None, console: Console) -> Comparison:
+    tokenizers: dict[str, AnyTokenizer] = {}
+    for each in opened:
+        tokenizers[each.name] = each.tokenizer
+        if each.tokenizer is _SIMPLE["words"]:
+            text = b"\n".join(map(_whole, texts.values()))
+            tokenizers[each.name] = console.finish(WordTokenizer.from_text_work(text))
+    return console.finish(compare_work(tokenizers, texts, base))
+
+
+def _whole(text: Source | Sequence[bytes]) -> bytes:
+    return np.asarray(text.data).tobytes() if isinstance(text, Source) else b"\n".join(text)
+
+
+def _told(comparison: Comparison, console: Console) -> int:
+    """Reports what could not be measured and what is unusual; fails where nothing was measured."""
+    for text, tokenizer, why in comparison.errors:
+        console.complain(f"{tokenizer}, {text}: {why}")
+    measured = 0
+    for row, text in enumerate(comparison.texts):
+        for column, tokenizer in enumerate(comparison.tokenizers):
+            cell = comparison.result(row, column)
+            if isinstance(cell, Cell):
+                measured += 1
+                for remark in cell.counts.remarks:
+                    console.say(f"{tokenizer}, {text}: {remark}")
+    return DONE if measured else FAILED
+
+
+def report(arguments: argparse.Namespace, console: Console) -> int:
+    """Writes the page; returns the exit code."""
+    console.finish(try_place_work(arguments.out))
+    opened = _open(arguments, console)
+    origins = {each.name: console.finish(origin_work(each.loaded)) for each in opened if each.loaded is not None}
+    texts = _read(arguments, console)
+    comparison = _compared(opened, texts, _base(texts, arguments), console)
+    made = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
+    console.finish(write_files({arguments.out: [made.encode()]}))
+    console.say(f"Wrote {file_name(arguments.out)}.")
+    return _told(comparison, console)

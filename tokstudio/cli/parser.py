@@ -1,0 +1,117 @@
+"""A parser of arguments, and arguments that several commands have."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
+
+from tokstudio.cli.terminal import put
+from tokstudio.core.base.wording import printable
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+# A copy of the core's list, whose import would load NumPy; a test compares them.
+PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+
+EXIT_CODES = """\
+exit codes: 0 done, 1 an error (one sentence says which), 2 wrong usage, 129 ended by a closed terminal, 130 by Ctrl+C,
+143 by a request to terminate
+"""
+
+_SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports errors of standard output, which argparse ignores."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if file is sys.stdout:
+            put(sys.stdout, message)
+        else:
+            super()._print_message(message, file)
+
+    def error(self, message: str) -> NoReturn:
+        """Prints an error; an argument in it may be the name of a file."""
+        super().error(printable(message))
+
+
+def new_parser(program: str, text: str) -> argparse.ArgumentParser:
+    """A parser for a program or a command, with its description."""
+    return Parser(program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+
+
+def add_pattern(parser: argparse.ArgumentParser) -> None:
+    """Adds the pattern of a tokenizer's files that have none."""
+    parser.add_argument(
+        "--pattern",
+        metavar="NAME|REGEX",
+        help=f"how the tokenizer splits text, if its files do not say: {', '.join(PATTERNS)}, or a regular expression",
+    )
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Adds --quiet."""
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors")
+
+
+def whole(text: str) -> int:
+    """The whole number that an argument is."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
+
+
+def add_documents(add: Callable[..., object], default: str | None = "file") -> None:
+    """Adds what a document is."""
+    add(
+        "--documents",
+        choices=("file", "line"),
+        default=default,
+        help="what counts as a document (default: file); merges never cross document borders",
+    )
+
+
+def add_encoding(add: Callable[..., object]) -> None:
+    """Adds the encoding of texts."""
+    add(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of the files, such as utf-8 (default: detected); bytes also reads binary files",
+    )
+
+
+def add_special(add: Callable[..., object]) -> None:
+    """Adds special tokens."""
+    add(
+        "--special",
+        action="append",
+        default=[],
+        metavar="TOKEN",
+        help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments about how files are read; `cli.reading.reading_of` reads them."""
+    add = parser.add_argument_group(
+        "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
+    ).add_argument
+    add(
+        "--field",
+        metavar="COLUMN",
+        help="the column that is the text, such as text or messages.content (default: text, content, body, document or "
+        "sentence, else the column with the longest texts); each row is a document",
+    )
+    add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
+    add("--delimiter", metavar="SIGN", help=r"what separates the columns of CSV, \t for a tab (default: detected)")
+    add("--as-text", action="store_true", help="read JSON and tables as plain text")
+    add("--min-document-chars", type=whole, default=0, metavar="N", help="drop documents with fewer characters")
+    add("--max-document-chars", type=whole, metavar="N", help="cut documents after N characters")
+    add("--max-bytes", type=whole, metavar="N", help="read the first N bytes of text of each source only")
+    add("--deduplicate", action="store_true", help="drop documents that occurred before in the same file")
+    add("--keep-truncated", action="store_true", help="read the whole part of compressed data that ends too early")
