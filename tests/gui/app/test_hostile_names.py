@@ -54,9 +54,9 @@ def test_a_file_name_with_markup_is_shown_as_plain_text_everywhere(qtbot, monkey
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
         assert f"{SHOWN}: no such file or folder." in window.corpus.problems.problems
-        window._recent_menu.aboutToShow.emit()
+        window.recent.menu.aboutToShow.emit()
         # A name with a break is not remembered, rather than torn into two.
-        remembered = [action.text() for action in window._recent_menu.actions()]
+        remembered = [action.text() for action in window.recent.menu.actions()]
         assert not any(text.startswith("b<b>") or text.endswith(r"\x07a") for text in remembered)
         assert printable(str(sibling)) in remembered
         tips, guessing = tips_and_labels(window)

@@ -56,8 +56,8 @@ def by_dropping(window, answers, path: Path) -> None:
 
 def by_recent_files(window, answers, path: Path) -> None:
     window._preferences.add_recent([path], "text")
-    window._fill_recent()
-    window._recent_menu.actions()[0].trigger()
+    window.recent.menu.aboutToShow.emit()
+    window.recent.menu.actions()[0].trigger()
 
 
 @pytest.mark.parametrize("opened", [by_menu, by_dropping, by_recent_files])
@@ -257,6 +257,27 @@ def test_of_a_truncated_file_what_was_whole_is_kept_by_a_button(qtbot, monkeypat
         assert window.corpus.problems.problems[0].startswith("a.jsonl.gz: the compressed data ends too early")
         [source] = window.session.corpus.sources
         assert source.reading == Reading(field="name", keep_truncated=True)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_json_without_text_is_refused_and_read_as_plain_text_by_a_button(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(text := '["the", 12]\n["cat", 3]\n')
+
+    def act(window, answers):
+        window.opening.open_paths([path])
+        quiet(qtbot, window)
+        assert texts(window) == {}
+        assert window.corpus.problems.problems == (
+            "a.jsonl: no column of this JSON holds text; if these are word counts, open them as such.",
+        )
+        [button] = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
+        assert (button.text(), button.accessibleName()) == ("Read as Plain Text", "Read a.jsonl as plain text")
+        button.click()
+        quiet(qtbot, window)
+        assert texts(window) == {"a.jsonl": text.encode()}
+        assert window.corpus.problems.problems == ()
 
     assert at_the_window(monkeypatch, act) == 0
 

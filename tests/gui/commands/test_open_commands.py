@@ -91,26 +91,29 @@ def test_a_folder_that_holds_a_tokenizer_is_opened_from_the_command_line(qtbot, 
 
 
 @pytest.mark.parametrize(
-    ("content", "has_columns"),
+    ("content", "asked"),
     [
-        ('{"version": "1.1", "data": []}', True),
-        ('{"merges": "of companies"}', True),
-        ('["a text"]', False),
-        ("no json at all", False),
-        ('{"model": "T"}', True),
+        ('{"version": "1.1", "data": []}', "which column"),
+        ('{"merges": "of companies"}', "which column"),
+        ('["a text"]', "whether it is text"),
+        ("no json at all", "nothing"),
+        ('{"model": "T"}', "which column"),
     ],
 )
-def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path, content, has_columns):
+def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path, content, asked):
     (tmp_path / "data.json").write_text(content)
     (tmp_path / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
 
     def act(window, answers):
         drop(window, tmp_path / "data.json", tmp_path / "merges.txt")
-        if has_columns:
+        if asked == "which column":
             asked_to_import(qtbot, window).plain_button.click()
+        elif asked == "whether it is text":
+            qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+            window.corpus.problems.textAsked.emit(tmp_path / "data.json")
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
         assert window.session.runs.all == []
-        assert window.session.corpus.sources[0].data.tobytes() == content.encode()
+        assert content.encode() in [source.data.tobytes() for source in window.session.corpus.sources]
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -283,7 +286,7 @@ def test_recent_files_are_opened_as_what_they_were(qtbot, monkeypatch, tmp_path,
         opened(qtbot, window)
         asked_to_import(qtbot, window).import_button.click()
         at_rest(qtbot, window)
-        menu = window._recent_menu
+        menu = window.recent.menu
         menu.aboutToShow.emit()
         listed = {action.text(): action for action in menu.actions()}
         assert listed[str(tmp_path / "mine.json")].statusTip() == "Open this tokenizer."
@@ -423,6 +426,41 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
         session.view.set_playhead(1)
         assert session.view.playhead == len(session.runs.active)
         assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, monkeypatch, tmp_path):
+    path = of_its_library(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    theirs.normalizer = tokenizers.normalizers.NFC()
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    theirs.save(str(path))
+    text = "the cafe\u0301 sat"
+
+    def act(window, answers):
+        session = window.session
+        window.opening.open_any([path])
+        opened(qtbot, window)
+        run = session.runs.active
+        assert run.no_playhead is None
+        session.view.set_text(text)
+        page = window.text.encode
+        for merges in (len(run), 5, 0):
+            session.view.set_playhead(merges)
+            expected = run.tokenizer.at(merges).encode(text)
+            qtbot.waitUntil(
+                lambda ids=expected: page._encoded is not None and page._encoded.ids.tolist() == ids, timeout=PATIENCE
+            )
+            assert page.view._table.data.decode() == text
+        assert expected == list(run.tokenizer.at(0).encode(" the caf\u00e9 sat"))
+        session.view.set_playhead(len(run))
+        assert run.tokenizer.encode(text) == theirs.encode(text).ids
+        window.actions_by_id["step_through_text"].trigger()
+        steps = window.text.steps
+        qtbot.waitUntil(lambda: steps._stepping is not None, timeout=PATIENCE)
+        assert steps._stepping.steps.data.decode() == " the caf\u00e9 sat"
+        at_rest(qtbot, window)
 
     assert at_the_window(monkeypatch, act) == 0
 

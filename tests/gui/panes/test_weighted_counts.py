@@ -41,11 +41,16 @@ def text(number):
     return f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
+def cells(run, *numbers):
+    """Numbers in a column of a table, whose points are aligned."""
+    return [f"{number:,.3f}" if run.weight_scale > 1 else f"{number:,.0f}" for number in numbers]
+
+
 def test_the_merge_log(session, run, parts):
     model = MergesModel(session.indexing)
     model.set_run(run, 2)
     _, count, _, after = parts
-    assert [model.cell(1, column).text for column in (4, 5)] == [text(count), text(after)]
+    assert [model.cell(1, column).text for column in (4, 5)] == cells(run, count, after)
     assert model.copied_slot(256).split("\t")[4:6] == [text(count).replace(",", ""), text(after).replace(",", "")]
     for column in (4, 5):
         assert len(model.widest(column)) >= max(len(model.cell(row, column).text) for row in range(2))
@@ -54,7 +59,7 @@ def test_the_merge_log(session, run, parts):
 def test_the_vocabulary(session, run, parts):
     model = VocabularyModel(session.indexing)
     model.set_run(run, 1)
-    assert [model.cell(slot, USES).text for slot in (ord("c"), 256)] == [text(parts[0]), text(parts[1])]
+    assert [model.cell(slot, USES).text for slot in (ord("c"), 256)] == cells(run, *parts[:2])
     assert model.copied_slot(256).split("\t")[6] == text(parts[1]).replace(",", "")
     assert len(model.widest(USES)) >= len(text(parts[1]))
 
@@ -71,9 +76,9 @@ def test_the_plot(run, parts):
 def test_the_candidates_of_a_merge(run, parts):
     model = RunnersModel()
     model.set_answer(run, finish(why_work(run.corpus, run.run, 1)))
-    assert model.cell(0, 2).text == text(parts[1])
+    assert [model.cell(0, 2).text] == cells(run, parts[1])
     behind = parts[1] - 2999
-    assert [model.cell(1, column).text for column in (2, 3)] == ["2,999", text(behind)]
+    assert [model.cell(1, column).text for column in (2, 3)] == cells(run, 2999, behind)
     assert model.copied_slot(1).split("\t")[3:5] == ["2999", text(behind)]
 
 

@@ -115,7 +115,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         assert np.array_equal(session.runs.active.uses(17), expected.uses(17))
         assert session.runs.all[1].tokenizer.encode("the cat") == session.runs.all[0].tokenizer.encode("the cat")
         assert session.runs.all[2].special_tokens == {"<|end|>": 279}
-        assert [(run.number, run.hue) for run in session.runs.all] == [(1, 0), (0, 0), (2, 1)]
+        assert [(run.number, run.hue) for run in session.runs.all] == [(1, 0), (0, -2), (2, 1)]
         assert window.token.isHidden()
         assert not any(run.unsaved for run in session.runs.all)
 
@@ -352,8 +352,8 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
         assert [source.name for source in session.corpus.sources] == [book.name]
 
         # What is open already is listed among the recent ones.
-        window._recent_menu.aboutToShow.emit()
-        assert str(project) in [action.text() for action in window._recent_menu.actions()]
+        window.recent.menu.aboutToShow.emit()
+        assert str(project) in [action.text() for action in window.recent.menu.actions()]
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -233,7 +233,7 @@ def test_a_cancelled_division_restores_the_setting(qtbot, session, monkeypatch):
 
     session.corpus.add_text("one\ntwo\n")
     before = session.corpus.sources
-    monkeypatch.setattr("tokstudio.gui.session.source_jobs.split_all", endless)
+    monkeypatch.setattr("tokstudio.gui.state.source_jobs.split_all", endless)
     session.training.set_settings(replace(session.training.settings, documents="line"))
     assert session.corpus.splitting
     for job in session.jobs.running:

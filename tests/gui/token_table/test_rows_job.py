@@ -24,7 +24,7 @@ def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
             yield Progress("indexing tokens")
         return (yield from index_work(*arguments))
 
-    monkeypatch.setattr("tokstudio.gui.session.token_indexing.index_work", held)
+    monkeypatch.setattr("tokstudio.gui.session.token_facts.index_work", held)
     pane = kind(session, theme, actions)
     show(pane, 760, 320)
     run = make_run(vocabulary_size=290)

@@ -195,9 +195,19 @@ def tabs(window) -> set[str]:
 @pytest.mark.parametrize(
     ("screen", "bars"),
     [
-        (QSize(1440, 900), {"Compression Distribution", "Merges Vocabulary Runs", "Token Why"}),
-        (QSize(1024, 552), {"Configure Corpus", "Compression Distribution Merges Vocabulary Runs", "Text Token Why"}),
-        (QSize(704, 412), {"Configure Corpus", "Compression Distribution Merges Vocabulary Runs Text Token Why"}),
+        (QSize(1440, 900), {"Compression Distribution Compare", "Merges Vocabulary Runs How Large?", "Token Why"}),
+        (
+            QSize(1024, 552),
+            {
+                "Configure Corpus",
+                "Compression Distribution Compare Merges Vocabulary Runs How Large?",
+                "Text Token Why",
+            },
+        ),
+        (
+            QSize(704, 412),
+            {"Configure Corpus", "Compression Distribution Compare Merges Vocabulary Runs How Large? Text Token Why"},
+        ),
     ],
 )
 def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars):

@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tests.gui.window.test_little_room import body_of, tabs
 from tokstudio.gui.state.training_settings import Settings
 
-CENTRE = {"Compression Distribution", "Merges Vocabulary Runs"}
+CENTRE = {"Compression Distribution Compare", "Merges Vocabulary Runs How Large?"}
 HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
 
 

@@ -199,6 +199,7 @@ class Demo(QObject):
         if screenshot is not None:
             # So that the picture is the same on every machine, whatever the preferences are.
             studio.window.resize(1440, 900)
+            studio.window.show_workspace("train")
             studio.window.reset_layout()
             studio.session.training.state_changed.connect(self._maybe_picture)
             self._patience.start()

@@ -76,6 +76,10 @@ class ImportCommands(QObject):
         else:
             self._look(_Request([Place(path)], keep_truncated=True))
 
+    def read_as_text(self, path: Path) -> None:
+        """Reads a data set in which no column holds text as plain text."""
+        self._corpus.open_paths([path], readings={path: Reading(as_text=True)})
+
     def change_columns(self) -> None:
         """Asks for the text of the selected data sets again."""
         selected = [source for source in self._window.corpus.selected_sources() if is_data_set(source)]

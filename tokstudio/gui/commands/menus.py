@@ -17,18 +17,23 @@ _MENUS: dict[str, str] = {
     ">Sa&mples sample_article sample_scripts sample_python - "
     "sample_train_article sample_train_scripts sample_train_python < "
     ">&Recent < - remove_source reload_source change_columns >Encodin&g < clear_corpus "
-    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature < - open_tokenizer open_tokenizer_folder "
+    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature < - "
+    "open_tokenizer open_tokenizer_folder open_by_name "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
     "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",
-    "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - "
+    "&Train": "train train_on_sample train_anyway train_several continue_run pause resume step stop cancel_queue - "
     ">Base_To&kens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last play >Playin&g_Speed < - "
     "previous_run next_run rename_run change_pattern count_uses measure_held_out delete_run",
-    "&View": ">&Panes < reset_layout - why_merge why_not_one_token step_through_text - "
+    "&Compare": "compare_on_story open_compared_texts open_parallel_folder open_parallel_table - copy_figure "
+    "save_comparison_csv save_report - "
+    ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file <",
+    "&View": ">Wor&kspaces workspace_train workspace_compare workspace_learn < >&Panes < "
+    "maximise_pane float_pane reset_layout - why_merge why_not_one_token step_through_text - "
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "
-    ">&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
     "&Help": "shortcuts about",
 }
 

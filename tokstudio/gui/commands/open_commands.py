@@ -41,7 +41,7 @@ _WITHOUT_PATTERN = "classic"  # the only format that never has a pattern: it doe
 class Opened:
     """The result of opening a tokenizer."""
 
-    path: Path  # the file or the folder
+    path: Path  # the file, the folder or the name
     pattern: str | None  # the split pattern that the user chose
     loaded: Loaded | None  # None if the user must choose the pattern first
     kept: ProjectTokenizer | None = None  # its files as a project stores them
@@ -112,7 +112,7 @@ class OpenCommands(QObject):
 
     def open_recent(self, path: Path, kind: str) -> None:
         """Opens a recent file as the same kind as before."""
-        if kind == "tokenizer":
+        if kind in ("tokenizer", "name"):
             self.load_tokenizer(path)
         elif kind == "project":
             self._projects.open(path)
@@ -172,9 +172,14 @@ class OpenCommands(QObject):
         if folder is not None:
             self.load_tokenizer(folder)
 
+    def open_by_name(self) -> None:
+        """Asks for a tokenizer's name, and opens it from its source."""
+        self._window.ask_name(open_work, self._opened)
+
     def load_tokenizer(self, path: Path) -> None:
-        """Opens a tokenizer in the background; several can be opened at a time."""
-        self._preferences.folder = path.parent
+        """Opens a tokenizer in the background, also one that is given by its name; several can be opened at a time."""
+        if path.is_absolute():
+            self._preferences.folder = path.parent
         self._session.jobs.start(partial(open_work, path), self._opened)
 
     def change_pattern(self) -> None:
@@ -205,12 +210,14 @@ class OpenCommands(QObject):
             self._session.jobs.tell(f"{run.name} now {_how(tokenizer.pattern)}.")
 
     def _add(self, opened: Opened, loaded: Loaded) -> None:
-        self._preferences.add_recent([opened.path], "tokenizer")
+        self._preferences.add_recent([opened.path], "name" if loaded.name else "tokenizer")
         says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
         origin = Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
         self._session.runs.add_tokenizer(loaded.tokenizer, _name(loaded), origin)
         files = " and ".join(map(file_name, loaded.files))
-        words = [f"Opened {files}: {len(loaded.tokenizer):,} tokens."]
+        words = [f"Opened {loaded.name or files}: {len(loaded.tokenizer):,} tokens."]
+        if loaded.remark:
+            words.append(loaded.remark)
         if self._session.training.current is not None:
             words.append("It is listed in Runs.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
@@ -235,7 +242,9 @@ class OpenCommands(QObject):
 
 
 def _name(loaded: Loaded) -> str:
-    """The initial name of a tokenizer: its file, with the folder if the file name is a usual one."""
+    """The initial name of a tokenizer: its own, or its file, with the folder if the file name is a usual one."""
+    if loaded.name:
+        return loaded.name
     file = loaded.files[0]
     return f"{file_name(file.parent)}/{file_name(file)}" if file.stem in _USUAL else file_name(file)
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from tokstudio.gui.plot.chart import Chart, Content, Curve
 from tokstudio.gui.plot.curve_marks import draw_legend, legend_width
 from tokstudio.gui.plot.labels import PlotLabels
+from tokstudio.gui.plot.marks import Mark, draw_marks
 from tokstudio.gui.plot.plot_view import PlotView
 from tokstudio.gui.plot.scale import value_text
 from tokstudio.gui.style.theme import Theme
@@ -71,7 +72,13 @@ class Playhead:
 
 
 def draw_picture(
-    painter: QPainter, content: Content, theme: Theme, size: tuple[int, int], scale: float, playhead: Playhead | None
+    painter: QPainter,
+    content: Content,
+    theme: Theme,
+    size: tuple[int, int],
+    scale: float,
+    playhead: Playhead | None,
+    marks: tuple[Mark, ...] = (),
 ) -> None:
     """Draws a plot with axis labels, the playhead and a legend at the right.
 
@@ -82,6 +89,7 @@ def draw_picture(
         size: Width and height in pixels.
         scale: Device pixels per pixel.
         playhead: The playhead.
+        marks: Marked points.
     """
     width, height = size
     painter.setFont(theme.tabular_font())
@@ -93,9 +101,11 @@ def draw_picture(
         view.setCentralItem(chart)
         chart.lay_out(content, int(width - beside), height, scale, labelled=True)
         chart.draw(painter)
+        labels = PlotLabels(painter, chart.area, theme.palette, chart.curves_between)
+        draw_marks(painter, chart, theme.palette, labels, marks)
         if playhead is not None:
             playhead.draw_line(painter, chart, theme)
-            playhead.write(PlotLabels(painter, chart.area, theme.palette, chart.curves_between), chart)
+            playhead.write(labels, chart)
     finally:
         chart.close()
         shiboken6.delete(view)
@@ -109,7 +119,7 @@ class CurvePlot(PlotView):
 
     The wheel zooms along x; a double click or `A` resets the zoom; y always fits the visible data. Left and Right, Page
     Up and Page Down move the playhead while the plot has the focus. A click moves it too; a double click on the curve
-    of another run asks for that run.
+    of another run asks for that run; a click on a mark moves the playhead to it.
     """
 
     #: A drag, a click or a key moved the playhead to this number of merges.
@@ -119,6 +129,7 @@ class CurvePlot(PlotView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._playhead: Playhead | None = None
+        self._marks: tuple[Mark, ...] = ()
         self._press: _Press | None = None
         self._before_click: float | None = None
         self.setAccessibleName("Plot")
@@ -129,25 +140,32 @@ class CurvePlot(PlotView):
         self.setAccessibleDescription(text)
         self.viewport().update()
 
+    def set_marks(self, marks: tuple[Mark, ...]) -> None:
+        """Marks points of the curves, the most important first; a click on one moves the playhead there."""
+        if marks != self._marks:
+            self._marks = marks
+            self.viewport().update()
+
     def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
         """The plot with its background as a picture of `width` by `height`, times `scale`, pixels."""
         image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(scale)
         with QPainter(image) as painter:
-            draw_picture(painter, self.content, self._theme, (width, height), scale, self._playhead)
+            draw_picture(painter, self.content, self._theme, (width, height), scale, self._playhead, self._marks)
         return image
 
     def to_svg(self, width: int, height: int) -> bytes:
         """The plot with its background as SVG."""
-        seen = (self.content, self._theme, (width, height), 1.0, self._playhead)
+        seen = (self.content, self._theme, (width, height), 1.0, self._playhead, self._marks)
         return drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen)).encode()
 
     # ---- drawing
 
     def draw_over(self, painter: QPainter) -> None:
-        """Draws the playhead and the cross-hair."""
+        """Draws the marks, the playhead and the cross-hair."""
         chart, playhead = self.chart, self._playhead
         labels = PlotLabels(painter, chart.area, self._theme.palette, chart.curves_between)
+        draw_marks(painter, chart, self._theme.palette, labels, self._marks)
         if playhead is not None:
             playhead.draw_line(painter, chart, self._theme, focus=self.hasFocus())
         self._point(painter, labels)
@@ -158,14 +176,18 @@ class CurvePlot(PlotView):
         """Shows the values under the pointer, and sets the cursor for a drag or a double click there."""
         place, shape = self._pointer, Qt.CursorShape.ArrowCursor
         if place is not None and self.chart.area.contains(place):
-            key, at_playhead = self._curve_at(place), self._near_playhead(place)
-            if at_playhead:
+            key, at_playhead, mark = self._curve_at(place), self._near_playhead(place), self._mark_at(place)
+            if mark is not None:
+                shape = Qt.CursorShape.PointingHandCursor
+            elif at_playhead:
                 shape = Qt.CursorShape.SplitHCursor
             elif key is not None:
                 shape = Qt.CursorShape.PointingHandCursor
             curve = self.content.active() if key is None else self.content.curves[key]
             # The text beside the playhead has its values already.
-            if curve is not None and self._press is None and not (at_playhead and key is None):
+            if mark is not None and curve is not None:
+                labels.write(self.draw_cross_hair(painter, curve, mark.x, mark.y), mark.tip, framed=True)
+            elif curve is not None and self._press is None and not (at_playhead and key is None):
                 x, y = curve.point_at(self.chart.x_at(place.x()))
                 labels.write(self.draw_cross_hair(painter, curve, x, y), self.reading(curve, x, y), framed=True)
         if self.viewport().cursor().shape() != shape:
@@ -190,6 +212,14 @@ class CurvePlot(PlotView):
 
     def _near_playhead(self, place: QPointF) -> bool:
         return self._playhead is not None and abs(self.chart.place(self._playhead.x, 1.0).x() - place.x()) <= _REACH
+
+    def _mark_at(self, place: QPointF) -> Mark | None:
+        """The mark near a position."""
+        for mark in self._marks:
+            at = mark.place(self.chart)
+            if at is not None and (at - place).manhattanLength() <= 1.5 * _REACH:
+                return mark
+        return None
 
     def _curve_at(self, place: QPointF) -> Hashable | None:
         """The key of another run's curve near a position."""
@@ -242,13 +272,16 @@ class CurvePlot(PlotView):
         if press is None or press.moved:
             return
         self._before_click = None if self._playhead is None else self._playhead.x
-        if not press.on_playhead:
+        mark = self._mark_at(ev.position())
+        if mark is not None:
+            self._move_to(mark.x)
+        elif not press.on_playhead:
             self._move_to(self.chart.x_at(ev.position().x()))
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         """Asks for the run of the curve there, else resets the zoom; undoes the move by the first click."""
         self._press = None
-        if ev.button() != Qt.MouseButton.LeftButton:
+        if ev.button() != Qt.MouseButton.LeftButton or self._mark_at(ev.position()) is not None:
             return
         key = self._curve_at(ev.position())
         if key is None and self.content.zoom is None:

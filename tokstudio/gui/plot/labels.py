@@ -42,9 +42,8 @@ class PlotLabels:
         A text without a frame is broken into lines and then shortened until it fits, or else omitted. A framed text
         that does not fit is written above its point, and omitted only if it would cover an earlier text.
         """
-        for words in (text,) if framed else _versions(text):
-            size = self._size(words)
-            box = next(iter(sorted(self._free(place, size, framed), key=lambda one: _distance(one, place))), None)
+        for words in (text,) if framed else filter(None, _versions(text)):
+            box = self._nearest(place, words, framed)
             if box is not None:
                 self._draw(box, words, framed)
                 return
@@ -55,6 +54,13 @@ class PlotLabels:
             box = self._inside(QRectF(QPointF(place.x() + _PADDING, place.y() - 8 - size.height()), size))
             if not self._overlaps(box):
                 self._draw(box, words, framed)
+
+    def name(self, place: QPointF, text: str) -> None:
+        """Writes the muted name of a point, above the curve if there is room; without room it is omitted."""
+        box = self._nearest(place, text, above=True)
+        if box is not None:
+            self._written.append(box)
+            self._write(box, text, self._palette.muted)
 
     def _size(self, words: str) -> QSizeF:
         metrics, lines = QFontMetricsF(self._painter.font()), words.split("\n")
@@ -67,9 +73,17 @@ class PlotLabels:
         self._painter.setPen(QPen(QColor(self._palette.border), 1) if framed else Qt.PenStyle.NoPen)
         self._painter.setBrush(ground)
         self._painter.drawRoundedRect(box, 4, 4)
-        self._painter.setPen(QColor(self._palette.text))
+        self._write(box, words, self._palette.text)
+
+    def _write(self, box: QRectF, words: str, colour: str) -> None:
+        self._painter.setPen(QColor(colour))
         inner = box.adjusted(_PADDING, 0, 0, 0)
         self._painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
+
+    def _nearest(self, place: QPointF, words: str, above: bool) -> QRectF | None:
+        """The nearest free box for a text beside a point."""
+        boxes = sorted(self._free(place, self._size(words), above), key=lambda one: _distance(one, place))
+        return boxes[0] if boxes else None
 
     def _free(self, place: QPointF, size: QSizeF, above: bool) -> Iterator[QRectF]:
         """Yields boxes beside a point that cover nothing: on each side, the nearest above and the nearest below."""

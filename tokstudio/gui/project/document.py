@@ -177,6 +177,7 @@ class ProjectDocument(QObject):
         """Runs work and replaces everything by its result with `take`; ends a training first."""
         self._take = take
         self._session.training.set_opening(True)
+        self._session.queue.cancel()
         self._session.training.stop()
         job = self._session.jobs.start(work, self._take_opened)
         job.ended.connect(self._opening_ended)
@@ -248,6 +249,7 @@ class ProjectDocument(QObject):
                 self._asking = False
             if answer == "save":
                 self._then, self._save_when_idle = then, True
+                self._session.queue.cancel()
                 self._session.training.stop()
                 self._go_on()
             return answer == "discard"

@@ -240,8 +240,6 @@ class _Texts:
 
     def reopen_work(self, kept: ProjectSource) -> Work[None]:
         """Reads one more source."""
-        if kept.text is not None:
-            kept = replace(kept, text=replace(kept.text, member=kept.member))
         before, now, fault = missing_source(kept), None, ""
         try:
             found = yield from self._find_work(kept)

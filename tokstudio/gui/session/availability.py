@@ -47,6 +47,16 @@ def cannot_train_a_sample(session: Session) -> str | None:
     return "Training is in progress." if session.training.current is not None else None
 
 
+def cannot_train_several(session: Session) -> str | None:
+    if session.queue.total:
+        return "Several trainings are in progress."
+    return session.training.corpus_obstacle
+
+
+def nothing_waits(session: Session) -> str | None:
+    return None if session.queue.waiting else "No training waits for another."
+
+
 def not_running(session: Session) -> str | None:
     return None if session.training.state == "running" else "No training is in progress."
 
@@ -100,7 +110,7 @@ def no_other_run(session: Session) -> str | None:
 
 
 def no_text(session: Session) -> str | None:
-    return no_run(session) or (None if session.view.text else "The Text pane is empty.")
+    return no_run(session) or no_pane_text(session)
 
 
 def no_bytes(session: Session) -> str | None:
@@ -147,6 +157,27 @@ def cannot_measure_held_out(session: Session) -> str | None:
     return None if run.held_out.problem else "The held-out text is measured when training has ended."
 
 
+def nothing_compared(session: Session) -> str | None:
+    """Why there is no comparison to copy or write."""
+    made = session.comparison.comparison
+    if made is None or not made.measured or not made.compared:
+        return "Nothing is compared: open the Compare pane with a tokenizer and a text."
+    if session.comparison.busy:
+        return "The comparison is being measured."
+    return None
+
+
+def no_pane_text(session: Session) -> str | None:
+    return None if session.view.text else "The Text pane is empty."
+
+
+def no_held_out_text(session: Session) -> str | None:
+    run = session.runs.active
+    if run is None or run.config is None or not run.config.held_out or run.corpus is None:
+        return no_run(session) or "The active run has no held-out text."
+    return None if run.corpus_problem is None else f"{run.corpus_problem}."
+
+
 def cannot_count_uses(session: Session) -> str | None:
     if session.runs.active is not None and session.runs.active.has_counts:
         return "The uses of a trained run are already known."
@@ -160,7 +191,7 @@ def no_tree(session: Session) -> str | None:
     if run is None or token is None:
         return no_run(session) or "Select a token first."
     made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
-    return None if made else "No merge makes this token: it has no tree."
+    return None if made else run.why_no_merges or "No merge makes this token: it has no tree."
 
 
 def no_playhead(session: Session) -> str | None:

@@ -15,11 +15,11 @@ from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
-from tokstudio.gui.session import source_jobs
 from tokstudio.gui.session.jobs import Job, Jobs
-from tokstudio.gui.session.source_jobs import Changed, Read, Replaced, Unread
+from tokstudio.gui.state import source_jobs
 from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.problem import Problem, problem_of
+from tokstudio.gui.state.source_jobs import Changed, Read, Replaced, Unread
 from tokstudio.gui.state.source_records import KeptSources, is_missing, read_together
 from tokstudio.gui.state.training_settings import Documents
 from tokstudio.resources import SAMPLES

@@ -1,26 +1,37 @@
-"""Measures how well runs compress their held-out text, in the background after each run, and each of their sources."""
+"""Measures how well runs compress text, in the background: held-out text after each run, and at request their sources.
+
+Any tokenizer is measured on one text that is chosen for all of them.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.counts import TokenCounts
+from tokstudio.core.comparison.text_tokens import TextTokens, text_tokens_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.run import Run
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
 from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.state.chosen_text import ChosenText
 from tokstudio.gui.state.kept_counts import KeptCounts
+from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 
@@ -158,6 +169,131 @@ class SourceMeasurer(QObject):
         self._look()
 
 
+class TextMeasurer(QObject):
+    """Measures runs and opened tokenizers on one text, one after another, while they are shown.
+
+    What a tokenizer makes of a part of a text is kept, so that it is encoded once. A run whose own corpus is the text
+    is not measured: its training knows the tokens.
+    """
+
+    changed = Signal()  # the text, or what is known of it
+
+    def __init__(self, jobs: Jobs, corpus: CorpusState, runs: RunList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._corpus, self._runs = jobs, corpus, runs
+        self._of_corpus: ChosenText | None = None
+        self._chosen: ChosenText | None = None
+        self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
+        self._known: WeakKeyDictionary[Tokenizer, dict[str, TokenCounts]] = WeakKeyDictionary()
+        self._found: WeakKeyDictionary[StudioRun, TextTokens | str] = WeakKeyDictionary()
+        self._job: Job | None = None
+        self._measuring: StudioRun | None = None
+        self._closed = False
+        self._dropped = False  # whether the work was cancelled for other work, not by the user
+        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
+        self._patience.timeout.connect(self._show)
+        corpus.sources_changed.connect(self._use_corpus)
+        corpus.weights_settled.connect(self._use_corpus)
+        runs.changed.connect(self._look)
+
+    @property
+    def text(self) -> ChosenText | None:
+        """The text: the chosen one, or the corpus of the window; None without text."""
+        return self._chosen or self._of_corpus
+
+    def choose(self, text: ChosenText | None) -> None:
+        """Measures on another text; None for the corpus of the window. What failed is tried again."""
+        self._chosen = text
+        self._again()
+
+    def choose_read(self, work: Callable[[], Work[ChosenText | Problem]]) -> None:
+        """Measures on a text that is first read in a job; the last text stays if that fails."""
+        self._jobs.start(work, self._take_text)
+
+    def want(self, runs: Sequence[StudioRun], asker: str) -> None:
+        """Measures runs that are shown; those that nobody asks for any more are not measured."""
+        self._wanted[asker] = runs
+        self._look()
+
+    def found(self, run: StudioRun) -> TextTokens | str | None:
+        """The tokens of the text, or why there are none, as a sentence; None while they are being measured."""
+        text = self.text
+        if text is None:
+            return "Open a text to measure on."
+        if text.is_of(run):
+            return TextTokens(run.corpus_bytes, run.log.tokens_at(len(run)), None)
+        if run.ended is None:
+            return "It is measured when training has ended."
+        return text.problem or self._found.get(run)
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._closed = True
+        self._wanted = {}
+
+    def _use_corpus(self) -> None:
+        before = self._of_corpus
+        self._of_corpus = ChosenText.of_corpus(self._corpus.current, before) if self._corpus.sources else None
+        if self._chosen is None:
+            self._again()
+
+    def _again(self) -> None:
+        """Measures another text, or the same again."""
+        self._found.clear()
+        if self._job is not None:
+            self._drop(self._job)
+        self.changed.emit()
+        self._look()
+
+    def _drop(self, job: Job) -> None:
+        self._dropped = True
+        job.cancel()
+
+    def _look(self) -> None:
+        """Starts with the next run, or cancels the measurement of one that nobody asks for."""
+        wanted = [run for runs in self._wanted.values() for run in runs if run in self._runs.shown]
+        if self._job is not None:
+            if self._measuring not in wanted:
+                self._drop(self._job)
+            return
+        run = next((run for run in wanted if self.found(run) is None), None)
+        text = self.text
+        if run is None or text is None or self._closed:
+            return
+        self._measuring, self._dropped = run, False
+        tokenizer = run.tokenizer
+        work = partial(_text_work, tokenizer, text, self._known.setdefault(tokenizer, {}))
+        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
+        self._job.ended.connect(self._ended)
+        self._patience.start()
+
+    def _show(self) -> None:
+        if self._job is not None:
+            self._jobs.reveal(self._job)
+
+    def _take_text(self, text: ChosenText | Problem) -> None:
+        if isinstance(text, ChosenText):
+            self.choose(text)
+        else:
+            self._jobs.report(text)
+
+    def _take(self, found: TextTokens | str) -> None:
+        if self._measuring is not None and not self._dropped:
+            self._found[self._measuring] = found
+
+    def _failed(self, error: Exception) -> None:
+        self._take("An error occurred.")
+        self._jobs.report(error)
+
+    def _ended(self) -> None:
+        run, self._job, self._measuring = self._measuring, None, None
+        self._patience.stop()
+        if run is not None and run not in self._found and not self._dropped:
+            self._found[run] = "It was cancelled. Choose the text again to measure it."
+        self.changed.emit()
+        self._look()
+
+
 def has_sources(run: StudioRun) -> bool:
     """Whether a run was trained on several sources whose texts are available."""
     if run.corpus is None or run.corpus_problem or any(map(is_missing, run.corpus.sources)):
@@ -170,6 +306,15 @@ def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | 
     yield from prepare_work()
     try:
         return (yield from source_curves_work(made, text))
+    except TokStudioError as error:
+        return str(error)
+
+
+def _text_work(tokenizer: Tokenizer, text: ChosenText, known: dict[str, TokenCounts]) -> Work[TextTokens | str]:
+    """The measurements, or why there are none."""
+    yield from prepare_work()
+    try:
+        return (yield from text_tokens_work(tokenizer, text.parts, known))
     except TokStudioError as error:
         return str(error)
 

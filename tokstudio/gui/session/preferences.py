@@ -169,9 +169,9 @@ class Preferences(QObject):
         return [(Path(path), kind or "text") for kind, _, path in lines]
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
-        """Puts paths first in the list; `kind` is "text", "bytes", "tokenizer" or "project"."""
+        """Puts paths first in the list; `kind` is "text", "bytes", "tokenizer", "name" or "project"."""
         # The list is stored as lines, so a name with a line break is not possible.
-        known = [(path.absolute(), kind) for path in paths if "\n" not in str(path)]
+        known = [(path if kind == "name" else path.absolute(), kind) for path in paths if "\n" not in str(path)]
         # A file opened first as text and then as bytes is listed once, with the last kind.
         places = {path for path, _ in known} if kind in _TEXTS else set[Path]()
         others = ((path, kind) for path, kind in self.recent if kind not in _TEXTS or path not in places)

@@ -9,15 +9,16 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from tokstudio.core.project import Recorder
+from tokstudio.gui.session.comparison import ComparisonState
 from tokstudio.gui.session.corpus import CorpusState
-from tokstudio.gui.session.held_out import HeldOutMeasurer, SourceMeasurer
+from tokstudio.gui.session.held_out import HeldOutMeasurer, SourceMeasurer, TextMeasurer
 from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.live_training import LiveTraining
 from tokstudio.gui.session.player import Player
-from tokstudio.gui.session.reachability import Reachability
 from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.session.token_indexing import TokenIndexing
+from tokstudio.gui.session.token_facts import Reachability, TokenIndexing
 from tokstudio.gui.session.training_control import TrainingControl
+from tokstudio.gui.session.training_queue import TrainingQueue
 from tokstudio.gui.session.undo import History
 from tokstudio.gui.session.view_state import ViewState
 
@@ -36,10 +37,13 @@ class Session(QObject):
         self.view = ViewState(self.jobs, self)
         self.runs = RunList(self.jobs, self.corpus, self.view, self)
         self.training = TrainingControl(self.jobs, self.corpus, self.runs, self.view, recorder, self)
+        self.queue = TrainingQueue(self.jobs, self.corpus, self.training, self)
         self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
         self.live = LiveTraining(self.jobs, self.corpus, self.runs, self.training, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.by_source = SourceMeasurer(self.jobs, self.corpus.counts, self)
+        self.on_text = TextMeasurer(self.jobs, self.corpus, self.runs, self)
+        self.comparison = ComparisonState(self.jobs, self.corpus, self.runs, self.view, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self)
         self.indexing = TokenIndexing(self.jobs)
@@ -47,8 +51,11 @@ class Session(QObject):
     def close(self, *, leave: bool = False) -> None:
         """Ends every job and waits for its thread; removes the recording, or leaves it for the next start."""
         self.history.clear()
+        self.queue.close()
         self.held_out.close()
         self.by_source.close()
+        self.on_text.close()
+        self.comparison.close()
         self.player.pause()
         self.training.close()
         self.jobs.end(*([self.training.current.job] if self.training.current is not None else []))

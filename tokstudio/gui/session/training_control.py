@@ -11,6 +11,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.project import Recorder
@@ -20,7 +21,7 @@ from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training import Training
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 from tokstudio.gui.state.training_settings import Documents, Settings
@@ -39,6 +40,7 @@ class TrainingControl(QObject):
 
     Attributes:
         current: The training in progress.
+        failure: The error that ended the last training; None if none did.
         settings: The entered settings; they may be invalid.
         threads: How many threads count pre-tokens; None for one per core.
         forecast: The expected time and memory of the training; None while unknown.
@@ -67,6 +69,7 @@ class TrainingControl(QObject):
         self._view = view
         self._recorder = recorder
         self.current: Training | None = None
+        self.failure: Problem | None = None
         self.settings = self.defaults = Settings()
         self.threads: int | None = None
         self.forecast: Forecast | None = None
@@ -125,6 +128,13 @@ class TrainingControl(QObject):
     @property
     def obstacle(self) -> str | None:
         """The reason why training cannot start, in one sentence; None if it can."""
+        # The forecast uses a part of the corpus; its problem holds for the whole corpus too.
+        foreseen = self.forecast.problem if self.forecast is not None else ""
+        return self.corpus_obstacle or self.settings.problem or self.field_problem or foreseen or None
+
+    @property
+    def corpus_obstacle(self) -> str | None:
+        """The reason why training cannot start with any settings, in one sentence; None if there is none."""
         if self.current is not None:
             return "Training is in progress."
         if self.opening:
@@ -140,9 +150,7 @@ class TrainingControl(QObject):
             return "All sources have the weight 0: give one a larger weight."
         if self._corpus.splitting:
             return "The corpus is being divided into documents."
-        # The forecast uses a part of the corpus; its problem holds for the whole corpus too.
-        foreseen = self.forecast.problem if self.forecast is not None else ""
-        return self.settings.problem or self.field_problem or foreseen or None
+        return None
 
     @property
     def lacks_memory_alone(self) -> bool:
@@ -184,6 +192,11 @@ class TrainingControl(QObject):
         if self.current is None and self.settings.problem is None and size is not None:
             corpus = self._corpus.current
             self._sampling = self._jobs.start(lambda: sample_work(corpus, size), self._take_sample)
+
+    def start_with(self, config: TrainingConfig, corpus: Corpus, remark: str) -> None:
+        """Starts a run with settings of its own; the remark follows its name."""
+        if self.current is None:
+            self._begin(self._runs.new(config, corpus, remark), None)
 
     def continue_run(self, run: StudioRun | None) -> None:
         """Continues where `run` ended, as a new run; `run` stays unchanged."""
@@ -288,7 +301,7 @@ class TrainingControl(QObject):
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:
         self.current = training = Training(run, earlier, single, self._recorder, self._corpus, self.threads, self)
-        self._paused_before = False
+        self._paused_before, self.failure = False, None
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)
         training.job.ended.connect(self._ended)
@@ -332,7 +345,8 @@ class TrainingControl(QObject):
         assert training is not None
         self._tick()
         training.run.note(ended="failed")
-        self._jobs.report(replace(problem_of(error), of_training=True))
+        self.failure = replace(problem_of(error), of_training=True)
+        self._jobs.report(self.failure)
 
     def _ended(self) -> None:
         training, self.current = self.current, None

@@ -27,31 +27,57 @@ class KeptCounts:
     def __init__(self) -> None:
         self._sources: tuple[Source, ...] = ()
         self._kept: KeptCount | None = None
+        self._shared: tuple[object, ...] | None = None  # the sources and settings of several trainings to come
 
     def use(self, sources: tuple[Source, ...]) -> None:
         """Sets the sources that are open; the count of others is released."""
         self._sources = sources
-        if self._kept is not None and self._kept.corpus.sources != sources:
-            self._kept = None
+        self._release()
+
+    def share(self, corpus: Corpus | None, config: TrainingConfig | None) -> None:
+        """Also keeps the count that several trainings need, until the next call; None keeps no other."""
+        if corpus is None or config is None or config.pattern == "none":
+            self._shared = None
+        else:
+            self._shared = corpus.sources, *count_settings(config)
+        self._release()
 
     def wants(self, corpus: Corpus, config: TrainingConfig) -> bool:
-        """Whether a count would be kept: the corpus is open, a pattern is set, and weights can be chosen."""
-        return corpus.sources == self._sources and config.pattern != "none" and has_mixture(corpus.sources)
+        """Whether a count would be kept: the corpus is open, a pattern is set, and weights can be chosen.
+
+        The count that several trainings share is kept too.
+        """
+        if (corpus.sources, *count_settings(config)) == self._shared:
+            return True
+        return config.pattern != "none" and self._is_open(corpus)
 
     def put(self, corpus: Corpus, config: TrainingConfig, counted: CountedText) -> None:
         """Keeps a count."""
         if self.wants(corpus, config):
-            self._kept = KeptCount(corpus, _settings(config), counted)
+            self._kept = KeptCount(corpus, count_settings(config), counted)
             # The sources may have changed meanwhile.
-            self.use(self._sources)
+            self._release()
 
     def find(self, sources: tuple[Source, ...], config: TrainingConfig) -> KeptCount | None:
         """The count of these sources with these settings; None if there is none."""
         kept = self._kept
-        fits = kept is not None and kept.corpus.sources == sources and kept.settings == _settings(config)
+        fits = kept is not None and kept.corpus.sources == sources and kept.settings == count_settings(config)
         return kept if fits else None
 
+    def _is_open(self, corpus: Corpus) -> bool:
+        return corpus.sources == self._sources and has_mixture(corpus.sources)
 
-def _settings(config: TrainingConfig) -> tuple[object, ...]:
+    def _release(self) -> None:
+        """Drops a count that nothing needs any more."""
+        kept = self._kept
+        if (
+            kept is not None
+            and (kept.corpus.sources, *kept.settings) != self._shared
+            and not self._is_open(kept.corpus)
+        ):
+            self._kept = None
+
+
+def count_settings(config: TrainingConfig) -> tuple[object, ...]:
     """The settings that a count depends on."""
     return config.pattern, config.all_specials, config.base, config.held_out

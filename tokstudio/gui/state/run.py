@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -35,7 +34,7 @@ from tokstudio.gui.state.source_records import is_missing
 class Origin:
     """The file or folder of an opened tokenizer."""
 
-    path: Path  # what was opened
+    path: Path  # what was opened; for one that was opened by its name, the name
     files: tuple[Path, ...]  # what was read
     format: str
     says_pattern: bool  # whether the files define how text is split, so that there is nothing to choose
@@ -61,12 +60,6 @@ class CountedUses:
     uses: NDArray[np.int64]  # the counts by id
     text: Corpus
     corpus: str  # the name of the corpus
-
-    @cached_property
-    def bytes_per_token(self) -> float:
-        """The compression ratio of the corpus."""
-        tokens = int(self.uses.sum())
-        return self.text.bytes / tokens if tokens else 0.0
 
 
 class Facts(TypedDict, total=False):
@@ -202,6 +195,8 @@ class StudioRun:
     @property
     def merges_derived_from(self) -> str:
         """The source of its merges if its file has none: "scores" or "ranks"; else ""."""
+        if self.why_no_merges:
+            return ""
         library = self._tokenizer.library if self._tokenizer is not None and self.config is None else None
         if library == "sentencepiece":
             return "scores"
@@ -210,8 +205,13 @@ class StudioRun:
 
     @property
     def hue(self) -> int:
-        """The colour number of its curve."""
-        return max(self.number - 1, 0)
+        """The colour number of its curve; below 0, from the last colour on, for a tokenizer opened from a file."""
+        return max(self.number - 1, 0) if self.has_counts else -self.key
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether there is a curve of it over its merges, from its training or measured on a text."""
+        return self.no_playhead is None
 
     @property
     def has_counts(self) -> bool:
@@ -404,8 +404,10 @@ class StudioRun:
 
     @property
     def why_no_merges(self) -> str:
-        """Why a run that was trained here ended without a merge; "" for any other."""
-        if self.config is None or self.ended is None or len(self):
+        """Why a run ended without a merge, or the model of its file has none, a sentence; else ""."""
+        if self.config is None:
+            return (self._tokenizer.no_merges if self._tokenizer is not None else None) or ""
+        if self.ended is None or len(self):
             return ""
         if self.ended == STOPPED:
             return "Stopped before the first merge."

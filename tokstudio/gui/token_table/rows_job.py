@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.gui.session.jobs import LatestJob
-from tokstudio.gui.session.token_indexing import TokenIndexing
+from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run_tokens import RunTokens
 
 

@@ -106,7 +106,7 @@ class PieceTable:
     def _opens(self, special: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether a piece begins with each token."""
         edges, opens = self.edges, np.ones(len(self.ids), np.bool_)
-        whole = _grapheme_edges(self.data)
+        whole = grapheme_edges(self.data)
         empty = edges[1:] == edges[:-1]
         if whole is None and not empty.any():
             return opens
@@ -194,7 +194,7 @@ def _counts(marked: NDArray[np.bool_], edges: NDArray[np.int64]) -> NDArray[np.i
     return np.diff(total[edges])
 
 
-def _grapheme_edges(chunk: bytes) -> NDArray[np.bool_] | None:
+def grapheme_edges(chunk: bytes) -> NDArray[np.bool_] | None:
     """Whether a grapheme begins at each byte of `chunk`, and at its end; None: at every character."""
     if chunk.isascii() and b"\r\n" not in chunk:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokstudio.core.base.wording import count_text
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.token_text.pieces import Kind, beginning, describe, hexadecimal, standing
 
@@ -95,10 +94,8 @@ def hex_head(head: bytes, limit: int) -> str:
 
 
 def figure(value: int | None, scale: int = 1) -> str:
-    """Formats a number, in units of 1 / `scale`, for a table; a dash if it is not known."""
-    return "–" if value is None else count_text(value, scale)
+    """Formats a number, in units of 1 / `scale`, for a table; a dash if it is not known.
 
-
-def widest_figure(value: int, scale: int) -> str:
-    """A text as wide as the widest of `figure` for all numbers up to this."""
-    return f"{value // scale:,}{'.000' if scale > 1 else ''}"
+    All numbers of one scale have the same decimals, so that their points are aligned in a column.
+    """
+    return "–" if value is None else f"{value:,}" if scale == 1 else f"{value / scale:,.3f}"

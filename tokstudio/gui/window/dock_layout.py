@@ -1,90 +1,181 @@
-"""The layout of the panes: three columns of two places; related panes share a place as tabs.
+"""The arrangement of the panes: in the places of a workspace, as the user has changed it, or one pane alone.
 
-On a small screen, or a large one at twice its size, more panes share a place: controls of a window larger than the
-screen could not be reached. In a low window, the right column is one place: half its height is too little for the
-steps of an encoding, for a tree, or for a table.
+In a low window, the right column is one place: half its height is too little for the steps of an encoding, for a
+tree, or for a table.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
-from PySide6.QtWidgets import QMainWindow, QTabBar
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QMainWindow
 
+from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.pane import Pane
-from tokstudio.gui.window.dock_sizes import DockSizes
+from tokstudio.gui.window.dock_sizes import DockSizes, tab_bars
+from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES, Columns, screen_size
 
-_VERSION = 4  # increases with every added pane
-# Columns from left to right with their shares of the width. Each has its places from top to bottom, with the share
-# of the height of the upper one; each place has the panes that share it as tabs, the front one first.
-_Columns = tuple[tuple[float, float, tuple[tuple[str, ...], ...]], ...]
-_LARGE: _Columns = (
-    (0.21, 0.43, (("corpus",), ("configure",))),
-    (0.47, 0.46, (("compression", "distribution"), ("merges", "vocabulary", "runs"))),
-    (0.32, 0.60, (("text",), ("token", "why"))),
-)
-_LOW: _Columns = (
-    (0.27, 1, (("configure", "corpus"),)),
-    (0.40, 1, (("compression", "distribution", "merges", "vocabulary", "runs"),)),
-    (0.33, 1, (("text", "token", "why"),)),
-)
-_SMALL: _Columns = (
-    (0.38, 1, (("configure", "corpus"),)),
-    (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
-)
-# The right column: shares of the window's height where there are two places.
-_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}
-_LARGE_NEEDS = QSize(960, 580)  # pixels of the content that the large layout needs
+# Of a stored layout. A new pane needs no other one: in layouts that do not know it, it stays in its first place.
+_VERSION = 4
 _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
 _LOW_WINDOW = 700  # pixels of height below which the right column of the large layout is one place
 
 
 class Arrangement(QObject):
-    """Places the panes, which are given by object name, and saves and restores their layout.
+    """Places the panes, which are given by object name, and saves and restores their layout in each workspace.
 
     `room` is the room of the screen for the window.
     """
+
+    changed = Signal()  # the workspace, or the pane that fills the window
 
     def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
         super().__init__(window)
         self._window = window
         self._panes = panes
-        low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
-        self._columns = _SMALL if narrow else _LOW if low else _LARGE
+        self._size = screen_size(room)
         self._sizes = DockSizes(window, panes.values())
-        # A layout from a larger screen does not fit.
-        self._version = _VERSION + 1000 * (_LARGE, _LOW, _SMALL).index(self._columns)
+        self.workspace = TRAIN  # the name of the current one
+        self._left: dict[str, tuple[QByteArray, QSize, dict[Pane, QSize]]] = {}  # others, with sizes of `DockSizes`
+        self._first: dict[str, QByteArray] = {}  # the default layouts made so far
+        self.maximised: Pane | None = None  # the pane that fills the window
+        self._usual = (QByteArray(), QSize(), dict[Pane, QSize]())  # the layout without it, and sizes of `DockSizes`
         # Every pane emits a signal when it is shown or hidden, and a layout moves them all.
         self._titles = QTimer(self, singleShot=True, interval=0)
         self._titles.timeout.connect(self._show_titles)
         for pane in panes.values():
             pane.visibilityChanged.connect(self._titles.start)
-        self._lay_out()
-        self._first = window.saveState(self._version)
-        # Building the layout also leaves tab bars behind.
-        self._put(self._first)
-        self._raise_first()
-        self._low = False  # whether the window was low when its right column was last arranged
-        # For the return to two places: their heights, and the front pane of the lower one.
-        self._heights, self._front = dict(_HEIGHTS), "token"
+            pane.toggleViewAction().triggered.connect(partial(self._toggled, pane))
+        self._low: dict[str, bool] = {}  # by workspace: whether the window was low when its right column was arranged
+        # For the return to two places: the shares of the panes in the height, and the front pane of the lower place.
+        self._heights: dict[tuple[str, Pane], float] = {}
+        self._front: dict[str, Pane] = {}
+        self._put_first()
         window.installEventFilter(self)
 
+    # ---- layouts
+
     def state(self) -> QByteArray:
-        """The layout of the panes, for `restore`."""
-        return self._window.saveState(self._version)
+        """The layout of the panes in this workspace, for `restore`."""
+        return self._usual[0] if self.maximised is not None else self._window.saveState(self._version(self.workspace))
 
     def restore(self, state: QByteArray) -> bool:
-        """Restores `state`; returns False for another version, which changes nothing."""
-        restored = self._put(state)
-        if restored:
-            # As the user left it; panes move only when the window becomes low, or high.
-            self._low = self._window.height() < _LOW_WINDOW
-        self._show_titles()
+        """Restores `state` with its workspace; returns False for another version, which changes nothing."""
+        self.give_back()
+        with self._keeping_focus():
+            before = (self.state(), *self._sizes.chosen)
+            name = self._put(state)
+            if name not in (None, self.workspace):
+                self._left[self.workspace] = before
+                self.workspace = name
+            if name is not None:
+                # As the user left it; panes move only when the window becomes low, or high.
+                self._low[self.workspace] = self._window.height() < _LOW_WINDOW
         self._sizes.remember()
-        return restored
+        self.changed.emit()
+        return name is not None
+
+    def load(self, preferences: Preferences) -> None:
+        """Restores the layouts of `store`, and enters the workspace."""
+        states = {name: preferences.bytes(workspace.key) for name, workspace in WORKSPACES.items()}
+        self._left = {name: (state, QSize(), {}) for name, state in states.items() if not state.isEmpty()}
+        workspace = preferences.get("workspace", TRAIN)
+        self.workspace = workspace if workspace in WORKSPACES else TRAIN
+        if not self.restore(states[self.workspace]):
+            self.reset()
+
+    def store(self, preferences: Preferences) -> None:
+        """Stores the workspace, and the layout of each that was entered."""
+        states = {name: state for name, (state, *_) in self._left.items()} | {self.workspace: self.state()}
+        for name, state in states.items():
+            preferences.set_bytes(WORKSPACES[name].key, state)
+        preferences.set("workspace", self.workspace)
+
+    def enter(self, workspace: str) -> None:
+        """Changes to a workspace, arranged as it was left."""
+        self.give_back()
+        if workspace == self.workspace:
+            return
+        with self._keeping_focus():
+            self._left[self.workspace] = (self.state(), *self._sizes.chosen)
+            self.workspace = workspace
+            size = self._window.size()
+            state, at, sizes = self._left.pop(workspace, (QByteArray(), QSize(), {}))
+            if not state.isEmpty() and self._put(state) == workspace:
+                self._show_titles()
+                self._sizes.choose(at, sizes)
+                self._follow_height()
+            else:
+                self.reset()
+            # It grows if two places are restored in a low window, until they are one.
+            self._window.resize(size)
+        self.changed.emit()
+
+    def reset(self) -> None:
+        """Restores the default layout of the workspace."""
+        self.give_back()
+        with self._keeping_focus():
+            self._put_first()
+            self._low[self.workspace] = False
+            self._front.pop(self.workspace, None)
+            self._heights = {key: share for key, share in self._heights.items() if key[0] != self.workspace}
+            self._sizes.forget()
+            self.share_room()
+        self._follow_height()
+
+    # ---- single panes
+
+    def maximise(self, pane: Pane) -> None:
+        """Lets a pane fill the window until `give_back`, `open` of another, or another layout."""
+        self.give_back()
+        self._usual = (self.state(), *self._sizes.chosen)
+        self.maximised, self._features = pane, pane.features()
+        self._sizes.forget()
+        with self._keeping_focus():
+            for other in self._panes.values():
+                if other is not pane and not other.isFloating():
+                    other.hide()
+            # The others would be missing while the user drags it.
+            pane.setFeatures(Pane.DockWidgetFeature.DockWidgetClosable)
+            pane.raise_()
+        self.changed.emit()
+
+    def give_back(self) -> None:
+        """Restores the layout without a pane that fills the window, if there is one."""
+        if self.maximised is None:
+            return
+        self.maximised.setFeatures(self._features)
+        self.maximised = None
+        state, at, sizes = self._usual
+        with self._keeping_focus():
+            self._put(state)
+            self._show_titles()
+            self._sizes.choose(at, sizes)
+            self._follow_height()
+        self.changed.emit()
+
+    def open(self, pane: Pane) -> None:
+        """Shows a pane, in front of those that share its place."""
+        if pane is not self.maximised:
+            self.give_back()
+        pane.show()
+        pane.raise_()
+
+    def _toggled(self, pane: Pane) -> None:
+        """Continues after the menu has shown or closed a pane."""
+        shown = not pane.isHidden()
+        if self.maximised is not None:
+            self.give_back()
+            pane.setVisible(shown)
+        if shown:
+            pane.raise_()
+
+    # ---- the height of the window
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follows the height of the window."""
@@ -92,62 +183,66 @@ class Arrangement(QObject):
             QTimer.singleShot(0, self, self._follow_height)
         return False
 
-    def reset(self) -> None:
-        """Restores the default layout."""
-        self._put(self._first)
-        self._raise_first()
-        self._low = False
-        self._heights, self._front = dict(_HEIGHTS), "token"
-        self._sizes.forget()
-        self.share_room()
-        self._follow_height()
-        self._titles.start()
-
     def _follow_height(self) -> None:
         """Merges the right column in a low window and splits it in a high one, unless the user has rearranged it."""
-        low = self._window.height() < _LOW_WINDOW
-        if low == self._low or self._columns is not _LARGE or not self._window.isVisible():
+        low, *_, (*_, places) = self._window.height() < _LOW_WINDOW, *self._columns
+        if self._size or len(places) == 1 or self.maximised is not None or not self._window.isVisible():
             return
-        self._low = low
-        text, token, why = right = [self._panes[key] for key in _HEIGHTS]
+        if low == self._low.setdefault(self.workspace, low):
+            return
+        self._low[self.workspace] = low
+        upper, lower = ([self._panes[name] for name in place] for place in places)
         # A closed pane moves too, and stays closed.
-        lower = {key for key in ("token", "why") if not self._panes[key].isHidden()}
-        if text.isHidden() or not lower or any(pane.isFloating() for pane in right):
+        above, below = ({pane.objectName() for pane in place if not pane.isHidden()} for place in (upper, lower))
+        if upper[0].isHidden() or not below or any(pane.isFloating() for pane in (*upper, *lower)):
             return
-        if not low and self._beside(text) == lower:
-            self._part(*right)
-        elif low and not self._beside(text):
+        if not low and self._beside(upper[0]) == (above | below) - {upper[0].objectName()}:
+            self._part(upper, lower)
+        elif low:
             # The geometry of a pane behind a tab means nothing.
-            front = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), None)
-            if front is None or self._beside(front) != lower - {front.objectName()}:
+            first, second = (next((pane for pane in place if _is_seen(pane)), None) for place in (upper, lower))
+            if first is None or second is None or self._beside(first) != above - {first.objectName()}:
                 return
-            if front.x() == text.x() and front.y() > text.y():
-                self._join(*right)
+            if self._beside(second) == below - {second.objectName()} and first.x() == second.x():
+                self._join(upper, lower, first, second)
 
-    def _join(self, text: Pane, token: Pane, why: Pane) -> None:
+    def _join(self, upper: list[Pane], lower: list[Pane], first: Pane, second: Pane) -> None:
+        if second.y() < first.y():
+            return
         at, sizes = self._sizes.chosen
-        right = (text, token, why)
-        self._heights |= {pane.objectName(): sizes[pane].height() / at.height() for pane in sizes if pane in right}
-        self._front = "token" if why.visibleRegion().isEmpty() else "why"
-        self._window.tabifyDockWidget(text, token)
-        self._window.tabifyDockWidget(token, why)
+        for pane in (*upper, *lower):
+            if pane in sizes:
+                self._heights[self.workspace, pane] = sizes[pane].height() / at.height()
+        self._front[self.workspace] = second
+        for before, after in itertools.pairwise((upper[-1], *lower)):
+            self._window.tabifyDockWidget(before, after)
         self._put(self.state())
-        text.raise_()
+        first.raise_()
         self._sizes.choose(at, sizes)
         self._titles.start()
 
-    def _part(self, text: Pane, token: Pane, why: Pane) -> None:
+    def _part(self, upper: list[Pane], lower: list[Pane]) -> None:
         at, sizes = self._sizes.chosen
-        shown = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), self._panes[self._front])
+        fronts = [next((pane for pane in place if _is_seen(pane)), place[0]) for place in (upper, lower)]
+        if not _is_seen(fronts[1]):
+            fronts[1] = self._front.get(self.workspace, lower[0])
         # Qt cannot split a shared place, and keeps a place for a pane that has left it until the pane is elsewhere.
-        self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, token)
-        self._window.tabifyDockWidget(token, why)
-        self._window.splitDockWidget(text, token, Qt.Orientation.Vertical)
-        self._window.tabifyDockWidget(token, why)
-        shown.raise_()
-        for pane in (text, token, why):
-            if pane in sizes:
-                sizes[pane] = QSize(sizes[pane].width(), round(self._heights[pane.objectName()] * at.height()))
+        for pane in (*upper[1:], *lower):
+            self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, pane)
+        for before, after in itertools.pairwise(lower):
+            self._window.tabifyDockWidget(before, after)
+        self._window.splitDockWidget(upper[0], lower[0], Qt.Orientation.Vertical)
+        for before, after in (*itertools.pairwise(upper), *itertools.pairwise(lower)):
+            self._window.tabifyDockWidget(before, after)
+        self._put(self.state())
+        for pane in fronts:
+            pane.raise_()
+        *_, (_, share, _) = self._columns
+        for usual, place in ((share, upper), (1 - share, lower)):
+            for pane in place:
+                if pane in sizes:
+                    height = self._heights.get((self.workspace, pane), usual) * at.height()
+                    sizes[pane] = QSize(sizes[pane].width(), round(height))
         self._sizes.choose(at, sizes)
         self._titles.start()
 
@@ -155,19 +250,43 @@ class Arrangement(QObject):
         """The panes that share a place with one."""
         return {other.objectName() for other in self._window.tabifiedDockWidgets(pane)}
 
+    # ---- the default layout
+
+    def _version(self, workspace: str) -> int:
+        # A layout from a larger screen does not fit.
+        return _VERSION + 1000 * self._size + 10_000 * list(WORKSPACES).index(workspace)
+
+    @property
+    def _columns(self) -> Columns:
+        return WORKSPACES[self.workspace].columns(self._size, self._panes)
+
+    def _put_first(self) -> None:
+        if self.workspace not in self._first:
+            self._lay_out()
+            self._first[self.workspace] = self.state()
+        # Building the layout also leaves tab bars behind.
+        self._put(self._first[self.workspace])
+        self._raise_first()
+
     def _lay_out(self) -> None:
-        add, panes = self._window.splitDockWidget, self._panes
-        tops = [panes[places[0][0]] for _, _, places in self._columns]
+        add, panes, columns = self._window.splitDockWidget, self._panes, self._columns
+        for pane in panes.values():
+            if pane.isFloating():
+                pane.setFloating(False)
+            self._window.removeDockWidget(pane)
+        tops = [panes[places[0][0]] for _, _, places in columns]
         self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, tops[0])
         for left, right in itertools.pairwise(tops):
             add(left, right, Qt.Orientation.Horizontal)
-        for _, _, places in self._columns:
+        for _, _, places in columns:
             for upper, lower in itertools.pairwise(places):
                 add(panes[upper[0]], panes[lower[0]], Qt.Orientation.Vertical)
-        for _, _, places in self._columns:
+        for _, _, places in columns:
             for place in places:
                 for before, after in itertools.pairwise(place):
                     self._window.tabifyDockWidget(panes[before], panes[after])
+        for pane in panes.values():
+            pane.show()
         self._raise_first()
 
     def _raise_first(self) -> None:
@@ -176,16 +295,20 @@ class Arrangement(QObject):
                 if len(place) > 1:
                     self._panes[place[0]].raise_()
 
-    def _put(self, state: QByteArray) -> bool:
-        """Restores a layout. Qt makes new tab bars for it and leaves the old ones visible, so these are hidden."""
+    def _put(self, state: QByteArray) -> str | None:
+        """Restores a layout and returns its workspace; None for another version, which changes nothing.
+
+        Qt makes new tab bars for it and leaves the old ones visible, so these are hidden.
+        """
         before = self.state()
-        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        for bar in tab_bars(self._window):
             bar.hide()
-        if self._window.restoreState(state, self._version):
-            return True
+        for name in WORKSPACES:
+            if self._window.restoreState(state, self._version(name)):
+                return name
         # It is not known which of the old ones are in use; the new ones all are.
-        self._window.restoreState(before, self._version)
-        return False
+        self._window.restoreState(before, self._version(self.workspace))
+        return None
 
     def share_room(self) -> None:
         """Gives every pane its default share of the window."""
@@ -202,15 +325,32 @@ class Arrangement(QObject):
                 window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
         self._sizes.remember()
 
+    # ---- focus and titles
+
+    @contextmanager
+    def _keeping_focus(self) -> Iterator[None]:
+        """During a change, the focus stays in what is still in sight after it."""
+        window, focus = self._window, self._window.focusWidget()
+        yield
+        self._show_titles()
+        if focus is not None and focus is not window.focusWidget():
+            # Otherwise the focus would be in an arbitrary control.
+            gone = focus in tab_bars(window) or not focus.isVisible()
+            (window if gone else focus).setFocus()
+
     def _show_titles(self) -> None:
         """Hides the titles of panes with tabs."""
         for pane in self._panes.values():
             pane.show_title(not self._window.tabifiedDockWidgets(pane))
-        for bar in self._window.findChildren(QTabBar):
+        for bar in tab_bars(self._window):
             bar.setDrawBase(False)
-            if self._columns is not _LARGE:
+            if self._size or self.workspace != TRAIN:
                 # Many panes share a bar: it scrolls, and no name is cut.
                 bar.setElideMode(Qt.TextElideMode.ElideNone)
                 bar.setUsesScrollButtons(True)
             bar.setExpanding(False)
-            bar.setAccessibleName("Tables")
+            bar.setAccessibleName("Panes")
+
+
+def _is_seen(pane: Pane) -> bool:
+    return not pane.visibleRegion().isEmpty()

@@ -47,8 +47,12 @@ class DockSizes(QObject):
         """Applies sizes from `chosen`, whatever has moved since."""
         self._soon.stop()
         self._chosen_at, self._chosen = window, sizes
-        if sizes:
+        layout = self._window.layout()
+        if sizes and layout is not None:
             self._resting.stop()
+            # Now, so that no other sizes are painted, and again when Qt has settled the minimum sizes.
+            layout.activate()
+            self._share_out()
             QTimer.singleShot(0, self, self._share_out)
         else:
             self.remember()
@@ -111,5 +115,9 @@ class DockSizes(QObject):
     def _tabs_above(self, pane: Pane) -> int:
         if not self._window.tabifiedDockWidgets(pane):
             return 0
-        bars = self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return max((bar.height() for bar in bars if bar.isVisible()), default=0)
+        return max((bar.height() for bar in tab_bars(self._window) if bar.isVisible()), default=0)
+
+
+def tab_bars(window: QMainWindow) -> list[QTabBar]:
+    """The tab bars of docked panes, also those out of use."""
+    return window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)

@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
-from tokstudio.core.base.wording import printable
+from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.model.config import TieBreak
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands
@@ -25,6 +26,8 @@ from tokstudio.gui.corpus_import.dialog import ImportDialog
 from tokstudio.gui.corpus_import.question import Question
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.find.finder import Finder
+from tokstudio.gui.open_by_name.dialog import OpenByNameDialog
+from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
@@ -33,6 +36,7 @@ from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.distribution.pane import DistributionPane
 from tokstudio.gui.panes.merges.pane import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
+from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
@@ -46,24 +50,21 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
+from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
 from tokstudio.gui.window.message_bar import MessageBar
 from tokstudio.gui.window.offer_cards import NoticeCard, RecoveryCard
+from tokstudio.gui.window.pane_headers import PaneHeaders
 from tokstudio.gui.window.preferences import PreferencesDialog
+from tokstudio.gui.window.recent_entries import RecentEntries
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import ToolBar
+from tokstudio.gui.window.workspaces import WORKSPACES
 
 _SIZE = QSize(1440, 900)
-# The icon and the tip of each kind of recent file.
-_RECENT = {
-    "text": ("text", "Add this to the corpus."),
-    "bytes": ("text", "Add this to the corpus, read as bytes."),
-    "tokenizer": ("tokenizer", "Open this tokenizer."),
-    "project": ("open", "Open this project."),
-}
 _GUTTER = 8
 _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
 
@@ -96,9 +97,18 @@ class MainWindow(QMainWindow):
         self.recovery = Recovery(session, self.projects, self, self)
         self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self)
         self.exporting = ExportCommands(session, preferences, self._choosers, self, self)
+        self.comparing = CompareCommands(session, preferences, self._choosers, self, self)
         self.commands = Commands(session, theme, preferences, self._choosers, self, self)
         self._actions = list_actions(
-            session, theme, preferences, self, self.projects, self.opening, self.exporting, self.commands
+            session,
+            theme,
+            preferences,
+            self,
+            self.projects,
+            self.opening,
+            self.exporting,
+            self.comparing,
+            self.commands,
         )
         self.actions_by_id = build_actions(self._actions, theme, self)
         self._make_panes()
@@ -113,6 +123,8 @@ class MainWindow(QMainWindow):
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
         self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
+        of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
+        self.headers = PaneHeaders(self, self.panes, self.places, of_pane)
         self._connect()
         self._restore()
         self._refresh()
@@ -125,30 +137,38 @@ class MainWindow(QMainWindow):
         dialog.written.connect(self.session.jobs.tell)
         dialog.open()
 
+    def show_train_several(self) -> None:
+        """Shows the dialog that plans several trainings."""
+        TrainSeveralDialog(self.session.training, self.session.queue, self._theme, self).open()
+
     def show_file(self, path: Path) -> bool:
         """Shows a file in the system's file manager; returns whether that worked."""
         return self._choosers.show_file(path)
 
     def focus_filter(self) -> None:
         """Moves the focus to the filter of the table that is shown."""
+        if all(table.visibleRegion().isEmpty() for table in (self.vocabulary, self.merges)):
+            self.places.give_back()
         shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges
+        self.places.open(shown)
         shown.focus_filter()
+
+    def show_compare(self) -> None:
+        """Shows the pane that compares tokenizers."""
+        self.places.open(self.compare)
 
     def show_why(self) -> None:
         """Shows the pane that explains a merge."""
-        self.why.show()
-        self.why.raise_()
+        self.places.open(self.why)
 
     def show_why_not(self) -> None:
         """Explains why the selected text is not one token."""
-        self.text.show()
-        self.text.raise_()
+        self.places.open(self.text)
         self.text.ask_why_not()
 
     def show_steps(self) -> None:
         """Moves the focus to the steps of the text's encoding."""
-        self.text.show()
-        self.text.raise_()
+        self.places.open(self.text)
         self.text.step_through()
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
@@ -163,6 +183,12 @@ class MainWindow(QMainWindow):
         dialog.answered.connect(answered)
         dialog.open()
 
+    def ask_name(self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None]) -> None:
+        """Asks for a tokenizer's name and does the work with it; `opened` gets the result, unless cancelled."""
+        dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self)
+        dialog.opened.connect(opened)
+        dialog.open()
+
     def arrangement(self) -> str:
         """The layout of the panes."""
         return bytes(self.places.state().toBase64().data()).decode("ascii")
@@ -172,8 +198,24 @@ class MainWindow(QMainWindow):
         self.places.restore(QByteArray.fromBase64(layout.encode("ascii", "replace")))
 
     def reset_layout(self) -> None:
-        """Restores the default layout."""
+        """Restores the default layout of the workspace."""
         self.places.reset()
+
+    def show_workspace(self, name: str) -> None:
+        """Changes to a workspace."""
+        self.places.enter(name)
+        self.remember()
+
+    def maximise_pane(self) -> None:
+        """Lets the pane with the focus fill the window, or restores the layout."""
+        if not self.headers.maximise():
+            self.status.say("No pane is open.")
+        self._show_places()
+
+    def float_pane(self) -> None:
+        """Makes the pane with the focus a window of its own, or puts it back."""
+        if not self.headers.float():
+            self.status.say("No pane is open.")
 
     def show_preferences(self) -> None:
         """Opens the page of preferences, which applies at once."""
@@ -195,20 +237,23 @@ class MainWindow(QMainWindow):
         self.configure = ConfigurePane(*arguments)
         self.compression = CompressionPane(*arguments)
         self.distribution = DistributionPane(*arguments)
+        self.compare = ComparePane(*arguments)
         self.merges = MergesPane(*arguments)
         self.vocabulary = VocabularyPane(*arguments)
         self.runs = RunsPane(*arguments)
+        self.sizes = SizesPane(*arguments)
         self.text = TextPane(*arguments)
         self.token = TokenPane(*arguments)
         self.why = WhyPane(*arguments)
-        middle = (self.compression, self.distribution, self.merges, self.vocabulary, self.runs)
+        upper = (self.compression, self.distribution, self.compare)
+        middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
         self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
         self.toolbar.export_button.setMenu(menus["Export"])
-        self._recent_menu = menus["Recent"]
-        self._recent_menu.aboutToShow.connect(self._fill_recent)
+        clear = self.actions_by_id["clear_recent"]
+        self.recent = RecentEntries(menus["Recent"], clear, self._preferences, self._theme, self.opening.open_recent)
         self._encoding_menu = menus["Encoding"]
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
         curves = menus["Curves_of_Runs"]
@@ -216,11 +261,16 @@ class MainWindow(QMainWindow):
         for pane in self.panes:
             menus["Panes"].addAction(pane.toggleViewAction())
         menus["Playing_Speed"].addActions(self.compression.speeds.actions())
+        texts = menus["Measure_On"]
+        texts.aboutToShow.connect(partial(self.runs.text_button.fill, texts))
         menus["Columns_of_Runs"].addActions(self.runs.table.columns_menu.actions())
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])
         self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
+        workspaces = QActionGroup(self)
+        for name in WORKSPACES:
+            workspaces.addAction(self.actions_by_id[f"workspace_{name}"])
         # The context menu of a tool bar would allow hiding it.
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
 
@@ -228,8 +278,16 @@ class MainWindow(QMainWindow):
         session, training, view = self.session, self.session.training, self.session.view
         of_view = (view.playhead_changed, view.token_changed, view.text_changed, view.selection_changed)
         of_target = (view.target_changed, view.occurrences_changed)
-        of_training = (training.state_changed, training.settings_changed, session.corpus.sources_changed)
-        for signal in (*of_view, *of_target, *of_training, session.runs.changed, session.history.changed):
+        of_settings = (training.settings_changed, session.corpus.sources_changed)
+        of_training = (training.state_changed, session.queue.changed, *of_settings)
+        for signal in (
+            *of_view,
+            *of_target,
+            *of_training,
+            session.runs.changed,
+            session.history.changed,
+            session.comparison.changed,
+        ):
             signal.connect(self._refresh)
         session.jobs.failed.connect(self.messages.show_problem)
         training.settings_changed.connect(self._keep_settings)
@@ -237,8 +295,13 @@ class MainWindow(QMainWindow):
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
+        self.corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
         self.runs.table.columnsChosen.connect(partial(self._preferences.set, "run_columns"))
+        self.sizes.widthChosen.connect(partial(self._preferences.set, "model_width"))
+        self.sizes.tiedChosen.connect(partial(self._preferences.set, "model_tied"))
         session.player.changed.connect(self._keep_speed)
+        self.places.changed.connect(self._show_places)
+        session.comparison.words_changed.connect(self._keep_words)
         self._preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
         session.jobs.refused.connect(self.status.say)
@@ -256,24 +319,12 @@ class MainWindow(QMainWindow):
         for signal in (session.corpus.sources_changed, training.settings_changed):
             signal.connect(self.messages.clear_of_training)
 
-    def _fill_recent(self) -> None:
-        self._recent_menu.clear()
-        for path, kind in self._preferences.recent:
-            action = self._recent_menu.addAction(printable(str(path)).replace("&", "&&"))
-            drawn, tip = _RECENT.get(kind, _RECENT["text"])
-            action.setIcon(icon(drawn, self._theme))
-            action.setStatusTip(tip)
-            action.triggered.connect(partial(self.opening.open_recent, path, kind))
-        self._recent_menu.addSeparator()
-        self._recent_menu.addAction(self.actions_by_id["clear_recent"])
-
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
 
     def _list_lengths(self, fewest: int, most: int) -> None:
-        self.vocabulary.show()
-        self.vocabulary.raise_()
+        self.places.open(self.vocabulary)
         self.vocabulary.show_lengths(fewest, most)
 
     # ---- updates
@@ -292,6 +343,13 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(" – ".join(filter(None, (project, run.name if run is not None else "", "TokStudio"))))
         self.setWindowModified(self.projects.modified)
 
+    def _show_places(self) -> None:
+        alone = self.places.maximised is not None
+        self.actions_by_id[f"workspace_{self.places.workspace}"].setChecked(True)
+        self.actions_by_id["maximise_pane"].setChecked(alone)
+        if alone:
+            self.status.say("Press Esc, or double-click the title again, to show the other panes.")
+
     def _offer(self) -> None:
         self.unsaved_work.offer(self.recovery.sentence)
 
@@ -309,17 +367,22 @@ class MainWindow(QMainWindow):
     def _keep_settings(self) -> None:
         self._preferences.set("training", self.session.training.settings.to_text())
 
+    def _keep_words(self) -> None:
+        self._preferences.set("compared_words", self.session.comparison.own_words)
+
     def _keep_speed(self) -> None:
         self._preferences.set("playing_speed", self.session.player.speed.key)
 
     def _restore(self) -> None:
         preferences = self._preferences
         self.restoreGeometry(preferences.bytes("geometry"))
-        if not self.places.restore(preferences.bytes("layout")):
-            self.places.share_room()
-        for name in ("show_white_space", "byte_level_characters", "show_ids", "recognise_specials", "more_settings"):
-            self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
+        self.places.load(preferences)
+        others = ("byte_level_characters", "show_ids", "recognise_specials", "more_settings")
+        for name in ("show_white_space", "compression_marks", *others):
+            self.actions_by_id[name].setChecked(preferences.get(name, name not in others))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
+        self.sizes.set_model(preferences.get("model_width", MODEL_WIDTH), preferences.get("model_tied", True))
+        self.session.comparison.set_own_words(preferences.get("compared_words", ""))
         self.session.player.set_speed(preferences.get("playing_speed", ""))
         with self.session.history.suspended():
             text = preferences.get("training", "")
@@ -327,9 +390,9 @@ class MainWindow(QMainWindow):
             self.session.training.set_settings(Settings.from_text(text) if text else self.session.training.defaults)
 
     def remember(self) -> None:
-        """Stores the layout."""
+        """Stores the layouts."""
         self._preferences.set_bytes("geometry", self.saveGeometry())
-        self._preferences.set_bytes("layout", self.places.state())
+        self.places.store(self._preferences)
         self._preferences.flush()
 
     # ---- overrides of Qt
@@ -353,9 +416,11 @@ class MainWindow(QMainWindow):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Closes the message with Escape, unless the focused widget uses the key."""
+        """Escape closes the message or restores the layout, unless the focused widget uses the key."""
         if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
             self.messages.clear()
+        elif event.key() == Qt.Key.Key_Escape and self.places.maximised is not None:
+            self.places.give_back()
         else:
             super().keyPressEvent(event)
 

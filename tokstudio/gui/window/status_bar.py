@@ -43,6 +43,7 @@ _BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", 
 _WORDS = {
     "compiling": "Compiling the engine (first start only, some seconds)",
     "loading": "Loading the engine",
+    "downloading": "Downloading",
     "reading": "Reading the text",
     "hashing": "Computing the corpus's checksum",
     "cutting": "Looking for special tokens",
@@ -68,6 +69,7 @@ class StatusLine(QStatusBar):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._runs, self._view, self._training = session.jobs, session.runs, session.view, session.training
+        self._queue = session.queue
         self._theme = theme
         self._job: Job | None = None
         self._begun = self._since = self._looked = 0.0  # the start of the job and its phase, and the last update
@@ -192,7 +194,10 @@ class StatusLine(QStatusBar):
         self._pace.note(now, progress)
         elapsed = now - self._begun
         training = self._training.current
-        self.label.setText(doing)
+        of_queue = (
+            f"{self._queue.number} of {self._queue.total}: " if training is not None and self._queue.total else ""
+        )
+        self.label.setText(of_queue + doing)
         self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:

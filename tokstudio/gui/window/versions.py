@@ -41,6 +41,19 @@ _KNOWN = (
     ("tiktoken", "tiktoken", "MIT"),
     ("sentencepiece", "sentencepiece", "Apache 2.0"),
     ("zstandard", "zstandard", "BSD, 3 clauses"),
+    ("huggingface_hub", "huggingface_hub", "Apache 2.0"),
+    ("httpx2", "httpx2", "BSD, 3 clauses"),
+    ("httpcore2", "httpcore2", "BSD, 3 clauses"),
+    ("h11", "h11", "MIT"),
+    ("anyio", "anyio", "MIT"),
+    ("idna", "idna", "BSD, 3 clauses"),
+    ("truststore", "truststore", "MIT"),
+    ("filelock", "filelock", "MIT"),
+    ("fsspec", "fsspec", "BSD, 3 clauses"),
+    ("packaging", "packaging", "Apache 2.0 or BSD, 2 clauses"),
+    ("PyYAML", "PyYAML", "MIT"),
+    ("tqdm", "tqdm", "MPL 2.0 and MIT"),
+    ("typing_extensions", "typing_extensions", "Python Software Foundation"),
 )
 
 

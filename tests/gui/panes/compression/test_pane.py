@@ -240,12 +240,37 @@ def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
         assert legend._more.isVisible() == bool(listed)
 
 
-def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained, make_run):
-    make_run(vocabulary_size=265)
-    assert len(pane.legend._buttons) == 2
-    trained.runs.add_tokenizer(trained.runs.active.tokenizer, "opened")
+def drawn(pane, key):
+    return pane.plot.content.curves.get(key)
+
+
+def test_an_opened_tokenizer_has_the_curve_of_the_corpus(qtbot, pane, trained, make_run):
+    second = make_run(vocabulary_size=265)
+    trained.runs.add_tokenizer(second.tokenizer.compact(), "opened")
+    opened = trained.runs.active
+    qtbot.waitUntil(lambda: drawn(pane, opened.key) is not None, timeout=PATIENCE)
+    assert pane.stack.currentWidget() is pane.plot
+    assert np.allclose(drawn(pane, opened.key).y, second.curve()[1]), "on the same text as the run"
+    assert drawn(pane, opened.key).role == "active"
+    assert pane.legend._buttons[0].text() == "opened"
+    assert pane.remark.text() == "Opened tokenizers are measured on Pasted text."
+    pane.bar.moved.emit(7)
+    assert trained.view.playhead == 7
+    assert pane.plot.accessibleDescription() == f"merge 7   {second.bytes_per_token(7):.2f} bytes per token"
+    trained.runs.activate(second)
+    assert drawn(pane, opened.key).role == "other"
+    trained.runs.show_curve(opened, False)
+    assert drawn(pane, opened.key) is None
+    trained.runs.show_curve(opened, True)
+    assert drawn(pane, opened.key) is not None
+
+
+def test_an_opened_tokenizer_without_a_curve_says_why(qtbot, pane, trained):
+    tokenizer = trained.runs.active.tokenizer
+    trained.corpus.set_sources(())
+    trained.runs.add_tokenizer(tokenizer, "opened")
     assert pane.stack.currentWidget() is pane.opened
-    assert "does not store pair counts" in pane.opened.label.text()
+    assert pane.opened.label.text() == "No curve. Open a text to measure on. The playhead still works."
     assert not any(button.isVisible() for button in pane.legend.findChildren(QToolButton)), (
         "nothing is drawn that it could name"
     )

@@ -47,8 +47,8 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypat
         # The list of recent files knows it as what it is.
         assert [tuple(entry) for entry in window._preferences.recent] == [(packed, "bytes")]
         window.session.corpus.set_sources(())
-        window._fill_recent()
-        window._recent_menu.actions()[0].trigger()
+        window.recent.menu.aboutToShow.emit()
+        window.recent.menu.actions()[0].trigger()
         quiet(qtbot, window)
         assert encodings(window) == ["bytes"]
         trained(qtbot, window, 260)

@@ -15,7 +15,6 @@ from tokstudio.gui.panes.runs.model import (
     ENDED,
     FREQUENCY,
     MARK,
-    MEASURED,
     MERGES,
     NAME,
     RATIO,
@@ -44,8 +43,9 @@ def run() -> StudioRun:
 
 
 @pytest.fixture
-def model(qtbot):
-    model = RunsModel(Theme("light"))
+def model(qtbot, session, run):
+    session.corpus.set_sources(run.corpus.sources)
+    model = RunsModel(Theme("light"), session.on_text)
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     return model
 
@@ -70,7 +70,8 @@ def test_a_trained_run_is_described_by_its_numbers(model, run):
 def test_unknown_figures_of_an_opened_tokenizer_are_dashes(model, run):
     opened = StudioRun.opened(2, "gpt2", run.tokenizer)
     model.set_runs([run, opened], opened, "training")
-    assert [shown(model, 1, column) for column in (CORPUS, FREQUENCY, RATIO, MEASURED, SECONDS)] == ["–"] * 5
+    assert [shown(model, 1, column) for column in (CORPUS, FREQUENCY, SECONDS)] == ["–"] * 3
+    assert shown(model, 1, RATIO) == "…", "it is being measured while the table is seen"
     assert shown(model, 1, VOCABULARY) == "290"
     assert shown(model, 1, MERGES) == "34"
     assert shown(model, 1, ENDED) == "opened from a file"

@@ -16,7 +16,6 @@ from tokstudio.gui.panes.runs.model import (
     HELD_OUT,
     HUE,
     MARK,
-    MEASURED,
     MERGES,
     NAME,
     PATTERN,
@@ -39,6 +38,9 @@ def pane(session, theme, actions, dock) -> RunsPane:
     actions["rename_run"].setShortcut("F2")
     pane.window().addAction(actions["rename_run"])
     return pane
+
+
+_MENUS = ["&Measure On", "&Columns of Runs"]
 
 
 def table(pane: RunsPane) -> QTableView:
@@ -148,7 +150,7 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
     menu = ask_for_menu(three, 0)
     offered = entries(menu)
-    assert list(offered) == ["Make Active", "Continue", "Export…", "Show Curve", "Rename", "Delete", "&Columns of Runs"]
+    assert list(offered) == ["Make Active", "Continue", "Export…", "Show Curve", "Rename", "Delete", *_MENUS]
     assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
     with qtbot.waitSignal(actions["export_tokenizer"].triggered):
         offered["Export…"].trigger()
@@ -175,7 +177,7 @@ def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, thr
         "Show Curve",
         "Rename",
         "Delete",
-        "&Columns of Runs",
+        *_MENUS,
     ]
     menu.close()
     growing = session.runs.active
@@ -283,34 +285,79 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
 
 
-def test_figures_measured_on_different_texts_are_marked(qtbot, session, pane, make_run):
-    def count() -> None:
-        session.runs.count_uses()
-        qtbot.waitUntil(lambda: session.runs.active.counted is not None, timeout=PATIENCE)
+def ratio_of(run, sentence):
+    return f"{len(sentence) / len(run.tokenizer.encode(sentence)):,.3f}"
 
+
+def tip(pane, row):
+    return table(pane).model().index(row, RATIO).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def heading_tip(pane):
+    return table(pane).model().headerData(RATIO, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+
+
+def ratios(qtbot, pane, *expected):
+    """Waits until the rows have these bytes per token."""
+    rows = range(len(expected))
+    qtbot.waitUntil(lambda: [text(pane, row, RATIO) for row in rows] == list(expected), timeout=PATIENCE)
+
+
+def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, make_run):
+    trained = make_run(vocabulary_size=280)
+    session.runs.add_tokenizer(trained.tokenizer.at(5).compact(), "gpt2")
+    opened = session.runs.active
+    assert [text(pane, row, VOCABULARY) for row in (0, 1)] == ["280", "261"]
+    ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(opened, TEXT))
+    assert "Measured on: Pasted text" in tip(pane, 0)
+    assert "measured on Pasted text" in heading_tip(pane)
+    assert pane.text_button.text() == "Measured on Pasted text"
+
+    other = "the rat sat. " * 99
+    session.corpus.set_sources(())
+    assert text(pane, 1, RATIO) == "–"
+    assert "Not measured: Open a text to measure on." in tip(pane, 1)
+    session.corpus.add_text(other, "rats.txt")
+    ratios(qtbot, pane, f"{ratio_of(trained, other)} *", ratio_of(opened, other))
+    assert "* It was trained on another text: Pasted text" in tip(pane, 0)
+    assert "trained on another" not in tip(pane, 1), "nobody knows what it was trained on"
+    assert "measured on rats.txt" in heading_tip(pane)
+
+
+def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pane, make_run):
+    trained = make_run(vocabulary_size=280)
+    assert "Pasted text" not in entries(pane.text_button.texts), "it is all of the corpus"
+    session.corpus.add_text("the dog & the log", "dogs & logs")
+    pane.text_button.fill(pane.text_button.texts)
+    chosen = entries(pane.text_button.texts)["dogs && logs"]
+    chosen.trigger()
+    ratios(qtbot, pane, f"{ratio_of(trained, 'the dog & the log')} *")
+    assert pane.text_button.text() == "Measured on dogs && logs"
+    session.on_text.choose(None)
+    both = len(TEXT) + len("the dog & the log")
+    tokens = len(trained.tokenizer.encode(TEXT)) + len(trained.tokenizer.encode("the dog & the log"))
+    ratios(qtbot, pane, f"{both / tokens:,.3f} *")
+    assert pane.text_button.text() == "Measured on Pasted text and 1 more"
+
+
+def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
+    pane.hide()
     trained = make_run(vocabulary_size=280)
     session.runs.add_tokenizer(trained.tokenizer, "gpt2")
-    assert [text(pane, 1, column) for column in (VOCABULARY, RATIO, MEASURED)] == ["280", "–", "–"]
-    count()
-    ratio = f"{len(TEXT) / len(trained.tokenizer.encode(TEXT)):.3f}"
-    assert [text(pane, row, RATIO) for row in (0, 1)] == [ratio, ratio]
-    assert [text(pane, row, MEASURED) for row in (0, 1)] == ["Pasted text", "Pasted text"]
-    session.view.set_playhead(3)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    assert session.on_text.found(session.runs.active) is None
+    pane.show()
+    ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(trained, TEXT))
+
+
+def test_a_row_that_cannot_encode_the_text_says_why(qtbot, session, pane, make_run):
+    trained = make_run(vocabulary_size=None, min_frequency=2, base="characters")
     session.corpus.set_sources(())
-    session.corpus.add_text("the rat sat. " * 99)
-    assert text(pane, 1, RATIO) == "–", "what was counted in another text is forgotten"
-    count()
-    assert text(pane, 1, RATIO) == "–", "not of all merges"
-    session.corpus.set_sources(())
-    session.view.set_playhead(24)
-    session.corpus.add_text("the rat sat. " * 99)
-    count()
-    other = f"{13 * 99 / len(trained.tokenizer.encode('the rat sat. ' * 99)):.3f}"
-    assert [text(pane, row, RATIO) for row in (0, 1)] == [f"{ratio} A", f"{other} B"]
-    assert [text(pane, row, MEASURED) for row in (0, 1)] == ["A: Pasted text", "B: Pasted text"]
-    tip = table(pane).model().index(1, RATIO).data(Qt.ItemDataRole.ToolTipRole)
-    assert "Measured on: B: Pasted text" in tip
-    assert f"Bytes of that text: {13 * 99:,}" in tip
+    session.corpus.add_text("the ÿ")
+    qtbot.waitUntil(lambda: isinstance(session.on_text.found(trained), str), timeout=PATIENCE)
+    assert text(pane, 0, RATIO) == "–"
+    assert "Not measured: " in tip(pane, 0)
+    assert "ÿ" in tip(pane, 0)
 
 
 def test_a_narrow_table_cuts_off_nothing(qtbot, three):

@@ -15,10 +15,10 @@ from tests.gui.person import PATIENCE
 from tokstudio import Corpus, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.comparison.counts import tokens_of_text_work
 from tokstudio.core.tokenizer import tokenizer as core_tokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text import encoding_job as encoded
-from tokstudio.gui.panes.text.baselines import compare_work
 from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.session.session import Session
@@ -180,11 +180,11 @@ def test_selection_and_current_token_stay_while_the_playhead_moves(qtbot, sessio
 def test_a_round_trip_error_is_shown_with_its_position(qtbot, session, trained, monkeypatch):
     broken = np.array([116, 104, 88], np.uint32)
 
-    def wrong(self: Tokenizer, text: object, allowed_special: object = ()) -> Work[object]:
+    def wrong(self: Tokenizer, prepared: object) -> Work[object]:
         yield from ()
         return broken
 
-    monkeypatch.setattr(Tokenizer, "encode_work", wrong)
+    monkeypatch.setattr(Tokenizer, "_encode_work", wrong)
     session.view.set_text("the")
     assert trained.encode.state == ("bad", "differs at byte 2")
     assert trained.state_label.text() == "differs at byte 2"
@@ -358,18 +358,30 @@ def others(pane: TextPane) -> tuple[str, ...]:
 
 
 def test_counts_of_other_tokenizers_are_shown(qtbot, session: Session, trained: TextPane, make_run):
-    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "Split at spaces 4"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Words 7",), timeout=PATIENCE)
     first = session.runs.active
     make_run(vocabulary_size=260)
     session.runs.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
-    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7", "Split at spaces 4"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7"), timeout=PATIENCE)
     grid = trained.encode.others
     assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
     session.view.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "Split at spaces 1"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3",), timeout=PATIENCE)
     session.view.set_text("")
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
+
+
+def test_what_is_compared_elsewhere_is_counted_here(qtbot, session: Session, trained: TextPane, make_run):
+    first = session.runs.active
+    make_run(vocabulary_size=260)
+    qtbot.waitUntil(lambda: len(others(trained)) == 2, timeout=PATIENCE)
+    session.runs.show_curve(first, False)
+    session.comparison.show_simple("Bytes", True)
+    qtbot.waitUntil(lambda: others(trained) == ("Bytes 15", "Words 7"), timeout=PATIENCE)
+    with qtbot.waitSignal(session.comparison.stack_asked):
+        trained.encode.caption.click()
+    assert session.comparison.texts.key == "text"
 
 
 def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, session: Session, trained: TextPane):
@@ -384,27 +396,19 @@ def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, ses
     qtbot.waitUntil(lambda: trained.encode._encoded.ids.tolist() == list(session.view.text.encode()), timeout=PATIENCE)
 
 
-def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(
-    qtbot, session: Session, trained: TextPane, make_run
-):
+def test_as_many_as_are_compared_are_counted(qtbot, session: Session, trained: TextPane, make_run):
     first = session.runs.active
     session.runs.add_tokenizer(first.tokenizer, "GPT-2")
     session.runs.add_tokenizer(first.tokenizer.at(3), "GPT-4")
     opened = session.runs.all[1:]
-    for _ in range(6):
+    for _ in range(3):
         make_run(vocabulary_size=260)
     counts = trained.encode.others.counts
-    qtbot.waitUntil(lambda: len(counts()) == 8 and counts()[5][0] == "Run 6", timeout=PATIENCE)
-    assert [name for name, _ in counts()] == [
-        *(run.name for run in opened),
-        *(f"Run {number}" for number in range(3, 7)),
-        "Words",
-        "Split at spaces",
-    ]
+    expected = ["Run 1", "GPT-2", "GPT-4", "Run 2", "Run 3", "Words"]
+    qtbot.waitUntil(lambda: [name for name, _ in counts()] == expected, timeout=PATIENCE)
     sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
-    assert [count for _, count in counts()[:2]] == sizes
+    assert [count for _, count in counts()[1:3]] == sizes
     trained.resize(280, 500)
-    assert others(trained)[:2] == tuple(f"{run.name} {size}" for run, size in zip(opened, sizes, strict=True))
     assert others(trained)[-1].endswith(" more")
 
 
@@ -415,7 +419,7 @@ def test_counts_do_not_change_the_minimum_size(qtbot, session, trained, make_run
     session.runs.rename(session.runs.all[0], "A run whose name is as long as names of runs can be")
     session.view.set_text("the cat " * 40_000)
     settled(qtbot, trained)
-    qtbot.waitUntil(lambda: len(trained.encode.others.counts()) == 7, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(trained.encode.others.counts()) == 6, timeout=PATIENCE)
     assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
 
 
@@ -438,13 +442,13 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     page = trained.encode
     qtbot.waitUntil(lambda: not page.others.isVisible())
     assert not page.specials.isVisible()
-    assert page.figures.tip("tokens").endswith("Others: Words 7, Split at spaces 4")
+    assert page.figures.tip("tokens").endswith("Others: Words 7")
     row = page.view.token_rectangle(0).height() + 5
     qtbot.waitUntil(lambda: page.view.viewport().height() >= 3 * row)
     assert page.view.height() > page.input.height()
     trained.resize(294, 340)
     qtbot.waitUntil(page.brief.isVisible)
-    assert page.brief.text() == "Others: Words 7, Split at spaces 4"
+    assert page.brief.text() == "Others: Words 7"
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
 
 
@@ -625,9 +629,9 @@ def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, tra
 
         return work
 
-    for place in ("encode_work", "compare_work"):
+    for place in ("encode_work", "tokens_of_text_work"):
         name = f"tokstudio.gui.panes.text.encode_page.{place}"
-        monkeypatch.setattr(name, held(encode_work if place == "encode_work" else compare_work))
+        monkeypatch.setattr(name, held(encode_work if place == "encode_work" else tokens_of_text_work))
     QGuiApplication.clipboard().setText("the cat sat. " * 4000)
     page.input.selectAll()
     page.input.paste()

@@ -16,6 +16,7 @@ from tokstudio.core.analysis.encoding_rounds import Rounds
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.text.step_caption import step_words
@@ -439,7 +440,32 @@ def test_a_selection_is_widened_by_the_pre_tokens_of_the_whole_text(pattern):
             made = finish(stepping_work(tokenizer, text, (start, stop), "all"))
             begin = max(int(one) for one in cut.starts if one <= start)
             end = min(int(one) for one in cut.stops if one >= stop)
-            assert (made.begin, made.begin + len(made.steps.data)) == (begin, end), (start, stop)
+            assert made.in_text(0, len(made.steps.data)) == (begin, end), (start, stop)
+            assert made.here(begin, end) == (0, len(made.steps.data))
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_steps_of_prepared_text_lead_back_to_the_original_text(pattern):
+    late = frozenset({"<t>"})
+    preparation = Preparation(nfc=True, prefix_space=True, late=late, strips_left=frozenset({"<s>"}))
+    specials = {"<s>": 300, "<t>": 301}
+    merges = np.array([[97, 98]], np.int32)
+    tokenizer = Tokenizer(merges, special_tokens=specials, pattern=pattern, preparation=preparation)
+    text = "abe\u0301 cd  <s>e\u0301 ef<t>ab"
+    size = len(text.encode())
+    ids = tokenizer.encode(text, "all")
+    whole = finish(stepping_work(tokenizer, text, (0, size), "all"))
+    assert whole.steps.data.decode() == " ab\u00e9 cd<s> \u00e9 ef<t> ab"
+    assert whole.steps.tokens.ids.tolist() == ids
+    assert whole.in_text(0, len(whole.steps.data)) == (0, size)
+    special = text.encode().index(b"<s>")
+    assert whole.in_text(*whole.here(special - 2, special + 3)) == (special - 2, special + 3)
+    for start in range(size):
+        made = finish(stepping_work(tokenizer, text, (start, start + 1), "all"))
+        first, last = made.in_text(0, len(made.steps.data))
+        assert first <= start < last
+        part = made.steps.tokens.ids.tolist()
+        assert any(ids[at : at + len(part)] == part for at in range(len(ids)))
 
 
 def test_a_pre_token_that_is_too_long_leaves_the_selection_by_itself():

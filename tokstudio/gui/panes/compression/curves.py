@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.wording import count_text
+from tokstudio.core.comparison.sizes import PERCENTS, merges_for
+from tokstudio.gui.plot.marks import Mark
+from tokstudio.gui.state.measured_text import measured_text
 from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -78,6 +81,25 @@ def source_curves(run: StudioRun) -> list[tuple[str, Points]]:
     places = np.arange(len(found.tokens), dtype=np.float64)
     ratios = np.divide(found.bytes, found.tokens, out=np.zeros(found.tokens.shape), where=found.tokens > 0)
     return [(name, (places, ratios[:, number])) for number, name in enumerate(found.names)]
+
+
+def size_marks(run: StudioRun) -> tuple[Mark, ...]:
+    """The points of a run that has ended where it reaches shares of the compression at its end."""
+    text = measured_text(run) if run.ended is not None else None
+    if text is None or len(text.tokens) < 2:
+        return ()
+    what, others = "held-out text" if text.held_out else "training text", run.vocabulary_size - len(run)
+    # Where several shares are reached at once, the largest is marked.
+    reached = {merges_for(text.tokens, percent): percent for percent in PERCENTS}
+    return tuple(
+        Mark(
+            float(merges),
+            text.bytes / int(text.tokens[merges]),
+            f"{percent}\u00a0%",
+            f"{percent} % of the compression at the end ({what}): {merges:,} merges, vocabulary {others + merges:,}",
+        )
+        for merges, percent in reached.items()
+    )
 
 
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:

@@ -23,9 +23,11 @@ from tokstudio.gui.panes.compression.curves import (
     held_out_curve,
     playhead_text,
     remark,
+    size_marks,
     source_curves,
 )
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
+from tokstudio.gui.panes.compression.opened import OpenedCurves
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
@@ -61,7 +63,6 @@ PLAYHEAD = StepWords(
 )
 _READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
-_OPENED = "No curve: the file of this tokenizer does not store pair counts."
 
 
 class CompressionPane(Pane):
@@ -78,9 +79,12 @@ class CompressionPane(Pane):
         self._shown_active: StudioRun | None = None
         self._sources: tuple[object, list[tuple[str, int]]] = (None, [])  # what is drawn; each name and colour
         self.plot = CurvePlot(theme)
+        self._opened = OpenedCurves(self.plot, session.on_text)
         self.bar = StepBar(theme, PLAYHEAD, plays=True)
         self.bar.setAccessibleName("Playhead")
         self.legend = Legend(theme)
+        self._marks = actions["compression_marks"]
+        self._marks.toggled.connect(self.catch_up)
         self._make_header()
         self._make_speeds()
         self._make_pages(actions)
@@ -94,6 +98,7 @@ class CompressionPane(Pane):
         self._play = actions["play"]
         session.player.changed.connect(self._show_player)
         session.by_source.changed.connect(self._changed)
+        session.on_text.changed.connect(self._changed)
         self.legend.chosen.connect(self._activate)
         self.visibilityChanged.connect(self._set_seen)
         session.training.merges_added.connect(self._merges_added)
@@ -142,6 +147,7 @@ class CompressionPane(Pane):
         self.menu.addSeparator()
         self._log = self.menu.addAction("Log scales")
         self._log.setCheckable(True)
+        self.menu.addAction(self._marks)
         self.by_source = self.menu.addAction("Curves by Source")
         self.by_source.setCheckable(True)
         self.by_source.setStatusTip("Draw the bytes per token of each source of the active run.")
@@ -182,7 +188,7 @@ class CompressionPane(Pane):
             cards,
         )
         self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
-        self.waiting, self.opened = EmptyState(_WAITING), EmptyState(_OPENED)
+        self.waiting, self.opened = EmptyState(_WAITING), EmptyState("")
         self.stack = stacked(self.welcome, self.ready, self.waiting, self.opened, self.plot)
         self.remark = paragraph_label("muted")
         self.remark_line = ElidedLabel()
@@ -220,7 +226,7 @@ class CompressionPane(Pane):
 
     @property
     def _with_curves(self) -> list[StudioRun]:
-        return [run for run in self._session.runs.shown if run.has_counts]
+        return [run for run in self._session.runs.shown if run.has_curve]
 
     # ---- updates
 
@@ -235,12 +241,15 @@ class CompressionPane(Pane):
             self._seen = seen
             if seen:
                 self.catch_up()
+            else:
+                self._opened.leave()
 
     def _changed(self) -> None:
         if self._shown_active not in self._session.runs.shown:
             # Deleted runs are released at once, even in a hidden pane.
             self._shown_active = None
             self._session.by_source.want(None, self.objectName())
+            self._opened.leave()
         if self._seen:
             self.catch_up()
 
@@ -265,15 +274,15 @@ class CompressionPane(Pane):
         if run is None:
             page = self.ready if session.corpus.sources else self.welcome
         elif not run.has_counts:
-            page = self.opened
+            page = self.plot if self._opened.has_curve(run) else self.opened
         else:
             self.waiting.label.setText(run.why_no_merges or _WAITING)
             # Earlier curves stay while the text is read for another one.
             page = self.plot if any(len(one) and one.has_counts for one in session.runs.shown) else self.waiting
         reason = run.no_playhead if run is not None else None
         self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
-        more = f"No playhead either: {reason}." if reason is not None else "The playhead still works."
-        self.opened.label.setText(f"{_OPENED} {more}")
+        if page is self.opened and run is not None:
+            self.opened.label.setText(self._opened.why_no_curve(run))
         if page is self.ready:
             self.ready.headline.setText("Ready to train" if session.training.obstacle is None else "Not ready to train")
             self.ready.sentence.setText(session.training.obstacle or _READY)
@@ -290,7 +299,8 @@ class CompressionPane(Pane):
             # A zoomed part of one run may not exist in another.
             self._shown_active = active
             self.plot.reset_zoom()
-        runs = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
+        shown = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
+        runs = [run for run in shown if run.has_counts]
         for key in set(self._drawn) - {run.key for run in runs}:
             self.plot.remove_curve(key)
             self.plot.remove_curve((key, _HELD_OUT))
@@ -300,10 +310,14 @@ class CompressionPane(Pane):
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 self._draw_run(run)
+        wanted = [run for run in shown if not run.has_counts] if self._view is RATIO and self._seen else []
+        opened = self._opened.draw(wanted, active)
         if self.stack.currentWidget() is not self.plot:
-            runs = []
+            runs, opened = [], []
+        marked = self._marks.isChecked() and self._view is RATIO and active is not None
+        self.plot.set_marks(size_marks(active) if marked and active is not None else ())
         self._draw_sources(active)
-        self._show_legend(runs)
+        self._show_legend([*runs, *opened])
 
     def _draw_sources(self, run: StudioRun | None) -> None:
         """Draws the curves of the sources of the active run, if they are wanted and known."""
@@ -361,7 +375,10 @@ class CompressionPane(Pane):
             self.bar.set_range(length)
         self.bar.set_value(merges)
         told = ""
-        if run is not None and run.has_counts and length:
+        if run is not None and self._opened.has_curve(run):
+            self.plot.set_playhead(float(merges), self._opened.playhead_text(run, merges, self._view))
+            told = self._opened.remark(self._view)
+        elif run is not None and run.has_counts and length:
             self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
             if self.stack.currentWidget() is self.plot:
                 told = remark(run, merges, self._view)

@@ -27,6 +27,7 @@ class ProblemList(QWidget):
 
     bytesAsked = Signal(object)  # the user wants to read a binary file as bytes (its path)
     wholeAsked = Signal(object)  # the user wants to read what is whole of a truncated file (its path)
+    textAsked = Signal(object)  # the user wants to read a data set without text as plain text (its path)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +42,7 @@ class ProblemList(QWidget):
             one.close_button.clicked.connect(partial(self._dismiss, number))
             one.bytes_button.clicked.connect(partial(self._ask_for_bytes, number))
             one.whole_button.clicked.connect(partial(self._ask_for_whole, number))
+            one.text_button.clicked.connect(partial(self._ask_for_text, number))
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         # Another message of the window may use the same key: whichever is visible is closed.
         for signal in (self._escape.activated, self._escape.activatedAmbiguously):
@@ -81,6 +83,9 @@ class ProblemList(QWidget):
     def _ask_for_whole(self, number: int) -> None:
         self.wholeAsked.emit(self._problems[number].truncated)
 
+    def _ask_for_text(self, number: int) -> None:
+        self.textAsked.emit(self._problems[number].no_column)
+
     def _show(self) -> None:
         for number, one in enumerate(self._rows):
             one.show_problem(self._problems[number] if number < len(self._problems) else None)
@@ -100,7 +105,9 @@ class _Row(QWidget):
         self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.bytes_button, self.whole_button = QPushButton("Read as Bytes"), QPushButton("Keep What Was Whole")
-        for button in (self.bytes_button, self.whole_button):
+        self.text_button = QPushButton("Read as Plain Text")
+        buttons = self.bytes_button, self.whole_button, self.text_button
+        for button in buttons:
             button.setProperty("link", "true")
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme, "muted"))
@@ -108,7 +115,7 @@ class _Row(QWidget):
         self.close_button.setAccessibleName("Dismiss")
         top = Qt.AlignmentFlag.AlignTop
         # Beside the sentence, a button would leave it no room in a narrow pane.
-        told = column(self._label, row(self.bytes_button, self.whole_button, STRETCH), spacing=2)
+        told = column(self._label, row(*buttons, STRETCH), spacing=2)
         row((told, 1), (self.close_button, top), spacing=4, parent=self)
 
     def show_problem(self, problem: Problem | None) -> None:
@@ -122,4 +129,6 @@ class _Row(QWidget):
             self.bytes_button.setAccessibleName(f"Read {name} as bytes")
             self.whole_button.setVisible(problem.truncated is not None)
             self.whole_button.setAccessibleName(f"Keep what was whole of {name}")
+            self.text_button.setVisible(problem.no_column is not None)
+            self.text_button.setAccessibleName(f"Read {name} as plain text")
             self.close_button.setAccessibleName(f"Dismiss: {problem.text}")

@@ -9,13 +9,13 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.gui.session.token_indexing import TokenIndexing
+from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
-from tokstudio.gui.token_text.spelling import copied, figure, marked, widest_figure
+from tokstudio.gui.token_text.spelling import copied, figure, marked
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO = range(7)
 _COPIED_BYTES = 4096
@@ -166,9 +166,9 @@ class MergesModel(TokenTable):
             return "–"
         if column == _RATIO:
             return f"{run.bytes_per_token(len(run)):,.3f}"
-        # Counts and tokens only decrease, so the first is the longest, with as many decimals as any can have.
+        # Counts and tokens only decrease, so the first is the longest.
         first = run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0])
-        return widest_figure(first, run.weight_scale)
+        return figure(first, run.weight_scale)
 
     # ---- Qt's own
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from string import ascii_uppercase
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import count_text, in_units, size_text
-from tokstudio.gui.state.run import CountedUses, StudioRun
+from tokstudio.core.comparison.text_tokens import TextTokens
+from tokstudio.gui.session.held_out import TextMeasurer
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 
@@ -22,6 +23,8 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _NOTHING = "–"
+_COMING = "…"
+_ELSEWHERE = "*"  # after the bytes per token of a run that was trained on another text
 _NAMED = 5  # special tokens
 
 #: Role: whether the run of a row is active.
@@ -31,7 +34,7 @@ HUE = Qt.ItemDataRole.UserRole + 2
 
 # Their places in `COLUMNS`.
 MARK, NAME, CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE = range(8)
-TIES, SPECIALS, MERGES, RATIO, MEASURED, HELD_OUT, ENDED, SECONDS = range(8, 16)
+TIES, SPECIALS, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(8, 15)
 _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
 
 
@@ -53,9 +56,9 @@ class RunsModel(QAbstractTableModel):
 
     renamed = Signal(object, object)  # the user renamed a run: StudioRun, str
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, theme: Theme, on_text: TextMeasurer, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._theme, self._on_text = theme, on_text
         self._runs: list[StudioRun] = []
         self._active: StudioRun | None = None
         self._state = ""
@@ -85,6 +88,12 @@ class RunsModel(QAbstractTableModel):
         row = self.row_of(run)
         if row >= 0:
             self.dataChanged.emit(self.index(row, MERGES), self.index(row, SECONDS))
+
+    def refresh_measured(self) -> None:
+        """Updates the text that is measured on, and what is known of it."""
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, RATIO, RATIO)
+        if self._runs:
+            self.dataChanged.emit(self.index(0, RATIO), self.index(len(self._runs) - 1, RATIO))
 
     def run(self, row: int) -> StudioRun | None:
         """Returns the run of a row."""
@@ -117,7 +126,7 @@ class RunsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return column.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return column.tip
+            return plain(self._measured_on()) if section == RATIO else column.tip
         return column.alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -135,7 +144,7 @@ class RunsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole:
             return self._font(run, number)
         if role == HUE:
-            return run.hue if run.has_counts and (run is self._active or not run.curve_hidden) else None
+            return run.hue if run.has_curve and (run is self._active or not run.curve_hidden) else None
         if role == ACTIVE:
             return run is self._active
         if role == Qt.ItemDataRole.AccessibleTextRole and number == MARK:
@@ -157,32 +166,45 @@ class RunsModel(QAbstractTableModel):
         if number == MARK:
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
         rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in (MARK, NAME))
-        told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
-        counted = _counted(run)
-        measured = [] if counted is None else [f"Bytes of that text: {counted.text.bytes:,}"]
-        return "\n".join([run.name, *told, *measured, *settings_lines(run), *_origin_lines(run)])
+        told = (f"{title}: {text}" for title, text in rows if text not in (_NOTHING, _COMING))
+        return "\n".join([run.name, *told, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
             return self._state
-        text = COLUMNS[number].text(run)
-        if number not in (RATIO, MEASURED) or not (letter := self._letter(run)):
-            return text
-        return f"{text} {letter}" if number == RATIO else f"{letter}: {text}"
+        if number != RATIO:
+            return COLUMNS[number].text(run)
+        found = self._on_text.found(run)
+        if not isinstance(found, TextTokens):
+            return _COMING if found is None else _NOTHING
+        return f"{found.bytes_per_token:,.3f}{' ' + _ELSEWHERE if self._is_elsewhere(run) else ''}"
 
-    def _letter(self, run: StudioRun) -> str:
-        """The letter of the text that a run is measured on, A to Z, then A2 to Z2, if the texts differ; else ""."""
-        texts = list(dict.fromkeys(filter(None, map(_measured_text, self._runs))))
-        text = _measured_text(run)
-        if text is None or len(texts) < 2:
-            return ""
-        turn, letter = divmod(texts.index(text), len(ascii_uppercase))
-        return ascii_uppercase[letter] + (str(turn + 1) if turn else "")
+    def _is_elsewhere(self, run: StudioRun) -> bool:
+        """Whether a run was trained on another text than the one that it is measured on."""
+        text = self._on_text.text
+        return text is not None and run.has_counts and not text.has_text_of(run)
+
+    def _measured_on(self) -> str:
+        """The text of all rows."""
+        text = self._on_text.text
+        on = f", measured on {text.name} for every row" if text is not None else ""
+        return f"{COLUMNS[RATIO].tip}{on}; {_ELSEWHERE} marks runs that were trained on another text"
+
+    def _measured_lines(self, run: StudioRun) -> list[str]:
+        text, found = self._on_text.text, self._on_text.found(run)
+        lines = [f"Measured on: {text.name}"] if text is not None else []
+        if found is None:
+            return [*lines, "It is being measured."]
+        if isinstance(found, str):
+            return [*lines, f"Not measured: {found}"]
+        if self._is_elsewhere(run):
+            lines.append(f"{_ELSEWHERE} It was trained on another text: {_corpus_name(run)}")
+        return lines
 
     def _colour(self, run: StudioRun, number: int) -> QColor | None:
         if number == ENDED and run.ended == "failed":
             return QColor(self._theme.palette.error)
-        muted = COLUMNS[number].muted or self._text(run, number) == _NOTHING
+        muted = COLUMNS[number].muted or self._text(run, number) in (_NOTHING, _COMING)
         return QColor(self._theme.palette.muted) if muted else None
 
     def _font(self, run: StudioRun, number: int) -> QFont | None:
@@ -215,7 +237,8 @@ def _origin_lines(run: StudioRun) -> list[str]:
     if run.origin is None:
         return []
     files = (f"File: {file}" for file in run.origin.files)
-    return [*files, f"Encoded by: {run.tokenizer.library or 'TokStudio'}", *run.tokenizer.remarks]
+    model = f"Model: {run.tokenizer.model}"
+    return [*files, model, f"Encoded by: {run.tokenizer.library or 'TokStudio'}", *run.tokenizer.remarks]
 
 
 def _corpus_name(run: StudioRun) -> str:
@@ -248,35 +271,6 @@ def _ties(run: StudioRun) -> str:
 
 def _ended(run: StudioRun) -> str:
     return f"opened, {run.origin.format}" if run.origin is not None else run.ended or ""
-
-
-def _counted(run: StudioRun) -> CountedUses | None:
-    """The counts of an opened tokenizer, if they are for all its merges."""
-    return run.counted if run.counted is not None and run.counted.merges == len(run) else None
-
-
-def _measured_text(run: StudioRun) -> tuple[object, ...] | None:
-    """The key of the text for bytes per token; None if nothing is measured."""
-    counted = _counted(run)
-    if counted is not None:
-        return counted.text.bytes, *(id(source.data) for source in counted.text.sources)
-    if not run.log.tokens_before:
-        return None
-    sources = run.corpus.sources if run.corpus is not None else ()
-    # The bytes differ if a share was held out, or special tokens were cut out.
-    return run.corpus_bytes, *(id(source.data) for source in sources)
-
-
-def _measured_on(run: StudioRun) -> str:
-    counted = _counted(run)
-    return counted.corpus if counted is not None else _corpus_name(run) if run.log.tokens_before else _NOTHING
-
-
-def _ratio(run: StudioRun) -> str:
-    counted = _counted(run)
-    if counted is not None:
-        return f"{counted.bytes_per_token:,.3f}"
-    return f"{run.bytes_per_token(len(run)):,.3f}" if run.log.tokens_before else _NOTHING
 
 
 def _number(value: int | None) -> str:
@@ -322,19 +316,11 @@ COLUMNS: tuple[_Column, ...] = (
     _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False),
     _Column(
         "Bytes/token",
-        "Bytes per token after all merges; if runs were measured on different texts, a letter shows which",
-        _ratio,
-        "10.000 A",
+        "Bytes per token after all merges",
+        lambda run: _NOTHING,  # the model has them
+        "10.000 *",
         1,
         muted=False,
-    ),
-    _Column(
-        "Measured on",
-        "The text of the bytes per token: the corpus of a run, or the text that an opened tokenizer was counted in",
-        _measured_on,
-        "A: How Tokenize",
-        7,
-        _LEFT,
     ),
     _Column(
         "Held out",

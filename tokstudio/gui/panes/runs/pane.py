@@ -13,8 +13,9 @@ from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu
 
-from tokstudio.gui.panes.runs.model import NAME, RunsModel
+from tokstudio.gui.panes.runs.model import NAME, RATIO, RunsModel
 from tokstudio.gui.panes.runs.table import RunTable
+from tokstudio.gui.panes.runs.text_choice import TextButton
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -35,10 +36,13 @@ class RunsPane(Pane):
         self._runs, self._training = session.runs, session.training
         self._actions = actions
         self._shown_active: StudioRun | None = None
-        self._model = RunsModel(theme, self)
+        self._on_text = session.on_text
+        self._model = RunsModel(theme, session.on_text, self)
         self.table = RunTable(self._model, theme)
         self._stack = stacked(EmptyState(_EMPTY), self.table)
         self.body.addWidget(self._stack)
+        self.text_button = TextButton(session, actions)
+        self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
         self._live = QTimer(self, interval=_LIVE)
         self._live.timeout.connect(self._refresh_live)
@@ -50,6 +54,8 @@ class RunsPane(Pane):
         self.table.renameAsked.connect(self._rename_current)
         self.table.deleteAsked.connect(self._delete_current)
         self.table.menuAsked.connect(self._show_menu)
+        self.table.columnsFitted.connect(self._want)
+        session.on_text.changed.connect(self._model.refresh_measured)
         session.runs.changed.connect(self._refresh)
         session.training.state_changed.connect(self._refresh)
         self._refresh()
@@ -63,6 +69,7 @@ class RunsPane(Pane):
         """Stops following the training."""
         super().hideEvent(event)
         self._live.stop()
+        self._want()
 
     # ---- updates
 
@@ -73,6 +80,7 @@ class RunsPane(Pane):
             return
         state = "paused" if self._training.state == "paused" else "training"
         self._model.set_runs(self._runs.all, self._runs.active, state)
+        self._want()
         self._stack.setCurrentIndex(1 if self._runs.all else 0)
         self.table.show_held_out(any(run.config is not None and run.config.held_out for run in self._runs.all))
         if self._runs.active is not self._shown_active:
@@ -84,6 +92,11 @@ class RunsPane(Pane):
             self._live.stop()
         elif not self._live.isActive():
             self._live.start()
+
+    def _want(self) -> None:
+        """Has the rows measured while they are seen."""
+        is_seen = self.isVisible() and not self.table.isColumnHidden(RATIO)
+        self._on_text.want(self._runs.all if is_seen else (), self.objectName())
 
     def _refresh_live(self) -> None:
         if self._training.current is not None:
@@ -133,7 +146,7 @@ class RunsPane(Pane):
         if run.origin is not None:
             change, possible = self._actions["change_pattern"].text(), not run.origin.says_pattern and not held
             _add(menu, change, partial(self._trigger, "change_pattern"), possible)
-        if run.has_counts:
+        if run.has_curve:
             curve = menu.addAction("Show Curve")
             curve.setEnabled(run is not self._runs.active)
             curve.setCheckable(True)
@@ -142,6 +155,7 @@ class RunsPane(Pane):
         _add(menu, "Rename\tF2", self._rename_current)
         _add(menu, "Delete\tDel", self._delete_current, trained is None or trained.run is not run)
         menu.addSeparator()
+        menu.addMenu(self.text_button.texts)
         menu.addMenu(self.table.columns_menu)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(place)

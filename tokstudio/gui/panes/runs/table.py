@@ -23,6 +23,7 @@ class RunTable(QTableView):
     renameAsked = Signal()  # F2
     deleteAsked = Signal()  # Delete
     menuAsked = Signal(QPoint)  # the menu of the current row, at a point of the screen
+    columnsFitted = Signal()  # other columns may be shown
     columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
@@ -85,6 +86,7 @@ class RunTable(QTableView):
         for action in self.columns_menu.actions():
             if action.isCheckable():
                 action.setChecked(not self.isColumnHidden(action.data()))
+        self.columnsFitted.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fits the columns to the new width."""

@@ -4,21 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox
 
+from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.counts import tokens_of_text_work
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.text.baselines import LONGEST as LONGEST_COMPARED
-from tokstudio.gui.panes.text.baselines import MOST, compare_work
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.text.counts_grid import Count, CountsGrid
 from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
 from tokstudio.gui.panes.text.id_grid import IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
+from tokstudio.gui.session.comparison import Column
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
@@ -27,7 +32,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.figures import Figure
-from tokstudio.gui.widgets.labels import ElidedLabel, plain_label
+from tokstudio.gui.widgets.labels import ElidedLabel
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
@@ -39,6 +44,7 @@ _FIGURES = (
     Figure("bytes/token", "Bytes per token: a higher value means fewer tokens"),
 )
 _COUNTED_AT_ONCE = 1_000_000  # characters
+_LONGEST_COMPARED = 2_000_000  # characters; more would take too long while the user types
 _LONG = 20_000  # characters from which other tokenizers take so long that their old counts are dimmed
 # Heights in pixels below which a line is hidden in favour of the tokens.
 _ROOM_FOR_OTHERS = 310
@@ -72,7 +78,7 @@ class EncodePage(TextPage):
         self._fit()
         self.input.edited.connect(self._take_text)
         session.view.text_changed.connect(self._follow_text)
-        for signal in (session.view.text_changed, session.runs.changed):
+        for signal in (session.view.text_changed, session.comparison.changed):
             signal.connect(self._compare_later)
         session.runs.changed.connect(self._follow_specials)
         session.training.state_changed.connect(self._follow_specials)
@@ -157,7 +163,8 @@ class EncodePage(TextPage):
         self._compare_later()
 
     def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
-        self.caption = plain_label("muted", "Other tokenizers")
+        self.caption = link_button("Other tokenizers", lambda: self.session.comparison.stack_text())
+        self.caption.setToolTip("Show the text in each tokenizer, one below another")
         self.caption.setToolTip("Tokens of the same text with other tokenizers")
         self.others = CountsGrid(self._theme)
         self.brief = ElidedLabel()  # replaces the counts where there is little room
@@ -184,25 +191,19 @@ class EncodePage(TextPage):
     def _compare(self) -> None:
         """Counts the tokens of other tokenizers, unless the counts are shown already."""
         session, text = self.session, self.session.view.text
-        active = session.runs.active
-        runs = [run for run in session.runs.shown if run is not active and run.ended is not None and run.ready]
-        # Opened tokenizers come first, as the last ones may only be in a tip.
-        opened = [run for run in runs if not run.has_counts][-MOST:]
-        trained = [run for run in runs if run.has_counts]
-        runs = opened + trained[max(len(opened) + len(trained) - MOST, 0) :]
-        shown = (text, self._recognised, tuple((run.key, run.name, len(run)) for run in runs))
+        columns = session.comparison.others
+        shown = (text, self._recognised, tuple((each.name, each.key) for each in columns))
         if shown == self._compared or not self.isVisible():
             return
         self._compared = shown
         self._comparing.cancel()
-        if not text or len(text) > LONGEST_COMPARED:
+        if not text or len(text) > _LONGEST_COMPARED:
             self._show_counts(())
             return
-        others = [(run.name, run.tokenizer) for run in runs]
         allowed = "all" if self._recognised else ()
         if len(text) > _LONG:
             self._dim_others(True)
-        self._comparing.run(lambda: compare_work(text, others, allowed))
+        self._comparing.run(partial(_counts_work, text, columns, allowed))
 
     def _follow_specials(self) -> None:
         runs = self.session.runs.shown
@@ -299,3 +300,16 @@ class EncodePage(TextPage):
             self._restoring = True
             self.view.select(first, last)
             self._restoring = False
+
+
+def _counts_work(text: str, columns: Sequence[Column], allowed_special: AllowedSpecial) -> Work[tuple[Count, ...]]:
+    """Counts the tokens of a text by each tokenizer; None where one cannot encode it."""
+    counts: list[Count] = []
+    if not all(each.tokenizer is None or isinstance(each.tokenizer, SimpleTokenizer) for each in columns):
+        yield from prepare_work()
+    for each in columns:
+        try:
+            counts.append((each.name, (yield from tokens_of_text_work(each.tokenizer, text, allowed_special))))
+        except TokStudioError:
+            counts.append((each.name, None))
+    return tuple(counts)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokstudio.core.analysis.encoding_steps import Steps, steps_work
+from tokstudio.core.analysis.encoding_steps import Steps, prepared_steps_work, steps_work
 from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
 from tokstudio.core.base.progress import Work
 from tokstudio.core.pretokenization.patterns import splitter
-from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.pretokenization.preparation import Prepared
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.encoding_job import utf8_work
 
@@ -24,8 +25,19 @@ class Stepping:
     """The steps of a text, or of a part of it, with all merges."""
 
     steps: Steps
-    begin: int  # the byte of the text where they begin
+    begin: int  # the byte of the text where the text that was prepared for them begins
     note: str  # the part of the text, and remarks on it
+
+    def here(self, start: int, stop: int) -> tuple[int, int]:
+        """The part of the data of the steps that was made of some bytes of the text; it may lie outside."""
+        first, last = self.steps.prepared.span(start - self.begin, stop - self.begin)
+        return first - self.steps.begin, last - self.steps.begin
+
+    def in_text(self, start: int, stop: int) -> tuple[int, int]:
+        """The part of the text that some bytes of the steps stand for."""
+        places = np.array([start, stop], np.int64) + self.steps.begin
+        first, last = self.steps.prepared.original(places).tolist()
+        return first + self.begin, last + self.begin
 
 
 def stepping_work(
@@ -44,12 +56,13 @@ def stepping_work(
         note = f"The first {len(part):,} bytes of the text." if len(part) < len(data) or len(text) > LONGEST else ""
         return Stepping((yield from steps_work(tokenizer, part, None, allowed_special)), 0, note)
     data = yield from utf8_work(text)
-    begin, end = yield from _widened_work(tokenizer, data, selected, allowed_special)
+    prepared = yield from tokenizer.prepared_work(data, allowed_special)
+    begin, end = _widened(tokenizer, prepared, prepared.span(*selected))
     if end - begin <= LONGEST:
-        steps = yield from steps_work(tokenizer, data[begin:end], None, allowed_special)
+        steps = yield from prepared_steps_work(tokenizer, prepared, (begin, end), None, allowed_special)
         words = len(steps.pre_tokens)
         what = "The pre-token" if words == 1 else f"The {words:,} pre-tokens"
-        return Stepping(steps, begin, f"{what} around the selection.")
+        return Stepping(steps, 0, f"{what} around the selection.")
     begin, end = selected
     part = _head(data[begin:end])
     note = f"The first {len(part):,} bytes of the selection" if len(part) < end - begin else "The selection"
@@ -86,7 +99,7 @@ def answer_words(
     `asked` has the first of the bytes and the one after the last; with `of_word`, the whole pre-token with the first
     is meant. Returns the sentences, and the tokens of the merges that they name, by number.
     """
-    start, stop = (at - made.begin for at in asked)
+    start, stop = made.here(*asked)
     if of_word:
         words = made.steps.pre_tokens
         word = int(np.searchsorted(words.stops, start, side="right"))
@@ -107,16 +120,12 @@ def _head(data: bytes) -> bytes:
     return data[:end]
 
 
-def _widened_work(
-    tokenizer: Tokenizer, data: bytes, selected: tuple[int, int], allowed_special: AllowedSpecial
-) -> Work[tuple[int, int]]:
+def _widened(tokenizer: Tokenizer, prepared: Prepared, selected: tuple[int, int]) -> tuple[int, int]:
     """The start of the first pre-token in the selection, and the end of the last."""
-    raw, (first, last) = np.frombuffer(data, np.uint8), selected
-    finder = SpecialFinders(tokenizer.special_tokens).of(allowed_special)
-    parts = yield from finder.cut_work(raw, np.array([len(data)], np.int64))
+    raw, parts, (first, last) = prepared.data, prepared.pieces, selected
     split, begin = splitter(tokenizer.pattern), 0
     for start, stop, special in zip(parts.starts.tolist(), parts.stops.tolist(), parts.specials.tolist(), strict=True):
-        behind = stop + len(finder.texts[special]) if special >= 0 else stop
+        behind = stop + len(prepared.specials[special]) if special >= 0 else stop
         if behind <= first:
             continue
         if start <= first:
@@ -132,4 +141,4 @@ def _widened_work(
                 begin = stop
             if behind >= last:
                 return begin, behind
-    return begin, len(data)
+    return begin, prepared.size

@@ -285,7 +285,10 @@ class StepsPage(QWidget):
     def _holds(self, start: int, stop: int) -> bool:
         """Whether these bytes of the text are encoded here."""
         made = self._stepping
-        return made is not None and made.begin <= start and stop <= made.begin + len(made.steps.data)
+        if made is None:
+            return False
+        first, last = made.here(start, stop)
+        return first >= 0 and last <= len(made.steps.data)
 
     def _close_answer(self) -> None:
         self._question = None
@@ -309,7 +312,8 @@ class StepsPage(QWidget):
             return
         self._own, self._chosen = True, None
         if first >= 0:
-            self._chosen = int(here.starts[first]) + made.begin, int(here.stops[last]) + made.begin
+            begin, end = made.in_text(int(here.starts[first]), int(here.stops[last]))
+            self._chosen = (begin, end) if begin < end else None
         self._view.select(TextSelection(*self._chosen, last - first + 1) if self._chosen is not None else None)
         self._own = False
         if first == last >= 0 and here.ids[first] >= 0:

@@ -32,7 +32,7 @@ from tokstudio.gui.panes.vocabulary.selection import (
     ShownTokens,
     rows_work,
 )
-from tokstudio.gui.session.token_indexing import TokenIndexing
+from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.state.token_uses import TokenUses
@@ -40,7 +40,7 @@ from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
-from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked, widest_figure
+from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
 
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
@@ -209,7 +209,7 @@ class VocabularyModel(TokenTable):
             known = self.run.base_counts
             if known is None and self.run.counted is not None:
                 known = self.run.counted.uses
-            return "–" if known is None else widest_figure(int(known.max(initial=0)), self.run.weight_scale)
+            return "–" if known is None else figure(int(known.max(initial=0)), self.run.weight_scale)
         return max(KINDS, key=len) if column == KIND else "00,000"
 
     # ---- Qt's own

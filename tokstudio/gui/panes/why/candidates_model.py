@@ -7,10 +7,10 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
-from tokstudio.core.base.wording import count_text, in_units
+from tokstudio.core.base.wording import in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
-from tokstudio.gui.token_text.spelling import copied, marked
+from tokstudio.gui.token_text.spelling import copied, figure, marked
 from tokstudio.gui.widgets.labels import plain
 
 _PLACE, _PAIR, _COUNT, _BEHIND, _LATER = range(5)
@@ -89,10 +89,10 @@ class RunnersModel(TokenTable):
         if column == _PLACE:
             text = f"{row + 1:,}"
         elif column == _COUNT:
-            text = count_text(pair.count, self._scale)
+            text = figure(pair.count, self._scale)
         elif column == _BEHIND:
             behind = self.behind(row)
-            text = count_text(behind, self._scale) if behind else "–" if chosen else "tied"
+            text = figure(behind, self._scale) if behind else "–" if chosen else "tied"
         else:
             text = f"{self._merges[row]:,}" if self._merges[row] else "–"
         return Cell(text, marked=chosen)

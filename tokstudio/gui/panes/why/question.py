@@ -43,7 +43,7 @@ def asked(view: ViewState) -> Asked | str:
     if run is None:
         return _NO_RUN
     if not run.has_counts:
-        return _FROM_FILE
+        return run.why_no_merges or _FROM_FILE
     if token is None:
         return _NOT_BEGUN if not run.ready else _NO_TOKEN
     number = token - run.base_size + 1

@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE
 from tokstudio import Corpus, count
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.gui.session.source_jobs import Changed, Unread, read_all, read_counts, reread
+from tokstudio.gui.state.source_jobs import Changed, Unread, read_all, read_counts, reread
 
 
 @pytest.fixture

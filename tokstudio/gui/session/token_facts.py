@@ -1,4 +1,4 @@
-"""Finds out which tokens no text can become, once for each run and in a job."""
+"""Finds facts about the tokens of a run in jobs: the index that filters and sorting read, and unreachable tokens."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,6 +14,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.gui.state.token_index import TokenIndex, index_work
 
 _PAINTED = 200  # milliseconds; the request's cause is painted by then
 
@@ -74,3 +76,40 @@ class Reachability(QObject):
 
 def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
     return (yield from reachability_work(tokenizer))[ids]
+
+
+class TokenIndexing(QObject):
+    """Makes one index at a time, for the run that was requested last."""
+
+    changed = Signal()  # the requested tokens have a newer index
+    failed = Signal()  # the job failed, which has been reported, or was cancelled
+
+    def __init__(self, jobs: Jobs) -> None:
+        super().__init__(jobs)
+        self.jobs = jobs
+        self._tokens: RunTokens | None = None
+        self._latest = LatestJob(jobs, self, asked=False)
+        self._latest.done.connect(self._take)
+        self._latest.failed.connect(self._fail)
+
+    def ask(self, tokens: RunTokens) -> bool:
+        """Returns whether a run has an index of all its tokens; if not, starts to make it."""
+        if tokens.index is not None and len(tokens.index) == len(tokens):
+            return True
+        if tokens is not self._tokens and tokens.run.ready:
+            self._tokens = tokens
+            made, earlier = tokens.snapshot(), tokens.index
+            self._latest.run(lambda: index_work(made, earlier))
+        return False
+
+    def _take(self, index: TokenIndex) -> None:
+        tokens, self._tokens = self._tokens, None
+        if tokens is not None:
+            tokens.take_index(index)
+            self.changed.emit()
+
+    def _fail(self, error: Exception) -> None:
+        self._tokens = None
+        if not isinstance(error, TokStudioError):
+            self.jobs.report(error)
+        self.failed.emit()

@@ -1,0 +1,157 @@
+"""Compare, Words: words with their pieces in each tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget
+from pytestqt.qtbot import QtBot
+
+from tests.gui.conftest import Actions
+from tests.gui.person import PATIENCE, Answers
+from tokstudio.gui.panes.compare.pane import ComparePane
+from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST_WORDS, WordsView
+from tokstudio.gui.panes.compare.words_model import MOST, WORD
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+
+Make = Callable[..., StudioRun]
+Dock = Callable[[QDockWidget, int, int], None]
+
+TEXT = "the cat sat on the mat and the rat sat on the cat\n" * 5
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, session: Session, theme: Theme, actions: Actions, dock: Dock) -> ComparePane:
+    made = ComparePane(session, theme, actions)
+    dock(made, 1000, 500)
+    return made
+
+
+@pytest.fixture
+def view(qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make) -> WordsView:
+    session.corpus.add_texts([("eng", TEXT), ("deu", "die Katze die Katze")])
+    make_run(vocabulary_size=262, pattern="gpt2")
+    make_run(vocabulary_size=290, pattern="gpt2")
+    pane.tabs.setCurrentIndex(4)
+    qtbot.waitUntil(lambda: len(pane.words.rows.made.columns) == 2, timeout=PATIENCE)
+    return pane.words
+
+
+def words(view: WordsView) -> list[str]:
+    return [view.rows.made.words[at] for at in view.rows.order.tolist()]
+
+
+def write(qtbot: QtBot, view: WordsView, text: str, first: str) -> None:
+    view.own.setPlainText(text)
+    qtbot.waitUntil(lambda: first in words(view), timeout=PATIENCE)
+
+
+def told(view: WordsView, word: str, column: int) -> str:
+    index = view.rows.index(words(view).index(word), column)
+    return str(index.data(Qt.ItemDataRole.AccessibleTextRole))
+
+
+def test_the_most_frequent_words_of_a_text_are_shown_without_others(qtbot: QtBot, view: WordsView) -> None:
+    assert sorted(words(view)) == sorted(set(TEXT.split()))
+    assert view.texts.isVisible()
+    view.texts.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: sorted(words(view)) == ["Katze", "die"], timeout=PATIENCE)
+    write(qtbot, view, "mat", "mat")
+    assert not view.texts.isVisible()
+    view.own.clear()
+    qtbot.waitUntil(lambda: sorted(words(view)) == ["Katze", "die"], timeout=PATIENCE)
+
+
+def test_words_are_encoded_as_after_another_word(qtbot: QtBot, view: WordsView, session: Session) -> None:
+    write(qtbot, view, "the,zebra  mat\nthe 猫", "zebra")
+    assert sorted(words(view)) == sorted(["the", "zebra", "mat", "猫"])
+    for number, run in enumerate(session.runs.shown):
+        for word in words(view):
+            ids = run.tokenizer.encode(f" {word}" if word != "猫" else word)
+            text = told(view, word, MOST + 1 + number)
+            assert text.startswith(f"{len(ids)}: ")
+            assert all(str(token) in text for token in ids)
+
+
+def test_words_that_are_split_most_are_first(qtbot: QtBot, view: WordsView, session: Session) -> None:
+    write(qtbot, view, "the zebra cat quagga ox", "zebra")
+    most = [max(len(run.tokenizer.encode(f" {word}")) for run in session.runs.shown) for word in words(view)]
+    assert most == sorted(most, reverse=True)
+    assert words(view)[0] == "quagga"
+    view.table.sortByColumn(WORD, Qt.SortOrder.AscendingOrder)
+    assert words(view) == ["cat", "ox", "quagga", "the", "zebra"]
+    view.table.sortByColumn(MOST + 2, Qt.SortOrder.AscendingOrder)
+    sizes = [len(session.runs.shown[1].tokenizer.encode(f" {word}")) for word in words(view)]
+    assert sizes == sorted(sizes)
+
+
+def test_words_that_are_one_token_everywhere_are_marked(qtbot: QtBot, view: WordsView, session: Session) -> None:
+    session.comparison.show_simple("Bytes", True)
+    write(qtbot, view, "the zebra", "zebra")
+    qtbot.waitUntil(lambda: len(view.rows.made.columns) == 3, timeout=PATIENCE)
+    whole = {
+        word: all(len(run.tokenizer.encode(f" {word}")) == 1 for run in session.runs.shown) for word in words(view)
+    }
+    assert whole == {"the": True, "zebra": False}
+    for row, word in enumerate(words(view)):
+        assert (view.rows.index(row, WORD).data(Qt.ItemDataRole.DecorationRole) is not None) == whole[word]
+    assert "1 are one token in every tokenizer, 1 are split" in view.note.text()
+
+
+def test_pieces_are_drawn_in_colour(qtbot: QtBot, view: WordsView, theme: Theme) -> None:
+    write(qtbot, view, "zebra", "zebra")
+    area = view.table.visualRect(view.rows.index(0, MOST + 1))
+    picture = view.table.viewport().grab(area).toImage()
+    seen = {picture.pixelColor(x, y).name().upper() for x in range(picture.width()) for y in range(picture.height())}
+    assert len(seen & set(theme.palette.tokens)) > 1
+
+
+def test_words_are_read_from_a_file(qtbot: QtBot, view: WordsView, session: Session, tmp_path: Path) -> None:
+    answers = Answers()
+    file = tmp_path / "words.txt"
+    file.write_text("quagga\nzebra")
+    answers.files = [file]
+    view.choosers = answers  # pyright: ignore[reportAttributeAccessIssue]
+    view.open.click()
+    qtbot.waitUntil(lambda: sorted(words(view)) == ["quagga", "zebra"], timeout=PATIENCE)
+    assert session.comparison.own_words == "quagga\nzebra"
+    file.write_bytes(b"a " * 1_500_000)
+    view.open.click()
+    qtbot.waitUntil(lambda: "at most 2 MB" in view.note.text(), timeout=PATIENCE)
+    assert sorted(words(view)) == ["quagga", "zebra"]
+
+
+def test_long_words_and_lists_are_cut_and_said(qtbot: QtBot, view: WordsView) -> None:
+    write(qtbot, view, "mat " + "x" * (LONGEST_WORD + 1), "mat")
+    qtbot.waitUntil(lambda: "Left out: 1 word of more" in view.note.text(), timeout=PATIENCE)
+    assert words(view) == ["mat"]
+    view.own.setPlainText(" ".join(map(str, range(MOST_WORDS + 5))))
+    qtbot.waitUntil(lambda: len(view.rows.order) == MOST_WORDS, timeout=PATIENCE)
+    assert "after the first" in view.note.text()
+
+
+def test_a_word_that_a_vocabulary_lacks_has_a_dash(
+    qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make
+) -> None:
+    make_run("abc ab abc", vocabulary_size=6, base="characters")
+    pane.tabs.setCurrentIndex(4)
+    qtbot.waitUntil(lambda: "abc" in words(pane.words), timeout=PATIENCE)
+    write(qtbot, pane.words, "abc xyz", "xyz")
+    assert told(pane.words, "abc", MOST + 1)[0] in "123"
+    assert "x" in told(pane.words, "xyz", MOST + 1)
+    assert pane.words.note.text().count("Run 1") == 1
+
+
+def test_an_empty_list_says_what_is_shown(pane: ComparePane, session: Session, qtbot: QtBot, make_run: Make) -> None:
+    make_run()
+    session.corpus.remove_sources([0])
+    pane.tabs.setCurrentIndex(4)
+    qtbot.waitUntil(pane.words.empty.isVisible, timeout=PATIENCE)
+    assert "Type or paste" in pane.words.empty.label.text()
+    write(qtbot, pane.words, "mat", "mat")
+    assert not pane.words.empty.isVisible()

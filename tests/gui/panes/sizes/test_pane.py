@@ -1,0 +1,140 @@
+"""The How Large? pane: which size is enough, read and reached with the mouse."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.person import PATIENCE
+from tokstudio import Tokenizer
+from tokstudio.core.base.wording import count_text
+from tokstudio.gui.panes.sizes.model import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
+from tokstudio.gui.panes.sizes.pane import SizesPane
+from tokstudio.resources import sample_text
+
+
+@pytest.fixture
+def pane(session, theme, actions, show):
+    pane = SizesPane(session, theme, actions)
+    show(pane, 900, 420)
+    QAbstractItemModelTester(pane.table.model(), QAbstractItemModelTester.FailureReportingMode.Fatal, pane)
+    return pane
+
+
+def cell(pane, row, column):
+    return pane.table.model().index(row, column).data()
+
+
+def rows(pane):
+    """Each row by its note, and the notes in order."""
+    model = pane.table.model()
+    return [tuple(cell(pane, row, column) for column in range(len(COLUMNS))) for row in range(model.rowCount())]
+
+
+def noted(pane, note):
+    return next(number for number, row in enumerate(rows(pane)) if row[NOTE] == note)
+
+
+def click(qtbot, pane, row):
+    place = pane.table.visualRect(pane.table.model().index(row, VOCABULARY)).center()
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_without_a_run_it_says_what_will_be_there(pane):
+    assert pane.stack.currentWidget() is pane.empty
+    assert "Train" in pane.empty.label.text()
+
+
+def test_the_smallest_size_with_most_of_the_compression_is_named(pane, trained):
+    run = trained.runs.active.run
+    row = rows(pane)[noted(pane, "95 %")]
+    merges = int(row[MERGES])
+    assert run.bytes_per_token(merges) >= 0.95 * run.bytes_per_token() > run.bytes_per_token(merges - 1)
+    assert row[VOCABULARY] == str(256 + merges)
+    assert row[RATIO] == f"{run.bytes_per_token(merges):.3f}"
+    assert row[SAVED] == f"{run.tokens_before - int(run.tokens_after[merges - 1]):,}"
+    assert pane.answer.text().startswith(f"{256 + merges} tokens have 95 % of the compression of all 600:")
+    assert "training text (31.0 kB)" in pane.measured.text()
+    assert [row[VOCABULARY] for row in rows(pane) if row[NOTE] == ""] == ["512"]
+
+
+def test_a_click_on_a_row_or_enter_moves_the_playhead(qtbot, pane, trained):
+    row = noted(pane, "90 %")
+    click(qtbot, pane, row)
+    assert trained.view.playhead == int(cell(pane, row, MERGES))
+    assert cell(pane, 0, NOTE) == "playhead"
+    assert cell(pane, 0, MERGES) == cell(pane, row, MERGES)
+    qtbot.keyClick(pane.table, Qt.Key.Key_Down)
+    qtbot.keyClick(pane.table, Qt.Key.Key_Return)
+    assert trained.view.playhead == int(cell(pane, row + 1, MERGES))
+
+
+def test_the_first_row_follows_the_playhead(pane, trained):
+    trained.view.set_playhead(100)
+    assert rows(pane)[0][: MERGES + 1] == ("playhead", "356", "100")
+    trained.view.set_playhead(0)
+    assert rows(pane)[0][RATIO] == "1.000"
+
+
+def test_embeddings_follow_the_width_and_whether_they_are_tied(qtbot, pane, trained):
+    widths, ties = [], []
+    pane.widthChosen.connect(widths.append)
+    pane.tiedChosen.connect(ties.append)
+    end = noted(pane, "end")
+    assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 4096:,}"
+    pane.model_width.setValue(512)
+    assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 512:,}"
+    pane.tied.click()
+    assert cell(pane, end, len(COLUMNS) - 1) == f"{2 * 600 * 512:,}"
+    assert (widths, ties) == ([512], [False])
+    pane.set_model(1024, tied=True)
+    assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 1024:,}"
+    assert (widths, ties) == ([512], [False])
+
+
+def test_held_out_text_is_measured_where_there_is_some(qtbot, session, pane, make_run):
+    run = make_run(sample_text("article"), vocabulary_size=600, held_out=0.2)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "held-out" in pane.measured.text())
+    held_out = run.held_out
+    assert rows(pane)[-1][RATIO] == f"{held_out.bytes / int(held_out.tokens[-1]):.3f}"
+    merges = int(rows(pane)[noted(pane, "95 %")][MERGES])
+    assert held_out.tokens[merges] * 95 <= held_out.tokens[-1] * 100 < held_out.tokens[merges - 1] * 95
+
+
+def test_weighted_text_is_counted_in_tokens_and_not_in_thousandths(session, pane, make_run):
+    session.corpus.add_text("the cat and the hat and the dog " * 30, "english")
+    session.corpus.add_text("die Katze und der Hut und der Hund " * 30, "german")
+    session.corpus.set_weights((1_500, 1_000))
+    run = make_run(vocabulary_size=270, pattern="gpt2")
+    assert run.weight_scale == 1_000
+    end = rows(pane)[-1]
+    assert end[NOTE].endswith("end")
+    assert end[RATIO] == f"{run.bytes_per_token(len(run)):.3f}"
+    assert end[SAVED] == count_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
+
+
+def test_an_opened_tokenizer_has_no_curve_and_the_pane_says_so(session, pane, trained):
+    trained.runs.add_tokenizer(Tokenizer.from_run(trained.runs.active.run), "opened")
+    assert pane.stack.currentWidget() is pane.empty
+    assert "does not say" in pane.empty.label.text()
+
+
+def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
+    pane.hide()
+    make_run(vocabulary_size=270)
+    pane.show()
+    assert rows(pane)[-1][VOCABULARY] == "270"
+    session.runs.delete(session.runs.active)
+    assert pane.stack.currentWidget() is pane.empty
+
+
+def test_a_narrow_table_keeps_sizes_compression_and_parameters(pane, trained):
+    pane.resize(420, 300)
+    shown = [column.title for number, column in enumerate(COLUMNS) if not pane.table.isColumnHidden(number)]
+    assert {"Vocabulary", "Bytes/token", "Embedding"} <= set(shown)
+    assert len(shown) < len(COLUMNS)
+    pane.resize(900, 420)
+    assert not any(pane.table.isColumnHidden(number) for number in range(len(COLUMNS)))

@@ -1,0 +1,212 @@
+"""The comparison in the session: what is measured, when, and what stays known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from tests.gui.person import PATIENCE
+from tokstudio import compare
+from tokstudio.core.comparison.figures import Cell
+from tokstudio.gui.session import comparison as module
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+
+Make = Callable[..., StudioRun]
+
+ENGLISH, GERMAN = "the cat sat on the mat\n" * 5, "die Katze saß auf der Matte\n" * 5
+
+
+@pytest.fixture
+def two_texts(session: Session) -> Session:
+    session.corpus.add_texts([("eng", ENGLISH), ("deu", GERMAN)])
+    return session
+
+
+def complete(session: Session) -> bool:
+    state = session.comparison
+    made = state.comparison
+    if made is None or state.busy:
+        return False
+    return all(
+        made.result(row, column) is not None for row in range(len(made.texts)) for column in range(len(made.tokenizers))
+    )
+
+
+def wait(qtbot: QtBot, session: Session) -> None:
+    qtbot.waitUntil(lambda: complete(session), timeout=PATIENCE)
+
+
+def test_each_source_is_measured_by_each_shown_run(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
+    two_texts.comparison.set_seen(True)
+    wait(qtbot, two_texts)
+    made = two_texts.comparison.comparison
+    assert made is not None
+    expected = compare({"Run 1": one.tokenizer, "Run 2": two.tokenizer}, {"eng": ENGLISH, "deu": GERMAN})
+    assert (made.tokenizers, made.texts) == (expected.tokenizers, expected.texts)
+    assert np.array_equal(made.tokens, expected.tokens)
+
+
+def test_nothing_is_measured_until_somebody_looks(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    make_run(vocabulary_size=270)
+    qtbot.wait(2 * module._LATER)
+    assert two_texts.comparison.comparison is None
+    two_texts.comparison.set_seen(True)
+    wait(qtbot, two_texts)
+
+
+def test_what_is_known_stays_when_a_tokenizer_is_added(
+    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(vocabulary_size=270)
+    state = two_texts.comparison
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+    measured: list[str] = []
+    original = module._cell_work
+
+    def noted(row: object, column: module.Column, *more: object) -> object:
+        measured.append(column.name)
+        return original(row, column, *more)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(module, "_cell_work", noted)
+    state.show_simple("Bytes", True)
+    wait(qtbot, two_texts)
+    assert measured == ["Bytes", "Bytes"]
+    made = state.comparison
+    assert made is not None
+    assert made.tokens[:, 1].tolist() == [len(ENGLISH.encode()), len(GERMAN.encode())]
+
+
+def test_the_active_run_is_measured_at_the_playhead(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    run = make_run(vocabulary_size=280)
+    two_texts.comparison.set_seen(True)
+    wait(qtbot, two_texts)
+    two_texts.view.set_playhead(5)
+    wait(qtbot, two_texts)
+    made = two_texts.comparison.comparison
+    assert made is not None
+    expected = [len(run.tokenizer.at(5).encode(text)) for text in (ENGLISH, GERMAN)]
+    assert made.tokens[:, 0].tolist() == expected
+
+
+def test_all_positions_of_the_playhead_follow_from_one_encoding(
+    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(vocabulary_size=290)
+    state = two_texts.comparison
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+
+    def refused(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(module, "counts_work", refused)
+    two_texts.view.set_playhead(9)
+    wait(qtbot, two_texts)
+    for merges in (0, 1, 8, len(run) - 1):
+        two_texts.view.set_playhead(merges)
+        made = state.comparison  # at once
+        assert made is not None
+        expected = compare({"Run 1": run.tokenizer.at(merges)}, {"eng": ENGLISH, "deu": GERMAN})
+        assert np.array_equal(made.tokens, expected.tokens)
+        for name in ("renyi", "vocabulary_used", "not_utf8"):
+            assert np.allclose(made.known(name), expected.known(name), equal_nan=True)
+
+
+def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
+    state = two_texts.comparison
+    two_texts.runs.show_curve(one, False)
+    two_texts.runs.show_curve(two, False)
+    assert [column.name for column in state.columns] == ["Run 2"]
+
+
+def test_the_active_run_is_never_left_out(two_texts: Session, make_run: Make) -> None:
+    for size in range(262, 262 + module.MOST + 2):
+        make_run(vocabulary_size=size)
+    two_texts.runs.activate(two_texts.runs.all[-1])
+    names = [column.name for column in two_texts.comparison.columns]
+    assert names == [*(f"Run {number}" for number in range(1, module.MOST)), f"Run {module.MOST + 2}"]
+    two_texts.runs.activate(two_texts.runs.all[0])
+    names = [column.name for column in two_texts.comparison.columns]
+    assert names == [f"Run {number}" for number in range(1, module.MOST + 1)]
+
+
+def test_words_are_encoded_only_for_the_figures_that_need_them(
+    qtbot: QtBot, two_texts: Session, make_run: Make
+) -> None:
+    make_run(vocabulary_size=280)
+    state = two_texts.comparison
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+
+    def words() -> list[bool]:
+        made = state.comparison
+        assert made is not None
+        cells = [made.result(row, 0) for row in range(2)]
+        return [isinstance(cell, Cell) and cell.words is not None for cell in cells]
+
+    assert words() == [False, False]
+    state.choose_figure("words_split")
+    qtbot.waitUntil(lambda: words() == [True, True], timeout=PATIENCE)
+
+
+def test_the_words_of_the_texts_are_a_tokenizer(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    make_run(vocabulary_size=270)
+    state = two_texts.comparison
+    state.show_simple("Words", True)
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+    made = state.comparison
+    assert made is not None
+    assert made.tokenizers == ("Run 1", "Words")
+    assert made.tokens[0, 1] == 5 * 11  # six words with five spaces; line feeds are dropped
+
+
+def test_another_corpus_is_measured_anew(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    make_run(vocabulary_size=270)
+    state = two_texts.comparison
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+    two_texts.corpus.set_sources(two_texts.corpus.sources[:1])
+    wait(qtbot, two_texts)
+    made = state.comparison
+    assert made is not None
+    assert made.texts == ("eng",)
+
+
+def test_the_text_of_the_text_pane_is_measured(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    run = make_run(vocabulary_size=270)
+    state = two_texts.comparison
+    state.set_seen(True)
+    state.choose_texts(next(each for each in state.sets if each.key == "text"))
+    wait(qtbot, two_texts)
+    made = state.comparison
+    assert made is not None
+    assert made.texts == ()
+    two_texts.view.set_text("the cat")
+    qtbot.waitUntil(lambda: complete(two_texts) and state.comparison.texts == ("Text",), timeout=PATIENCE)  # pyright: ignore[reportOptionalMemberAccess]
+    made = state.comparison
+    assert made is not None
+    assert made.tokens.tolist() == [[len(run.tokenizer.encode("the cat"))]]
+
+
+def test_held_out_text_is_that_of_the_active_run(qtbot: QtBot, session: Session, make_run: Make) -> None:
+    session.corpus.add_texts([(f"{number}", f"the cat number {number} sat on the mat") for number in range(60)])
+    state = session.comparison
+    state.set_seen(True)
+    run = make_run(vocabulary_size=270, held_out=0.2)
+    state.choose_texts(next(each for each in state.sets if each.key == "held out"))
+    wait(qtbot, session)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    made = state.comparison
+    assert made is not None
+    assert made.bytes.sum() == run.held_out.bytes
+    assert made.tokens[:, 0].sum() == run.held_out.tokens[-1]  # pyright: ignore[reportOptionalSubscript]
+    make_run(vocabulary_size=270, held_out=0.0)
+    qtbot.waitUntil(lambda: state.rows == (), timeout=PATIENCE)

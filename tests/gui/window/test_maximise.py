@@ -1,0 +1,239 @@
+"""One pane fills the window, by a double click or a key, and the layout comes back as it was."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QTabBar, QWidget
+
+from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.window.test_little_room import tabs
+from tests.gui.window.test_low_window import begin_high, places, set_height
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.window.dock_sizes import tab_bars
+
+KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+def double_click(qtbot, widget: QWidget, at: QPoint) -> None:
+    """A click, then a double click, as a mouse sends them."""
+    qtbot.mouseClick(widget, Qt.MouseButton.LeftButton, pos=at)
+    # Sent by hand: with two clicks, the helper of the tests would send a second press.
+    button, where = Qt.MouseButton.LeftButton, QPointF(widget.mapToGlobal(at))
+    keys = Qt.KeyboardModifier.NoModifier
+    event = QMouseEvent(QMouseEvent.Type.MouseButtonDblClick, QPointF(at), where, button, button, keys)
+    QApplication.sendEvent(widget, event)
+    QApplication.processEvents()
+
+
+def click_title(qtbot, pane) -> None:
+    double_click(qtbot, pane.title, pane.title.rect().center())
+
+
+def tab_of(window, title: str) -> tuple[QTabBar, QPoint]:
+    """The tab bar with a title, and the middle of its tab."""
+    for bar in tab_bars(window):
+        for tab in range(bar.count() if bar.isVisible() else 0):
+            if bar.tabText(tab) == title:
+                return bar, bar.tabRect(tab).center()
+    raise AssertionError(title)
+
+
+def begin(qtbot, window) -> None:
+    """A high, active window without its Why pane."""
+    begin_high(qtbot, window)
+    window.activateWindow()
+    qtbot.waitActive(window)
+    window.why.close()
+    # A place that has lost its tabs has the sizes that it will have.
+    window.arrange(window.arrangement())
+    qtbot.wait(120)
+
+
+def alone(window) -> str:
+    """The pane that fills the window; "" if several are in sight."""
+    seen = places(window)
+    return next(iter(seen)) if len(seen) == 1 else ""
+
+
+def test_a_double_click_on_a_title_or_a_tab_maximises_the_pane_and_gives_it_back(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        usual, shared = places(window), tabs(window)
+        click_title(qtbot, window.text)
+        assert alone(window) == "text"
+        assert not window.text.isFloating()
+        assert window.text.width() > 1400
+        assert window.actions_by_id["maximise_pane"].isChecked()
+        click_title(qtbot, window.text)
+        assert (places(window), tabs(window)) == (usual, shared)
+        assert not window.actions_by_id["maximise_pane"].isChecked()
+        double_click(qtbot, *tab_of(window, "Vocabulary"))
+        assert alone(window) == "vocabulary"
+        assert window.vocabulary.title.isVisible()
+        assert not tabs(window)
+        click_title(qtbot, window.vocabulary)
+        assert tabs(window) == shared
+        assert "vocabulary" in places(window)
+        assert not window.vocabulary.title.isVisible()
+        assert window.why.isHidden()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_key_maximises_the_pane_with_the_focus_and_escape_gives_it_back(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        usual = places(window)
+        field = window.merges.filter
+        field.setFocus()
+        qtbot.keyClick(field, Qt.Key.Key_M, KEYS)
+        assert alone(window) == "merges"
+        assert field.hasFocus()
+        qtbot.keyClicks(field, "the")
+        # In a field, Escape has its own meaning first.
+        qtbot.keyClick(field, Qt.Key.Key_Escape)
+        assert field.text() == ""
+        assert alone(window) == "merges"
+        qtbot.keyClick(field, Qt.Key.Key_Escape)
+        assert places(window) == usual
+        assert field.hasFocus()
+        assert window.why.isHidden()
+        window.finder.box.setFocus()
+        qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
+        assert alone(window) == "merges", "the pane that had the focus last"
+        qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
+        assert places(window) == usual
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_escape_closes_a_message_first(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        areas = {name: place.width() * place.height() for name, place in places(window).items()}
+        largest = max(areas, key=areas.__getitem__)
+        window.actions_by_id["maximise_pane"].trigger()
+        assert alone(window) == largest, "the largest pane, before any had the focus"
+        window.messages.show_problem(Problem("It is wrong."))
+        assert window.messages.isVisible()
+        qtbot.keyClick(window, Qt.Key.Key_Escape)
+        assert not window.messages.isVisible()
+        assert alone(window) == largest
+        qtbot.keyClick(window, Qt.Key.Key_Escape)
+        assert not alone(window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("deed", ["workspace", "reset", "menu", "why", "filter", "close", "project", "float"])
+def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypatch, deed):
+    def act(window, answers):
+        begin(qtbot, window)
+        usual = places(window)
+        layout = window.arrangement()
+        click_title(qtbot, window.text)
+        assert alone(window) == "text"
+        if deed == "workspace":
+            window.actions_by_id["workspace_compare"].trigger()
+            window.actions_by_id["workspace_train"].trigger()
+        elif deed == "reset":
+            window.actions_by_id["reset_layout"].trigger()
+            assert not window.why.isHidden()
+            window.why.close()
+        elif deed == "menu":
+            window.token.toggleViewAction().trigger()
+            assert not window.token.isHidden()
+        elif deed == "why":
+            window.show_why()
+            assert "why" in places(window)
+            window.why.close()
+        elif deed == "filter":
+            window.actions_by_id["filter"].trigger()
+            assert window.merges.filter.hasFocus()
+        elif deed == "close":
+            window.text.toggleViewAction().trigger()
+            assert window.text.isHidden()
+            assert len(places(window)) == len(usual) - 1
+            window.text.show()
+        elif deed == "project":
+            window.arrange(layout)
+        else:
+            window.actions_by_id["float_pane"].trigger()
+            assert window.text.isFloating()
+            window.actions_by_id["float_pane"].trigger()
+            assert not window.text.isFloating()
+        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+        assert window.why.isHidden()
+        assert not window.actions_by_id["maximise_pane"].isChecked()
+        assert window.text.features() == window.token.features()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_closing_the_program_stores_the_layout_without_the_maximised_pane(qtbot, monkeypatch):
+    seen = {}
+
+    def maximise(window, answers):
+        begin(qtbot, window)
+        seen["usual"] = places(window)
+        click_title(qtbot, window.text)
+
+    def look(window, answers):
+        qtbot.waitUntil(lambda: set(places(window)) == set(seen["usual"]), timeout=PATIENCE)
+        assert window.why.isHidden()
+        assert not window.actions_by_id["maximise_pane"].isChecked()
+
+    assert at_the_window(monkeypatch, maximise) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def test_a_resized_window_has_the_layout_in_its_new_size(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        wide = places(window)["text"].width()
+        click_title(qtbot, window.text)
+        set_height(qtbot, window, 640)
+        assert alone(window) == "text"
+        assert window.text.height() > 480
+        qtbot.keyClick(window, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: "Text Token" in tabs(window), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: abs(places(window)["text"].width() - wide) < 12, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_context_menu_of_a_title_or_a_tab_offers_to_float_its_pane(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        bar, at = tab_of(window, "Runs")
+        for widget, point, pane in ((window.corpus.title, QPoint(4, 4), window.corpus), (bar, at, window.runs)):
+            reason = QContextMenuEvent.Reason.Mouse
+            QApplication.sendEvent(widget, QContextMenuEvent(reason, point, widget.mapToGlobal(point)))
+            assert window.headers.menu.isVisible()
+            assert [action.objectName() for action in window.headers.menu.actions()] == ["maximise_pane", "float_pane"]
+            window.headers.menu.close()
+            window.actions_by_id["float_pane"].trigger()
+            assert pane.isFloating()
+        # A double click on the title of a floating pane puts it back.
+        click_title(qtbot, window.corpus)
+        assert not window.corpus.isFloating()
+        assert not alone(window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_without_a_pane_there_is_nothing_to_maximise(qtbot, monkeypatch):
+    def act(window, answers):
+        for pane in window.panes:
+            pane.close()
+        QApplication.processEvents()
+        window.actions_by_id["maximise_pane"].trigger()
+        assert window.status.currentMessage() == "No pane is open."
+        assert not window.actions_by_id["maximise_pane"].isChecked()
+        window.actions_by_id["float_pane"].trigger()
+        assert not any(pane.isVisible() for pane in window.panes)
+
+    assert at_the_window(monkeypatch, act) == 0

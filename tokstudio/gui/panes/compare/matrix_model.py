@@ -1,0 +1,284 @@
+"""The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+
+from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.figures import FIGURES, Cell, Figure
+from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import in_a_sentence, plain
+
+_Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_NOTHING, _WAITING = "–", "…"
+_UNITS = ("words", "characters", "syllables")
+_OF_WORDS = ("fertility", "words_split", "whole_words")
+_WORST = 2.0  # times the best value: without colour
+
+#: Roles of a cell: from 0 for the worst to 1 for the best of a row; its part of the largest value; whether it is the
+#: best.
+GRADE, SHARE, BEST = (Qt.ItemDataRole.UserRole + number for number in range(3))
+
+
+def figure_text(value: float, figure: Figure) -> str:
+    """A value with the decimals of its figure; a dash where there is none."""
+    if np.isnan(value):
+        return _NOTHING
+    return f"{value:,.{figure.decimals}%}" if figure.is_share else f"{value:,.{figure.decimals}f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a matrix shows."""
+
+    comparison: Comparison
+    figure: Figure
+    active: str | None  # the name of the tokenizer that the window shows
+
+    @property
+    def has_units(self) -> bool:
+        """Whether a column says what a word is."""
+        return self.figure.name in _OF_WORDS
+
+    def is_simple(self, number: int) -> bool:
+        """Whether a column is a simple tokenizer, which is shown for comparison and never the best."""
+        return isinstance(self.comparison.compared[number].tokenizer, SimpleTokenizer)
+
+    def in_groups(self, keys: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The numbers of the texts by ascending keys, float64 [texts]; texts with different units are not ranked."""
+        units = [_UNITS.index(text.units) if self.has_units else 0 for text in self.comparison.measured]
+        return np.lexsort((np.nan_to_num(keys, nan=np.inf), np.array(units)))
+
+
+class MatrixModel(QAbstractTableModel):
+    """The rows of texts; they can be sorted by any column. The last ones are summaries if `summaries`."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None, *, summaries: bool = False) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._summaries = summaries
+        self._content: Content | None = None
+        self._values: NDArray[np.float64] = np.zeros((0, 0))
+        self._titles: list[tuple[str, str]] = []  # of summaries: the title and its meaning
+        self._figures: list[Figure] = []  # of summaries: how each is written
+        self._order: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._sorting: tuple[int, Qt.SortOrder] | None = None
+        self.first = 1  # the first column of values
+
+    @property
+    def content(self) -> Content | None:
+        """What it shows."""
+        return self._content
+
+    def show(self, content: Content | None) -> None:
+        """Shows another state."""
+        shape = self.rowCount(), self.columnCount()
+        heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
+        self._content = content
+        self.first = 2 if content is not None and content.has_units else 1
+        self._values, self._titles, self._figures = np.zeros((0, 0)), [], []
+        if content is not None:
+            if self._summaries:
+                self._take_summaries(content)
+            else:
+                self._values = content.comparison.known(content.figure.name)
+        self._order = self._sorted()
+        after = self.rowCount(), self.columnCount()
+        if shape != after:
+            self.beginResetModel()
+            self.endResetModel()
+        else:
+            if heads != [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]:
+                self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, shape[1] - 1)
+            if shape[0] and shape[1]:
+                self.dataChanged.emit(self.index(0, 0), self.index(shape[0] - 1, shape[1] - 1))
+
+    def text_of(self, row: int) -> ComparedText | None:
+        """The text of a row; None for a summary."""
+        if self._content is None or self._summaries or not 0 <= row < len(self._order):
+            return None
+        return self._content.comparison.measured[int(self._order[row])]
+
+    def tokenizer_of(self, column: int) -> str | None:
+        """The name of the tokenizer of a column."""
+        names = self._content.comparison.tokenizers if self._content is not None else ()
+        return names[column - self.first] if self.first <= column < self.first + len(names) else None
+
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of texts, or of summaries."""
+        return 0 if parent.isValid() else len(self._values)
+
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of columns: the text, perhaps the unit, and the tokenizers."""
+        if parent.isValid() or self._content is None:
+            return 0
+        return self.first + len(self._content.comparison.compared)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Names the columns."""
+        if orientation != Qt.Orientation.Horizontal or self._content is None:
+            return None
+        name = self.tokenizer_of(section)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return name if name is not None else ("Text", "Words are")[min(section, 1)]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section >= self.first else _LEFT
+        if role == Qt.ItemDataRole.ToolTipRole and name is not None:
+            shown = "\nThe run that all panes show, at the playhead." if name == self._content.active else ""
+            return plain(f"{name}{shown}\nClick to sort by it.")
+        return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sorts by a column; -1 restores the order of the texts. Missing values are last."""
+        self._sorting = None if column < 0 else (column, order)
+        self._order = self._sorted()
+        self.layoutChanged.emit()
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns the content of a cell."""
+        content = self._content
+        if content is None or not index.isValid() or index.row() >= len(self._values):
+            return None
+        row, column = int(self._order[index.row()]), index.column()
+        if column < self.first:
+            return self._head(content, row, column, role)
+        return self._value(content, row, column - self.first, role)
+
+    def _head(self, content: Content, row: int, column: int, role: int) -> object:
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT
+        if self._summaries:
+            title, meaning = self._titles[row]
+            return {Qt.ItemDataRole.DisplayRole: title if not column else "", Qt.ItemDataRole.ToolTipRole: meaning}.get(
+                Qt.ItemDataRole(role)
+            )
+        text = content.comparison.measured[row]
+        if role == Qt.ItemDataRole.DisplayRole:
+            base = " (base)" if content.figure.name == "premium" and row == content.comparison.base else ""
+            return text.units if column else in_a_sentence(text.name + base)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            facts = (several(text.bytes, "byte"), several(text.characters, "character"), several(text.lines, "line"))
+            return plain("\n".join((text.name, *facts, f"{text.words:,} {text.units}")))
+        if role == Qt.ItemDataRole.ForegroundRole and column:
+            return QColor(self._theme.palette.muted)
+        return None
+
+    def _value(self, content: Content, row: int, number: int, role: int) -> object:
+        value = float(self._values[row, number])
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._written(content, row, number, value)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT
+        if role == Qt.ItemDataRole.FontRole:
+            font = self._theme.tabular_font()
+            font.setBold(not self._summaries and self._is_best(content, row, number))
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole and (np.isnan(value) or content.is_simple(number)):
+            return QColor(self._theme.palette.muted)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain("\n".join(self._tip(content, row, number, value)))
+        if self._summaries or np.isnan(value):
+            return None
+        if role == GRADE:
+            return None if content.is_simple(number) else _grade(value, self._best(content, row))
+        if role == SHARE:
+            most = float(np.nanmax(self._values[row]))
+            return value / most if most > 0 else 0.0
+        if role == BEST:
+            return self._is_best(content, row, number)
+        return None
+
+    def _written(self, content: Content, row: int, number: int, value: float) -> str:
+        if self._summaries:
+            return figure_text(value, self._figures[row])
+        result = content.comparison.result(row, number)
+        if result is None or (content.figure.needs_words and isinstance(result, Cell) and result.words is None):
+            return _WAITING
+        mark = "*" if isinstance(result, Cell) and result.counts.remarks else ""
+        return mark + figure_text(value, content.figure)
+
+    def _tip(self, content: Content, row: int, number: int, value: float) -> list[str]:
+        if self._summaries:
+            return [self._titles[row][1]]
+        result = content.comparison.result(row, number)
+        if isinstance(result, TokStudioError):
+            return [str(result)]
+        if not isinstance(result, Cell):
+            return ["Not measured yet."]
+        names = content.comparison.tokenizers[number], content.comparison.texts[row]
+        lines = [", ".join(names), f"{content.figure.title}: {figure_text(value, content.figure)}"]
+        best = self._best(content, row)
+        if best is not None and best > 0 and not np.isnan(value) and value != best:
+            lines.append(f"{value / best:,.2f} times the best of the row")
+        return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks]
+
+    def _best(self, content: Content, row: int) -> float | None:
+        values = [
+            value
+            for number, value in enumerate(self._values[row].tolist())
+            if not content.is_simple(number) and not np.isnan(value)
+        ]
+        if content.figure.better is None or len(values) < 2:
+            return None
+        return max(values) if content.figure.better == "more" else min(values)
+
+    def _is_best(self, content: Content, row: int, number: int) -> bool:
+        return not content.is_simple(number) and float(self._values[row, number]) == self._best(content, row)
+
+    def _take_summaries(self, content: Content) -> None:
+        comparison, figure = content.comparison, content.figure
+        rows: list[tuple[str, str, Figure, NDArray[np.float64]]] = []
+        if len(comparison.measured) > 1:
+            totals = comparison.known_totals(figure.name)
+            if not np.isnan(totals).all():
+                meaning = "The figure of all texts together; not the mean of the rows."
+                rows.append(("All texts", meaning, figure, totals))
+            lines = {text.lines for text in comparison.measured}
+            if len(lines) == 1 and figure.name in ("tokens", "tokens_per_line", "premium"):
+                ratio = FIGURES["premium"]
+                meaning = "Inequality of tokens per line between the texts: 0 if all are equal."
+                rows.append(("Gini", meaning, FIGURES["renyi"], comparison.summary("gini")))
+                meaning = "The largest premium of all texts, relative to the base."
+                rows.append(("Worst premium", meaning, ratio, comparison.summary("worst_premium")))
+        self._titles = [(title, meaning) for title, meaning, _, _ in rows]
+        self._figures = [figure for _, _, figure, _ in rows]
+        self._values = np.array([values for *_, values in rows]) if rows else np.zeros((0, len(comparison.compared)))
+
+    def _sorted(self) -> NDArray[np.int64]:
+        rows = np.arange(len(self._values))
+        if self._sorting is None or self._content is None or self._summaries:
+            return rows
+        column, order = self._sorting
+        if column < self.first:
+            measured = self._content.comparison.measured
+            keys = [text.units if column else text.name.casefold() for text in measured]
+            return np.array(sorted(rows.tolist(), key=keys.__getitem__, reverse=order != _ASCENDING), np.int64)
+        if column - self.first >= self._values.shape[1]:
+            return rows
+        values = self._values[:, column - self.first]
+        return self._content.in_groups(values if order == _ASCENDING else -values)
+
+
+_ASCENDING = Qt.SortOrder.AscendingOrder
+
+
+def _grade(value: float, best: float | None) -> float | None:
+    """From 1 for the best value of a row to 0 for twice as bad and worse; None where no value is better."""
+    if best is None:
+        return None
+    less, more = sorted((value, best))
+    worse = more / less if less else _WORST if more else 1.0
+    return float(np.clip(1 - (worse - 1) / (_WORST - 1), 0, 1))

@@ -1,0 +1,281 @@
+"""One line of a text in every compared tokenizer, one below another; goes through the lines of the text."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+
+from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.alignment import (
+    cut_work,
+    difference,
+    line_text,
+    lines_work,
+    tokens_of_lines_work,
+)
+from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.panes.compare.stacked_lines import Stack, StackedLines, StackedRow
+from tokstudio.gui.session.comparison import Column
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.pane import EmptyState
+
+LONGEST = 3_000  # characters of a line that are shown
+
+_NARROWEST = 70  # pixels of the choice of a text
+_READING = "The texts are being read…"
+_NO_TEXT = "One line of text is shown here in each tokenizer. Open a text, or choose other texts under Figures."
+_LEGEND = "A blue line is a border of tokens that not all of these tokenizers have."
+_ONE = "Show a second tokenizer to see where they differ."
+_EMPTY_LINE = "This line is empty."
+_RANKED = "Number {:,} of the lines that differ most: {:.2f} times as many tokens."
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What a job has made of a line."""
+
+    lines: NDArray[np.int64]  # of the text, int64 [lines, 2]
+    stack: Stack
+    shortened: bool
+
+
+class SameTextView(QWidget):
+    """A line in every compared tokenizer.
+
+    Signals:
+        tokenAsked: To show a token: the name of the tokenizer, and the id.
+    """
+
+    tokenAsked = Signal(str, int)
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._state, self._theme = session.comparison, theme
+        self._listed: list[tuple[str, str]] = []  # the hash and the name of each text
+        self._lines: NDArray[np.int64] | None = None  # of the chosen text
+        self._asked: object = None
+        self._counts: dict[tuple[str, object], NDArray[np.int64]] = {}  # by text and tokenizer: tokens of each line
+        self._rank = -1  # of the line among those that differ, if it was reached in their order
+        self.texts = ChoiceBox(())
+        self.texts.setAccessibleName("Text")
+        self.texts.currentIndexChanged.connect(self._choose_text)
+        self.line = Number(1)
+        self.line.setAccessibleName("Line")
+        self.line.setKeyboardTracking(False)
+        self.line.setMinimum(1)
+        self.line.valueChanged.connect(self._choose_line)
+        self.total = plain_label("muted")
+        self.before = self._button("Line before (Left)", "previous", lambda: self._step(-1))
+        self.after = self._button("Next line (Right)", "next", lambda: self._step(1))
+        self.differing = QPushButton("Differs &Most")
+        self.differing.setToolTip("Go to the next of the lines that differ most: by most tokens to fewest (D)")
+        self.differing.clicked.connect(self._go_to_difference)
+        self.lines = StackedLines(theme)
+        self.lines.tokenAsked.connect(self.tokenAsked)
+        self.lines.stepAsked.connect(self._step)
+        self.lines.differenceAsked.connect(self.differing.click)
+        self.note = paragraph_label("muted")
+        self.empty = EmptyState(_NO_TEXT)
+        self.texts.setMinimumWidth(theme.scaled(_NARROWEST))
+        bar = row(
+            *((self.texts, 1), 8, plain_label("muted", "Line"), self.line, self.total, self.before, self.after),
+            *(8, self.differing, STRETCH),
+        )
+        page = QWidget()
+        column(bar, (self.lines, 1), self.note, spacing=8, parent=page)
+        self._stack = stacked(self.empty, page)
+        column(self._stack, parent=self)
+        self._encoding = LatestJob(session.jobs, self, quiet=True)
+        self._encoding.done.connect(self._take)
+        self._encoding.failed.connect(self._fail)
+        self._counting = LatestJob(session.jobs, self)
+        self._counting.done.connect(self._take_counts)
+        self._counting.failed.connect(self._fail)
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
+
+    def refresh(self) -> None:
+        """Follows the texts and tokenizers that are compared; call it while the view is visible."""
+        rows = self._state.rows
+        if not rows:
+            self.empty.label.setText(_READING if rows is None else _NO_TEXT)
+            self._stack.setCurrentIndex(0)
+            return
+        listed = [(each.sha256, each.name) for each in rows]
+        if listed != self._listed:
+            names = [each.name for each in rows]
+            before = self._listed[self.texts.currentIndex()][1] if self._listed else ""
+            self._listed = listed
+            with QSignalBlocker(self.texts):
+                self.texts.set_choices([Choice(name, name, "") for name in names])
+                self.texts.setCurrentIndex(names.index(before) if before in names else 0)
+            self._forget_lines()
+        self._stack.setCurrentIndex(1)
+        kept = {(text.sha256, each.key) for text in rows for each in self._state.columns}
+        self._counts = {key: counts for key, counts in self._counts.items() if key in kept}
+        self.differing.setEnabled(len(_counted(self._state.columns)) > 1)
+        self._encode()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out the caption of the legend where there is little room."""
+        super().resizeEvent(event)
+        self.note.setVisible(self.height() > self._theme.scaled(150))
+
+    # ---- the line
+
+    @property
+    def _text(self) -> ComparedText | None:
+        """The chosen text; None while the texts are read."""
+        rows, at = self._state.rows or (), self.texts.currentIndex()
+        return rows[at] if 0 <= at < len(rows) else None
+
+    def _choose_text(self) -> None:
+        self._forget_lines()
+        self._encode()
+
+    def _forget_lines(self) -> None:
+        self._lines, self._asked, self._rank = None, None, -1
+        self._counting.cancel()
+
+    def _choose_line(self) -> None:
+        self._rank = -1
+        self._encode()
+
+    def _step(self, by: int) -> None:
+        self.line.setValue(self.line.value() + by)
+
+    def _encode(self) -> None:
+        columns, text, number = self._state.columns, self._text, self.line.value() - 1
+        if text is None:
+            return
+        asked = text.sha256, number, tuple((each.name, each.key) for each in columns)
+        if asked != self._asked:
+            self._asked = asked
+            self._encoding.run(partial(_shown_work, text, self._lines, number, columns))
+
+    def _take(self, made: _Shown) -> None:
+        self._lines = made.lines
+        most = max(len(made.lines), 1)
+        with QSignalBlocker(self.line):
+            self.line.setMaximum(most)
+        self.total.setText(f"of {most:,}")
+        at = self.line.value()
+        self.before.setEnabled(at > 1)
+        self.after.setEnabled(at < most)
+        self.lines.show_stack(made.stack)
+        said = [] if made.stack.text else [_EMPTY_LINE]
+        if made.shortened:
+            said.append(f"The line is long: its first {LONGEST:,} characters are shown and counted.")
+        compared = [each for each in made.stack.rows if not each.simple]
+        said.append(_LEGEND if len(compared) > 1 else _ONE)
+        if self._rank >= 0:
+            counts = [len(each.cut.ids) for each in compared if each.cut is not None]
+            if min(counts, default=0):
+                said.append(_RANKED.format(self._rank + 1, max(counts) / min(counts)))
+        self.note.setText(" ".join(said))
+
+    def _fail(self, error: Exception) -> None:
+        self._asked = None
+        self.note.setText(str(error))
+
+    # ---- the lines that differ
+
+    def _go_to_difference(self) -> None:
+        text, columns = self._text, _counted(self._state.columns)
+        if text is None or self._lines is None or self._counting.busy:
+            return
+        missing = [each for each in columns if (text.sha256, each.key) not in self._counts]
+        if missing:
+            self.note.setText("Counting the tokens of all lines…")
+            self._counting.run(partial(_counts_work, text, self._lines, missing))
+            return
+        known = [self._counts[text.sha256, each.key] for each in columns]
+        known = [counts for counts in known if len(counts)]
+        if len(known) < 2:
+            self.note.setText("Fewer than two tokenizers can encode all lines of this text.")
+            return
+        order = np.argsort(-difference(np.stack(known)), kind="stable")
+        rank = (self._rank + 1) % len(order)
+        with QSignalBlocker(self.line):
+            self.line.setValue(int(order[rank]) + 1)
+        self._rank = rank
+        self._asked = None
+        self._encode()
+
+    def _take_counts(self, made: dict[tuple[str, object], NDArray[np.int64]]) -> None:
+        self._counts |= made
+        self._go_to_difference()
+
+    # ---- parts
+
+    def _button(self, tip: str, name: str, clicked: object) -> QToolButton:
+        button = QToolButton()
+        button.setIcon(icon(name, self._theme))
+        button.setToolTip(tip)
+        button.setAccessibleName(tip.split(" (")[0])
+        button.clicked.connect(clicked)
+        return button
+
+    def _apply_style(self) -> None:
+        self.line.apply_style(self._theme)
+
+
+def _counted(columns: Sequence[Column]) -> list[Column]:
+    """The tokenizers that say how much a line differs: simple ones only if there are no two others."""
+    able = [each for each in columns if each.tokenizer is not None]
+    trained = [each for each in able if not isinstance(each.tokenizer, SimpleTokenizer)]
+    return trained if len(trained) > 1 else able
+
+
+def _shown_work(
+    text: ComparedText, lines: NDArray[np.int64] | None, number: int, columns: Sequence[Column]
+) -> Work[_Shown]:
+    """Encodes a line with each tokenizer."""
+    yield from prepare_work()
+    if lines is None:
+        lines = yield from lines_work(text.source)
+    line = ""
+    if len(lines):
+        begin, end = lines[min(number, len(lines) - 1)].tolist()
+        line = line_text(text.source, np.array([begin, min(end, begin + 4 * (LONGEST + 1))]))
+    rows: list[StackedRow] = []
+    for each in columns:
+        simple = each.tokenizer is None or isinstance(each.tokenizer, SimpleTokenizer)
+        try:
+            cut = yield from cut_work(each.tokenizer, line[:LONGEST])
+            rows.append(StackedRow(each.name, cut, simple=simple))
+        except TokStudioError as error:
+            rows.append(StackedRow(each.name, None, str(error), simple))
+    return _Shown(lines, Stack(line[:LONGEST], rows), len(line) > LONGEST)
+
+
+def _counts_work(
+    text: ComparedText, lines: NDArray[np.int64], columns: Sequence[Column]
+) -> Work[dict[tuple[str, object], NDArray[np.int64]]]:
+    """Counts the tokens of each line by each tokenizer; none where it cannot encode one of them."""
+    made: dict[tuple[str, object], NDArray[np.int64]] = {}
+    for each in columns:
+        assert each.tokenizer is not None
+        try:
+            counts = yield from tokens_of_lines_work(each.tokenizer, text.source, lines)
+        except TokStudioError:
+            counts = np.empty(0, np.int64)
+        made[text.sha256, each.key] = counts
+    return made

@@ -1,0 +1,385 @@
+"""Draws a line of text once for each tokenizer, one below another, with the same character at the same place."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.alignment import CutText, borders
+from tokstudio.gui.panes.compare.line_layout import LineLayout, Place
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.pieces import PieceTable
+from tokstudio.gui.token_text.spelling import hex_head, marked, shown
+from tokstudio.gui.widgets.labels import isolated, plain
+from tokstudio.gui.widgets.painting import guarded_painter
+
+_FONT = 15
+_MARGIN = 10  # around everything
+_INSET = 3  # between the edge of a box and its text, above and below
+_GAP = 5  # between rows
+_BLOCK_GAP = 18  # between wrapped lines
+_BESIDE = 14  # between names, text and counts
+_NAMES = 0.22  # of the width, at most
+_RADIUS = 3.0
+_TOLD = 8  # tokens of one character in a tip
+_HEAD = 16  # bytes of a token in a tip
+
+
+@dataclass(frozen=True, eq=False)
+class StackedRow:
+    """The line in one tokenizer."""
+
+    name: str
+    cut: CutText | None  # None if it cannot encode the line
+    problem: str = ""  # why not
+    simple: bool = False  # whether it is shown for comparison only: not marked, and never the best
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """A line in several tokenizers."""
+
+    text: str
+    rows: Sequence[StackedRow]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The UTF-8 of the line."""
+        return self.text.encode()
+
+    @cached_property
+    def best(self) -> int | None:
+        """The fewest tokens, of tokenizers that are not simple; None where these do not differ."""
+        counts = {len(row.cut.ids) for row in self.rows if row.cut is not None and not row.simple}
+        return min(counts) if len(counts) > 1 else None
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """The borders, as bytes before them, that some tokenizers have and others have not; simple ones left aside."""
+        cuts = [row.cut for row in self.rows if row.cut is not None and not row.simple]
+        places, counts = borders(cuts)
+        return frozenset(places[counts < len(cuts)].tolist())
+
+    @cached_property
+    def pieces(self) -> Sequence[PieceTable | None]:
+        """The tokens of each row; those that share a character are one piece."""
+        return [self._table(row.cut) if row.cut is not None and len(row.cut.ids) else None for row in self.rows]
+
+    def tokens_at(self, row: int, place: Place) -> list[int]:
+        """The numbers of the tokens that a row has at a grapheme."""
+        table = self.pieces[row]
+        if table is None:
+            return []
+        edges = table.edges
+        inside = (edges[:-1] < place.end) & (edges[1:] > place.begin)
+        # An empty token belongs to the character that it is in.
+        empty = (edges[:-1] == edges[1:]) & (edges[1:] > place.begin) & (edges[1:] <= place.end)
+        return np.flatnonzero(inside | empty).tolist()
+
+    def _table(self, cut: CutText) -> PieceTable:
+        edges = np.concatenate([np.zeros(1, np.int64), cut.ends])
+        return PieceTable(self.data, edges, cut.ids, np.zeros(len(cut.ids), np.bool_))
+
+
+class StackedLines(QAbstractScrollArea):
+    """The rows of a `Stack`, wrapped together.
+
+    Signals:
+        tokenAsked: A token was clicked: the name of the tokenizer, and the id.
+        stepAsked: The keys ask for another line: 1 for the next, -1 for the one before.
+        differenceAsked: The keys ask for the next line that differs most.
+    """
+
+    tokenAsked = Signal(str, int)
+    stepAsked = Signal(int)
+    differenceAsked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.stack: Stack | None = None
+        self._layout: LineLayout | None = None
+        self._hovered: tuple[int, Place] | None = None  # a wrapped line, and a grapheme of it
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("The same text in each tokenizer")
+        self.viewport().setMouseTracking(True)
+        theme.changed.connect(self._arrange)
+
+    def show_stack(self, stack: Stack | None) -> None:
+        """Shows another line, from its beginning."""
+        self.stack, self._hovered = stack, None
+        self.verticalScrollBar().setValue(0)
+        self._arrange()
+        rows = stack.rows if stack is not None else ()
+        counts = [f"{row.name}: {several(len(row.cut.ids), 'token')}" for row in rows if row.cut is not None]
+        self.setAccessibleDescription(". ".join(([stack.text] if stack is not None else []) + counts))
+
+    # ---- places
+
+    def place_of(self, row: int, byte: int) -> QRectF:
+        """The rectangle, in the viewport, of the grapheme with a byte in the row of a tokenizer."""
+        assert self._layout is not None
+        for block in range(len(self._layout)):
+            for place in self._layout.places(block):
+                if place.begin <= byte < place.end:
+                    top = self._top(block, row) - self.verticalScrollBar().value()
+                    return QRectF(self._left + place.left, top, place.right - place.left, self._box_height(block))
+        raise IndexError(byte)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wraps the rows again."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        theme, stack = self._theme, self.stack
+        self._font, self._digits = theme.monospace_font(_FONT), theme.tabular_font()
+        self._layout = None
+        height = 0.0
+        if stack is not None:
+            metrics, width = QFontMetrics(self.font()), self.viewport().width()
+            names = max((metrics.horizontalAdvance(row.name) for row in stack.rows), default=0) + 1
+            self._name_room = min(names, round(width * _NAMES))
+            bold = QFont(self._digits)
+            bold.setBold(True)
+            counts = [f"{len(row.cut.ids):,}" if row.cut is not None else "–" for row in stack.rows]
+            self._count_room = max((QFontMetrics(bold).horizontalAdvance(text) for text in counts), default=0) + 4
+            beside = theme.scaled(_BESIDE)
+            self._left = float(_MARGIN + self._name_room + beside)
+            room = width - self._left - beside - self._count_room - _MARGIN
+            self._layout = LineLayout(stack.text, self._font, max(room, 40.0))
+            blocks = [
+                len(stack.rows) * (self._box_height(block) + theme.scaled(_GAP)) + theme.scaled(_BLOCK_GAP)
+                for block in range(len(self._layout))
+            ]
+            self._tops = [float(top) for top in accumulate(blocks, initial=_MARGIN)]
+            height = self._tops[-1]
+        bar, page = self.verticalScrollBar(), self.viewport().height()
+        bar.setRange(0, max(0, round(height) - page))
+        bar.setPageStep(page)
+        bar.setSingleStep(theme.scaled(24))
+        self.viewport().update()
+
+    def _box_height(self, block: int) -> float:
+        assert self._layout is not None
+        return self._layout.heights[block] + 2 * _INSET
+
+    def _top(self, block: int, row: int) -> float:
+        return self._tops[block] + row * (self._box_height(block) + self._theme.scaled(_GAP))
+
+    def _at(self, position: QPointF) -> tuple[int, int, Place | None] | None:
+        """The wrapped line, the row and the grapheme at a place of the viewport."""
+        if self._layout is None or self.stack is None:
+            return None
+        y, x = position.y() + self.verticalScrollBar().value(), position.x() - self._left
+        block = int(np.searchsorted(self._tops, y, side="right")) - 1
+        if not 0 <= block < len(self._layout):
+            return None
+        row = int((y - self._tops[block]) // (self._box_height(block) + self._theme.scaled(_GAP)))
+        if row >= len(self.stack.rows):
+            return None
+        place = next((each for each in self._layout.places(block) if each.left <= x < each.right), None)
+        return block, row, place
+
+    # ---- painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the visible wrapped lines."""
+        with guarded_painter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
+            if self.stack is None or self._layout is None:
+                return
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            scrolled = self.verticalScrollBar().value()
+            painter.translate(0, -scrolled)
+            first = max(int(np.searchsorted(self._tops, scrolled, side="right")) - 1, 0)
+            for block in range(first, len(self._layout)):
+                if self._tops[block] > scrolled + self.viewport().height():
+                    break
+                for row in range(len(self.stack.rows)):
+                    self._paint_row(painter, self.stack, block, row)
+
+    def _paint_row(self, painter: QPainter, stack: Stack, block: int, row: int) -> None:
+        assert self._layout is not None
+        palette, height, top = self._theme.palette, self._box_height(block), self._top(block, row)
+        line, cut = stack.rows[row], stack.rows[row].cut
+        painter.setFont(self.font())
+        painter.setPen(QColor(palette.muted if block or line.simple else palette.text))
+        name = painter.fontMetrics().elidedText(line.name, Qt.TextElideMode.ElideMiddle, self._name_room)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        room = QRectF(_MARGIN, top, self._name_room, height)
+        painter.drawText(room, middle | Qt.AlignmentFlag.AlignLeft, isolated(name))
+        if block == 0:
+            digits = QFont(self._digits)
+            digits.setBold(cut is not None and not line.simple and len(cut.ids) == stack.best)
+            painter.setFont(digits)
+            room = QRectF(self.viewport().width() - _MARGIN - self._count_room, top, self._count_room, height)
+            painter.drawText(
+                room, middle | Qt.AlignmentFlag.AlignRight, f"{len(cut.ids):,}" if cut is not None else "–"
+            )
+        painter.setFont(self._font)
+        table = stack.pieces[row]
+        places = self._layout.places(block)
+        if table is not None:
+            self._paint_boxes(painter, table, places, top, height)
+        painter.setPen(QColor(palette.text if table is not None else palette.disabled))
+        self._layout.draw(painter, block, self._left, top + _INSET)
+        if table is not None:
+            self._paint_borders(painter, stack, row, places, QRectF(self._left, top, 0, height))
+            self._paint_hovered(painter, stack, row, block, top)
+
+    def _paint_boxes(
+        self, painter: QPainter, table: PieceTable, places: Sequence[Place], top: float, height: float
+    ) -> None:
+        colours = [QColor(colour) for colour in self._theme.palette.tokens]
+        starts = table.edges[table.first[:-1]]
+        owners = np.searchsorted(starts, [place.begin for place in places], side="right") - 1
+        spans: list[tuple[float, float, int]] = []  # what touches on screen and belongs together
+        for place, owner in sorted(zip(places, owners.tolist(), strict=True), key=lambda each: each[0].left):
+            if spans and spans[-1][2] == owner:
+                spans[-1] = spans[-1][0], place.right, owner
+            else:
+                spans.append((place.left, place.right, owner))
+        painter.setPen(Qt.PenStyle.NoPen)
+        for left, right, owner in spans:
+            painter.setBrush(colours[table.colours[owner]])
+            box = QRectF(self._left + left + 0.75, top, max(right - left - 1.5, 1.0), height)
+            painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_borders(self, painter: QPainter, stack: Stack, row: int, places: Sequence[Place], strip: QRectF) -> None:
+        """Draws borders that others have not over the whole height, and those within a character at its foot."""
+        table, palette = stack.pieces[row], self._theme.palette
+        assert table is not None
+        apart = frozenset() if stack.rows[row].simple else stack.apart
+        strong = QPen(QColor(palette.accent), 2.0)
+        weak = QPen(QColor(palette.muted), 1.25)
+        marks = _marks(table)
+        for place in places:
+            first, last = np.searchsorted(marks[0], (place.begin, place.end))
+            for byte, border in zip(marks[0][first:last].tolist(), marks[1][first:last].tolist(), strict=True):
+                inside, other = byte > place.begin, border in apart
+                if not inside and not other:
+                    continue
+                x = strip.left() + place.at(byte)
+                top = strip.bottom() - strip.height() * 0.35 if inside else strip.top() - 2
+                painter.setPen(strong if other else weak)
+                painter.drawLine(QPointF(x, top), QPointF(x, strip.bottom() + (2 if other else 0)))
+
+    def _paint_hovered(self, painter: QPainter, stack: Stack, row: int, block: int, top: float) -> None:
+        if self._hovered is None or self._hovered[0] != block:
+            return
+        place = self._hovered[1]
+        painter.setPen(QPen(QColor(self._theme.palette.text), 1.25))
+        box = QRectF(self._left + place.left, top, place.right - place.left, self._box_height(block))
+        painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+
+    # ---- the pointer and the keys
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Tells in a tip what each tokenizer has at a character."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), plain(self.tip_at(event.pos())), self.viewport())
+            return True
+        if event.type() == QEvent.Type.Leave:
+            self._hover(None)
+        return super().viewportEvent(event)
+
+    def tip_at(self, position: QPoint) -> str:
+        """What is told of a place of the viewport."""
+        found = self._at(QPointF(position))
+        if found is None or self.stack is None:
+            return ""
+        _, number, place = found
+        row = self.stack.rows[number]
+        if place is None or row.cut is None:
+            return f"{row.name}: {row.problem}" if row.problem else row.name
+        character = self.stack.data[place.begin : place.end].decode()
+        points = " ".join(f"U+{ord(point):04X}" for point in character)
+        return "\n".join([f"{character}  {points}", *(self._told(each, place) for each in range(len(self.stack.rows)))])
+
+    def _told(self, number: int, place: Place) -> str:
+        assert self.stack is not None
+        row, table = self.stack.rows[number], self.stack.pieces[number]
+        if row.cut is None or table is None:
+            return f"{row.name}: –"
+        told: list[str] = []
+        tokens = self.stack.tokens_at(number, place)
+        for token in tokens[:_TOLD]:
+            raw = self.stack.data[table.edges[token] : table.edges[token + 1]]
+            text = marked(shown(raw))
+            bytes_told = f" ({hex_head(raw, _HEAD)})" if text != hex_head(raw, _HEAD) and raw else ""
+            told.append(f"{isolated(text)}{bytes_told} id {int(row.cut.ids[token]):,}".strip())
+        more = f" and {len(tokens) - _TOLD} more" if len(tokens) > _TOLD else ""
+        return f"{row.name}: {', '.join(told)}{more}"
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Highlights a character in all rows."""
+        found = self._at(event.position())
+        self._hover(None if found is None or found[2] is None else (found[0], found[2]))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Asks for the token that was clicked."""
+        found = self._at(event.position())
+        if event.button() != Qt.MouseButton.LeftButton or self.stack is None or found is None:
+            return
+        _, number, place = found
+        if place is None:
+            return
+        tokens, row = self.stack.tokens_at(number, place), self.stack.rows[number]
+        if row.cut is not None and tokens and not row.simple:
+            share = (event.position().x() - self._left - place.lead) / ((place.trail - place.lead) or 1.0)
+            chosen = tokens[min(max(int(share * len(tokens)), 0), len(tokens) - 1)]
+            self.tokenAsked.emit(row.name, int(row.cut.ids[chosen]))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Goes to other lines, or scrolls."""
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        if event.key() in steps:
+            self.stepAsked.emit(steps[Qt.Key(event.key())])
+        elif event.key() == Qt.Key.Key_D and not event.modifiers():
+            self.differenceAsked.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _hover(self, found: tuple[int, Place] | None) -> None:
+        if found != self._hovered:
+            self._hovered = found
+            self.viewport().update()
+
+
+def _marks(table: PieceTable) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Where to draw the borders of tokens, in bytes and ascending, and the byte of the text before which each is.
+
+    They differ for tokens that have the same end, as libraries give them within a character: they are spread evenly.
+    """
+    edges = table.edges[1:-1]
+    drawn = edges.astype(np.float64)
+    for piece in np.flatnonzero(np.diff(table.first) > 1).tolist():
+        first, after = int(table.first[piece]), int(table.first[piece + 1])
+        inner = table.edges[first : after + 1]
+        if (np.diff(inner) == 0).any():
+            drawn[first : after - 1] = np.linspace(inner[0], inner[-1], after - first + 1)[1:-1]
+    return drawn, edges

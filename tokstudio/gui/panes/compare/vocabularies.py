@@ -1,0 +1,310 @@
+"""The vocabularies of two tokenizers: the tokens that only one of them has, and those of both."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QTabBar,
+    QTableView,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.compare.vocabulary_rows import (
+    ID,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    RANK,
+    SCRIPT,
+    SECOND_ID,
+    SECOND_RANK,
+    SECOND_USES,
+    TOKEN,
+    USES,
+    Pair,
+    Question,
+    VocabularyRows,
+    rows_work,
+)
+from tokstudio.gui.session.comparison import Column
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.filter_edit import FilterEdit
+from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery
+from tokstudio.gui.widgets.controls import Choice, ChoiceBox
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.pane import EmptyState
+
+_EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
+_TYPED = 200  # milliseconds after the last key
+_LONGEST = 16  # lengths from which all share a row of the summary
+_SUMMARY = 270  # pixels
+_OF_FIRST, _OF_SECOND = (ID, RANK, USES), (SECOND_ID, SECOND_RANK, SECOND_USES)
+_WIDEST = {TOKEN: "aaaaaaaaaaaaaa", SCRIPT: "Devanagari"}
+
+
+class VocabulariesView(QWidget):
+    """Lists one part of two vocabularies; the summary beside it filters by script or length."""
+
+    tokenAsked = Signal(str, int)  # to show a token: the name of the tokenizer, and the id
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._state, self._theme = session.comparison, theme
+        self._columns: tuple[Column, ...] = ()
+        self._pair: Pair | None = None
+        self._made_of: tuple[object, object] | None = None
+        self._picked: tuple[str | None, int | None] = (None, None)
+        self._sorting = (USES, True)
+        self.first, self.second = ChoiceBox(()), ChoiceBox(())
+        for box, name in ((self.first, "First tokenizer"), (self.second, "Second tokenizer")):
+            box.setAccessibleName(name)
+            box.currentIndexChanged.connect(self._compare)
+        self.parts = QTabBar()
+        self.parts.setAccessibleName("Part of the vocabularies")
+        self.parts.setExpanding(False)
+        for _ in range(3):
+            self.parts.addTab("")
+        self.parts.currentChanged.connect(self._list)
+        self.filter = FilterEdit(theme, "Filter of the compared tokens", FILTER_HINT)
+        self._typed = QTimer(self, singleShot=True, interval=_TYPED)
+        self._typed.timeout.connect(self._list)
+        self.filter.textChanged.connect(self._typed.start)
+        self.rows = VocabularyRows(theme, self)
+        self.table = _make_table("Compared tokens")
+        self.table.setModel(self.rows)
+        self.filter.left.connect(self.table.setFocus)
+        self.table.horizontalHeader().setSortIndicator(USES, Qt.SortOrder.DescendingOrder)
+        self.table.horizontalHeader().setSortIndicatorShown(True)
+        self.table.horizontalHeader().setSectionsClickable(True)
+        self.table.horizontalHeader().sectionClicked.connect(self._sort)
+        self.table.clicked.connect(self._show_token)
+        self.table.activated.connect(self._show_token)
+        self.by = ChoiceBox(
+            [
+                Choice("script", "By script", "How many tokens have letters of each script."),
+                Choice("length", "By length", "How many tokens have each length in bytes."),
+            ]
+        )
+        self.by.setAccessibleName("Summary")
+        self.by.currentIndexChanged.connect(self._summarise)
+        self.summary = QTableWidget(0, 4)
+        self.summary.setAccessibleName("Tokens by script or length; a row filters")
+        self.summary.verticalHeader().hide()
+        self.summary.setShowGrid(False)
+        self.summary.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.summary.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.summary.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.summary.itemSelectionChanged.connect(self._pick)
+        self.note = paragraph_label("muted")
+        self.empty = EmptyState(_EMPTY)
+        page, beside = QWidget(), QWidget()
+        beside.setFixedWidth(theme.scaled(_SUMMARY))
+        column(self.by, (self.summary, 1), spacing=6, parent=beside)
+        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1), 8, self.filter)
+        column(heads, self.parts, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=page)
+        self._stack = stacked(self.empty, page)
+        column(self._stack, parent=self)
+        self._comparing, self._listing = (
+            LatestJob(session.jobs, self, asked=False),
+            LatestJob(session.jobs, self, quiet=True),
+        )
+        self._comparing.done.connect(self._take_pair)
+        self._comparing.failed.connect(self._fail)
+        self._listing.done.connect(self._take_rows)
+        self._listing.failed.connect(self._fail)
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
+
+    def refresh(self) -> None:
+        """Follows the tokenizers that are compared; call it while the view is visible."""
+        columns = tuple(each for each in self._state.columns if isinstance(each.tokenizer, Tokenizer))
+        names = [each.name for each in columns]
+        if [each.key for each in columns] != [each.key for each in self._columns] or names != [
+            each.name for each in self._columns
+        ]:
+            chosen = [box.currentIndex() for box in (self.first, self.second)]
+            before = [self._columns[at].name if 0 <= at < len(self._columns) else "" for at in chosen]
+            self._columns = columns
+            for number, box in enumerate((self.first, self.second)):
+                with QSignalBlocker(box):
+                    box.set_choices([Choice(name, name, "") for name in names])
+                    at = names.index(before[number]) if before[number] in names else min(number, len(names) - 1)
+                    box.setCurrentIndex(at)
+        self._stack.setCurrentIndex(len(columns) > 1)
+        if len(columns) > 1:
+            self._compare()
+
+    def forget_missing(self) -> None:
+        """Releases tokenizers that are not compared any more."""
+        if not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:
+            self._columns, self._pair, self._made_of = (), None, None
+            self._comparing.cancel()
+            self._listing.cancel()
+            self.rows.show(None, np.zeros(0, np.int64))
+
+    def _compare(self) -> None:
+        first, second = (self._columns[box.currentIndex()] for box in (self.first, self.second))
+        keys = first.key, second.key
+        if keys == self._made_of:
+            if self._pair is not None and any(uses is None for uses in self._pair.uses):
+                self._use_counts(self._pair, first, second)
+            return
+        self._made_of, self._pair = keys, None
+        self.note.setText("")
+        self._comparing.run(partial(_pair_work, first, second))
+
+    def _take_pair(self, pair: Pair) -> None:
+        if not pair.part(self.parts.currentIndex()).any():
+            with QSignalBlocker(self.parts):
+                self.parts.setCurrentIndex(int(np.argmax([np.count_nonzero(pair.part(part)) for part in range(3)])))
+        first, second = (self._columns[box.currentIndex()] for box in (self.first, self.second))
+        self._use_counts(pair, first, second)
+
+    def _use_counts(self, pair: Pair, first: Column, second: Column) -> None:
+        known = [self._state.uses(each) for each in (first, second)]
+        made = [None if counts is None else pair.vocabularies.uses(counts, which) for which, counts in enumerate(known)]
+        if self._pair is not None and all(uses is None for uses in made):
+            return
+        self._pair = pair = Pair(pair.names, pair.vocabularies, pair.lengths, (made[0], made[1]))
+        titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
+        for part, title in enumerate(titles):
+            self.parts.setTabText(part, f"{title}: {np.count_nonzero(pair.part(part)):,}".replace("&", "&&"))
+        share = f"Jaccard index {pair.vocabularies.jaccard:.1%}: tokens of both by tokens of either."
+        counts = known[1]
+        uses = float("nan") if counts is None else pair.vocabularies.shared_uses(counts)
+        more = (
+            ""
+            if np.isnan(uses)
+            else f" Of the uses of {pair.names[1]} in these texts, {uses:.1%} are of tokens of both."
+        )
+        self.note.setText(share + more)
+        self._summarise()
+        self._list()
+
+    def _list(self) -> None:
+        pair, query = self._pair, FilterQuery(self.filter.text())
+        if pair is None:
+            return
+        if query.error:
+            self.note.setText(query.error)
+            return
+        part, (script, length), (column, descending) = self.parts.currentIndex(), self._picked, self._sorting
+        if part == ONLY_SECOND and column in _OF_FIRST:
+            column = _OF_SECOND[_OF_FIRST.index(column)]
+        elif part == ONLY_FIRST and column in _OF_SECOND:
+            column = _OF_FIRST[_OF_SECOND.index(column)]
+        self._sorting = column, descending
+        question = Question(part, query, script, length, column, descending)
+        self._listing.run(partial(rows_work, pair, question))
+
+    def _take_rows(self, rows: NDArray[np.int64]) -> None:
+        self.rows.show(self._pair, rows)
+        self.table.scrollToTop()
+        part, (column, descending) = self.parts.currentIndex(), self._sorting
+        order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+        self.table.horizontalHeader().setSortIndicator(column, order)
+        for at in _OF_FIRST:
+            self.table.setColumnHidden(at, part == ONLY_SECOND)
+        for at in _OF_SECOND:
+            self.table.setColumnHidden(at, part == ONLY_FIRST)
+        self.filter.setToolTip(f"{several(len(rows), 'token')}. {FILTER_HINT}")
+
+    def _sort(self, at: int) -> None:
+        before, descending = self._sorting
+        self._sorting = at, not descending if at == before else at in (USES, SECOND_USES)
+        self._list()
+
+    def _summarise(self) -> None:
+        """Counts the parts by script or length."""
+        pair, by_length = self._pair, self.by.currentIndex() == 1
+        if pair is None:
+            return
+        keys = np.minimum(pair.lengths, _LONGEST) if by_length else pair.vocabularies.scripts
+        counts = [np.bincount(keys[pair.part(part)], minlength=int(keys.max(initial=0)) + 1) for part in range(3)]
+        totals = np.sum(counts, axis=0)
+        shown = np.flatnonzero(totals)
+        if not by_length:
+            shown = shown[np.argsort(-totals[shown], kind="stable")]
+        with QSignalBlocker(self.summary):
+            self.summary.setRowCount(len(shown))
+            self.summary.setHorizontalHeaderLabels(["Bytes" if by_length else "Script", "First", "Both", "Second"])
+            for at, key in enumerate(shown.tolist()):
+                name = pair.vocabularies.script_names[key] if not by_length else ""
+                more = "+" if key == _LONGEST else ""
+                title = f"{key}{more}" if by_length else "No letter" if name == NO_SCRIPT else name
+                head = QTableWidgetItem(title)
+                head.setData(Qt.ItemDataRole.UserRole, key)
+                self.summary.setItem(at, 0, head)
+                for part in range(3):
+                    item = QTableWidgetItem(f"{counts[part][key]:,}")
+                    item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                    item.setFont(self._theme.tabular_font())
+                    item.setToolTip(f"{counts[part][key] / max(1, counts[part].sum()):.1%} of this part")
+                    self.summary.setItem(at, 1 + part, item)
+            self.summary.clearSelection()
+        self._picked = None, None
+
+    def _pick(self) -> None:
+        items = self.summary.selectedItems()
+        self._picked = None, None
+        if items and self._pair is not None:
+            key = int(items[0].data(Qt.ItemDataRole.UserRole))
+            by_length = self.by.currentIndex() == 1
+            self._picked = (None, key) if by_length else (self._pair.vocabularies.script_names[key], None)
+        self._list()
+
+    def _show_token(self, index: QModelIndex) -> None:
+        if self.rows.pair is not None and index.isValid():
+            for name, token in zip(self.rows.pair.names, self.rows.ids_at(index.row()), strict=True):
+                if token >= 0:
+                    self.tokenAsked.emit(name, token)
+
+    def _fail(self, error: Exception) -> None:
+        self._made_of = None
+        self.note.setText(str(error))
+
+    def _apply_style(self) -> None:
+        metrics, header = self.table.fontMetrics(), self.table.horizontalHeader()
+        for at in range(self.rows.columnCount()):
+            header.resizeSection(at, metrics.horizontalAdvance(_WIDEST.get(at, "000,000")) + 36)
+        header.setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
+        for table in (self.table, self.summary):
+            table.verticalHeader().setDefaultSectionSize(self._theme.scaled(26))
+        heads = self.summary.horizontalHeader()
+        heads.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for at in (1, 2, 3):
+            heads.resizeSection(at, metrics.horizontalAdvance("Second") + 22)
+
+
+def _make_table(name: str) -> QTableView:
+    table = QTableView(showGrid=False, wordWrap=False)
+    table.setAccessibleName(name)
+    table.setTabKeyNavigation(False)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.verticalHeader().hide()
+    table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    return table
+
+
+def _pair_work(first: Column, second: Column) -> Work[Pair]:
+    assert isinstance(first.tokenizer, Tokenizer)
+    assert isinstance(second.tokenizer, Tokenizer)
+    made = yield from vocabularies_work(first.tokenizer, second.tokenizer)
+    lengths = np.fromiter(map(len, made.tokens), np.int64, len(made.tokens))
+    return Pair((first.name, second.name), made, lengths, (None, None))

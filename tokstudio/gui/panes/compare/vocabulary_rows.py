@@ -1,0 +1,173 @@
+"""The rows of two compared vocabularies: which part of them, filtered and sorted in a job."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.comparison.vocabularies import Vocabularies
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_text.spelling import figure, marked, shown
+
+_Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_STEP = 1 << 11
+
+#: The parts of two vocabularies.
+ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
+TOKEN, LENGTH, ID, RANK, USES, SECOND_ID, SECOND_RANK, SECOND_USES, SCRIPT = range(9)
+TITLES = ("Token", "Length", "Id", "Merge", "Uses", "Id", "Merge", "Uses", "Script")
+_TIPS = {
+    LENGTH: "How many bytes it has",
+    ID: "Its id",
+    RANK: "Number of the merge that makes it; a dash for none",
+    USES: "How often it occurs in the texts",
+    SCRIPT: "The script of its first letter",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two vocabularies with what is known of their tokens."""
+
+    names: tuple[str, str]
+    vocabularies: Vocabularies
+    lengths: NDArray[np.int64]  # [n], bytes of each token
+    uses: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]  # [n] each; None until they are known
+
+    def part(self, part: int) -> NDArray[np.bool_]:
+        """Bool [n], which tokens belong to a part."""
+        first, second = self.vocabularies.is_in.T
+        return (first & ~second, first & second, second & ~first)[part]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is listed."""
+
+    part: int
+    query: Query
+    script: str | None = None
+    length: int | None = None
+    column: int = RANK
+    descending: bool = False
+
+
+def rows_work(pair: Pair, question: Question) -> Work[NDArray[np.int64]]:
+    """int64, the numbers of the tokens to list."""
+    found = pair.part(question.part)
+    if question.script is not None:
+        found &= pair.vocabularies.scripts == pair.vocabularies.script_names.index(question.script)
+    if question.length is not None:
+        found &= pair.lengths == question.length
+    query = question.query
+    found &= query.within(pair.lengths)
+    rows = np.flatnonzero(found)
+    if query.needs_heads or query.byte is not None or query.number is not None:
+        kept: list[int] = []
+        for number, row in enumerate(rows.tolist()):
+            ids = pair.vocabularies.ids[row].tolist()
+            if query.accepts(pair.vocabularies.tokens[row]) or (query.number is not None and query.number in ids):
+                kept.append(row)
+            if number % _STEP == 0:
+                yield Progress("searching tokens", number, len(rows))
+        rows = np.array(kept, np.int64)
+    yield Progress("sorting tokens")
+    key = _key(pair, question)[rows]
+    return rows[np.argsort(-key if question.descending else key, kind="stable")]
+
+
+def _key(pair: Pair, question: Question) -> NDArray[np.int64]:
+    vocabularies, column = pair.vocabularies, question.column
+    if column == TOKEN:
+        order = sorted(range(len(vocabularies.tokens)), key=vocabularies.tokens.__getitem__)
+        return np.argsort(np.array(order, np.int64))
+    if column == LENGTH:
+        return pair.lengths
+    if column == SCRIPT:
+        return vocabularies.scripts
+    which, column = divmod(column - ID, 3)
+    if column == USES - ID:
+        uses = pair.uses[which]
+        return np.zeros(len(pair.lengths), np.int64) if uses is None else uses
+    return (vocabularies.ids, vocabularies.ranks)[column][:, which]
+
+
+class VocabularyRows(QAbstractTableModel):
+    """The listed tokens."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.pair: Pair | None = None
+        self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def show(self, pair: Pair | None, rows: NDArray[np.int64]) -> None:
+        """Lists some tokens of a pair."""
+        self.beginResetModel()
+        self.pair, self._rows = pair, rows
+        self.endResetModel()
+
+    def ids_at(self, row: int) -> tuple[int, int]:
+        """The ids of the token in a row; -1 where a tokenizer lacks it."""
+        assert self.pair is not None
+        first, second = self.pair.vocabularies.ids[self._rows[row]].tolist()
+        return first, second
+
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of listed tokens."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of columns."""
+        return 0 if parent.isValid() else len(TITLES)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Names the columns."""
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(TITLES):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return TITLES[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT if section in (TOKEN, SCRIPT) else _RIGHT
+        if role == Qt.ItemDataRole.ToolTipRole:
+            column = ID + (section - ID) % 3 if ID <= section < SCRIPT else section
+            name = self.pair.names[section >= SECOND_ID] if self.pair is not None and ID <= section < SCRIPT else ""
+            return ", ".join(filter(None, (name, _TIPS.get(column, ""))))
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns the content of a cell."""
+        pair, column = self.pair, index.column()
+        if pair is None or not index.isValid() or index.row() >= len(self._rows):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(pair, int(self._rows[index.row()]), column)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT if column in (TOKEN, SCRIPT) else _RIGHT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._theme.monospace_font() if column == TOKEN else self._theme.tabular_font()
+        return None
+
+    def _text(self, pair: Pair, row: int, column: int) -> str:
+        vocabularies = pair.vocabularies
+        if column == TOKEN:
+            return marked(shown(vocabularies.tokens[row]))
+        if column == LENGTH:
+            return f"{pair.lengths[row]:,}"
+        if column == SCRIPT:
+            return vocabularies.script_names[vocabularies.scripts[row]].replace("None", "–")
+        which, column = divmod(column - ID, 3)
+        if column == USES - ID:
+            uses = pair.uses[which]
+            return figure(None if uses is None or vocabularies.ids[row, which] < 0 else int(uses[row]))
+        value = int((vocabularies.ids, vocabularies.ranks)[column][row, which])
+        return figure(value if value > 0 or (value == 0 and column == 0) else None)

@@ -1,0 +1,282 @@
+"""A list of words, one's own or the most frequent of a text, with their pieces in each compared tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+import regex
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QPlainTextEdit,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.texts import ComparedText, in_running_text
+from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.panes.compare.words_model import MOST, WORD, CutWords, WordRows, cut_words_work
+from tokstudio.gui.session.comparison import Column
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.blocks import TokenBlocks
+from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
+from tokstudio.gui.token_text.rows import Shaper
+from tokstudio.gui.widgets.buttons import link_button
+from tokstudio.gui.widgets.controls import Choice, ChoiceBox
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.pane import EmptyState
+
+MOST_WORDS = 20_000
+FREQUENT = 1_000  # words of a text that are listed
+LONGEST_WORD = 200  # characters
+
+_EMPTY = "Words are shown here with their pieces in each tokenizer. Type or paste some, or open a text."
+_PLACEHOLDER = "Your own words, separated by spaces, commas or lines"
+_LARGEST_FILE = 2_000_000  # bytes
+_TYPED = 300  # milliseconds after the last key
+_BESIDE = 190  # pixels of the field of words
+_NARROWEST = 70  # pixels of the choice of a text, and of its caption
+_FONT = 13
+_PADDING = 6
+_KEPT_CELLS = 4_000
+_BETWEEN = regex.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What words a job encodes."""
+
+    own: str
+    text: ComparedText | None
+    columns: Sequence[Column]
+
+
+class PieceCells(QStyledItemDelegate):
+    """Draws the pieces of a word after their number."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._style = TextStyle(True, None, None, -1, np.zeros(0, np.int64))
+        self.apply_style()
+
+    def apply_style(self) -> None:
+        """Follows the theme."""
+        self._shaper = Shaper(self._theme.monospace_font(_FONT), self._theme.monospace_font(_FONT - 3))
+        self._digits = QFontMetricsF(self._theme.tabular_font()).horizontalAdvance("00")
+        self._blocks = lru_cache(_KEPT_CELLS)(self._lay_out)
+
+    @property
+    def row_height(self) -> int:
+        """The height of a row in pixels."""
+        return round(self._shaper.height + 2 * INSET) + self._theme.scaled(6)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paints a cell."""
+        model = index.model()
+        if index.column() <= MOST or not isinstance(model, WordRows):
+            super().paint(painter, option, index)
+            return
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
+        with guarded_painter(painter):
+            painter.setClipRect(rect)
+            if state & QStyle.StateFlag.State_Selected:
+                painter.fillRect(rect, QColor(self._theme.palette.accent_soft))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            made = self._blocks(model, model.made, int(model.order[index.row()]), index.row(), index.column())
+            painter.setFont(self._theme.tabular_font())
+            painter.setPen(QColor(self._theme.palette.muted))
+            area = rect.adjusted(_PADDING, 0, 0, 0)
+            area.setWidth(round(self._digits))
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            if made is None:
+                painter.drawText(area, right, "–")
+                return
+            count, blocks = made
+            painter.drawText(area, right | Qt.TextFlag.TextDontClip, str(count))
+            place = QPointF(area.right() + _PADDING, rect.top() + (rect.height() - blocks.height - 2 * INSET) / 2)
+            RowPainter(painter, blocks, self._theme.palette, self._style).paint_row(0, place.x(), place.y())
+
+    def _lay_out(
+        self, model: WordRows, made: CutWords, word: int, at: int, column: int
+    ) -> tuple[int, TokenBlocks] | None:
+        # `made` and `word` are in the key of the cache: rows change their places.
+        pieces = model.pieces_at(at, column)
+        if pieces is None:
+            return None
+        blocks = TokenBlocks(pieces[1], self._shaper, 0, 1e6)
+        blocks.lay_out(0)
+        return pieces[0], blocks
+
+
+class WordsView(QWidget):
+    """Words with their pieces; the field beside them takes one's own."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._state, self._theme = session.comparison, theme
+        self._asked: object = None
+        self.choosers = Choosers(self)
+        self.own = QPlainTextEdit()
+        self.own.setAccessibleName("Own words")
+        self.own.setPlaceholderText(_PLACEHOLDER)
+        self.own.setTabChangesFocus(True)
+        self._typed = QTimer(self, singleShot=True, interval=_TYPED)
+        self._typed.timeout.connect(self._take_typed)
+        self.own.textChanged.connect(self._typed.start)
+        self.open = link_button("Open a File…", self._open)
+        self.texts = ChoiceBox(())
+        self.texts.setAccessibleName("Text whose most frequent words are shown")
+        self.texts.currentIndexChanged.connect(self._encode)
+        self.rows = WordRows(theme, self)
+        self.table = QTableView(showGrid=False, wordWrap=False)
+        self.table.setAccessibleName("Words and their pieces")
+        self.table.setTabKeyNavigation(False)
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.verticalHeader().hide()
+        self.table.setModel(self.rows)
+        self.cells = PieceCells(theme, self.table)
+        self.table.setItemDelegate(self.cells)
+        self.table.horizontalHeader().setSortIndicator(MOST, Qt.SortOrder.DescendingOrder)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.setSortingEnabled(True)
+        self.note = paragraph_label("muted")
+        self.empty = EmptyState(_EMPTY)
+        beside, listed = QWidget(), QWidget()
+        beside.setFixedWidth(theme.scaled(_BESIDE))
+        column(plain_label("muted", "Own words"), (self.own, 1), row(self.open, STRETCH), spacing=6, parent=beside)
+        self._text_label = plain_label("muted", "Most frequent words of")
+        for widget in (self._text_label, self.texts):
+            widget.setMinimumWidth(theme.scaled(_NARROWEST))
+        column(row(self._text_label, (self.texts, 1), STRETCH), (self.table, 1), self.note, spacing=6, parent=listed)
+        self._stack = stacked(self.empty, listed)
+        row(beside, (self._stack, 1), spacing=10, parent=self)
+        self._encoding = LatestJob(session.jobs, self, asked=False)
+        self._encoding.done.connect(self._take)
+        self._encoding.failed.connect(self._fail)
+        self._reading = LatestJob(session.jobs, self)
+        self._reading.done.connect(self.own.setPlainText)
+        self._reading.failed.connect(self._fail)
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
+
+    def refresh(self) -> None:
+        """Follows the tokenizers and texts that are compared; call it while the view is visible."""
+        if not self._typed.isActive() and self.own.toPlainText() != self._state.own_words:
+            with QSignalBlocker(self.own):
+                self.own.setPlainText(self._state.own_words)
+        texts = self._state.rows or ()
+        names = [each.name for each in texts]
+        if names != [choice.value for choice in self.texts.choices]:
+            before = self.texts.choices[self.texts.currentIndex()].value if self.texts.choices else ""
+            with QSignalBlocker(self.texts):
+                self.texts.set_choices([Choice(name, name, "") for name in names])
+                self.texts.setCurrentIndex(names.index(before) if before in names else 0)
+        self._encode()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fits the columns to the new width."""
+        super().resizeEvent(event)
+        self._spread()
+
+    def _take_typed(self) -> None:
+        self._state.set_own_words(self.own.toPlainText())
+        self._encode()
+
+    def _open(self) -> None:
+        for path in self.choosers.open_files("Open Words", Path.home())[:1]:
+            self._reading.run(partial(_read_work, path))
+
+    def _encode(self) -> None:
+        own, at = self._state.own_words, self.texts.currentIndex()
+        own = own if own.strip() else ""
+        texts = self._state.rows or ()
+        text = texts[at] if not own and 0 <= at < len(texts) else None
+        for widget in (self._text_label, self.texts):
+            widget.setVisible(not own)
+        self._stack.setCurrentIndex(bool(own or text))
+        columns = self._state.columns
+        asked = own, text and text.sha256, tuple((each.name, each.key) for each in columns)
+        if asked != self._asked and (own or text):
+            self._asked = asked
+            self._encoding.run(partial(_words_work, _Asked(own, text, columns)))
+
+    def _take(self, result: tuple[CutWords, str]) -> None:
+        made, left_out = result
+        others = [each.name for each in self.rows.made.columns] != [each.name for each in made.columns]
+        self.rows.show(made)
+        if others:
+            self._spread()
+        whole, split = int(made.whole.sum()), int((made.most > 1).sum())
+        said = f"{several(len(made.words), 'word')}: {whole:,} are one token in every tokenizer, {split:,} are split."
+        problems = [f"{each.name}: {each.problem}" for each in made.columns if each.problem]
+        self.note.setText(" ".join([said, *([left_out] if left_out else []), *problems]))
+
+    def _fail(self, error: Exception) -> None:
+        self._asked = None
+        self.note.setText(str(error))
+        self.empty.label.setText(f"{error}\n\n{_EMPTY}")
+
+    def _spread(self) -> None:
+        header, columns = self.table.horizontalHeader(), self.rows.columnCount()
+        if columns <= MOST + 1:
+            return
+        scaled, room = self._theme.scaled, self.table.viewport().width()
+        header.resizeSection(WORD, scaled(130))
+        header.resizeSection(MOST, scaled(62))
+        width = (room - scaled(192)) // (columns - MOST - 1)
+        for at in range(MOST + 1, columns):
+            header.resizeSection(at, max(width, scaled(150)))
+
+    def _apply_style(self) -> None:
+        self.cells.apply_style()
+        self.own.setFont(self._theme.monospace_font(_FONT))
+        self.table.verticalHeader().setDefaultSectionSize(self.cells.row_height)
+        self._spread()
+
+
+def _words_work(asked: _Asked) -> Work[tuple[CutWords, str]]:
+    """Encodes the words, and says which are left out."""
+    yield from prepare_work()
+    if asked.text is not None:
+        types = [word for word, _ in asked.text.word_types.most_common(FREQUENT)]
+        return (yield from cut_words_work(asked.columns, types)), ""
+    words = list(dict.fromkeys(filter(None, _BETWEEN.split(asked.own))))
+    fitting = [word for word in words if len(word) <= LONGEST_WORD]
+    left_out = ""
+    if len(fitting) < len(words):
+        left_out = f"Left out: {several(len(words) - len(fitting), 'word')} of more than {LONGEST_WORD} characters."
+    elif len(fitting) > MOST_WORDS:
+        left_out = f"Left out: all after the first {MOST_WORDS:,} words."
+    made = yield from cut_words_work(asked.columns, [in_running_text(word) for word in fitting[:MOST_WORDS]])
+    return made, left_out
+
+
+def _read_work(path: Path) -> Work[str]:
+    """The text of a file of words; raises CorpusError if it is too long or cannot be read."""
+    source = yield from read_source(path)
+    if len(source.data) > _LARGEST_FILE:
+        raise CorpusError(f"{file_name(path)}: too long for a list of words: at most {_LARGEST_FILE // 1_000_000} MB.")
+    return np.asarray(source.data[:]).tobytes().decode("utf-8", "replace")

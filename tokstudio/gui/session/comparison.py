@@ -1,0 +1,471 @@
+"""Compares the tokenizers that are shown, on a set of texts: measures what is missing in the background.
+
+What was measured once is kept by the text and the tokenizer, so that a new column or row leaves the others known.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from tokstudio.core.analysis.baselines import WORDS, ByteTokenizer, CharacterTokenizer, WordTokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.parallel import in_threads
+from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
+from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
+from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.corpus import CorpusState
+from tokstudio.gui.session.jobs import Job, Jobs
+from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.session.view_state import ViewState
+from tokstudio.gui.state.text_set import NamedTexts, TextSet, story_set
+
+MOST = 8  # tokenizers in one table
+SIMPLE = ("Characters", "Bytes", "Words")
+
+_LATER = 150  # milliseconds after the last change
+_TOGETHER = 60  # milliseconds in which results are shown together
+
+#: What is measured of a text by a tokenizer.
+_Found = Cell | CountsByMerge | TokStudioError
+_Key = tuple[str, tuple[object, object]]  # the hash of a text, and the key of a column
+
+
+@dataclass(frozen=True)
+class Column:
+    """A tokenizer of the table."""
+
+    name: str
+    key: tuple[object, object]  # of a run, with its merges; or a name of `SIMPLE`, for "Words" with the texts
+    tokenizer: AnyTokenizer | None  # None for the words of the texts
+    whole: Tokenizer | None = None  # of the active run with all merges, where the playhead is before its end
+
+    @property
+    def by_merge(self) -> tuple[object, object]:
+        """The key of its counts after any number of merges."""
+        return self.key[0], "by merge"
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """What a job measures."""
+
+    texts: TextSet
+    columns: tuple[Column, ...]
+    needs_words: bool
+    known_texts: tuple[ComparedText, ...] | None
+    known: dict[_Key, _Found]
+
+
+class ComparisonState(QObject):
+    """The comparison. Call every method from the GUI thread.
+
+    Attributes:
+        texts: The chosen set of texts.
+        figure: The name of the chosen figure.
+        base: The name of the text that premiums relate to; None for English, or the first.
+        against: The name of the tokenizer that normalised lengths relate to; None for the first.
+        simple: The simple tokenizers that are compared, names of `SIMPLE`.
+        own_words: Words to compare, as the user wrote them.
+        problem: Why the texts could not be read; "" if they could.
+    """
+
+    changed = Signal()  # rows, columns, figures, or what is chosen
+    words_changed = Signal()
+    stack_asked = Signal()  # to show the texts in each tokenizer, one below another
+    _texts_read = Signal(object, object)
+    _cell_found = Signal(object, object)
+
+    def __init__(
+        self, jobs: Jobs, corpus: CorpusState, runs: RunList, view: ViewState, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._corpus, self._runs, self._view = jobs, corpus, runs, view
+        self._opened = [story_set()]
+        self._corpus_set = TextSet("corpus", "Corpus", "Each source of the corpus is a row.", self._read_corpus)
+        self._text_set = TextSet("text", "Text", "The text of the Text pane.", self._read_text)
+        meaning = "The text that the active run kept out of its training."
+        self._held_out_set = TextSet("held out", "Held-out text", meaning, self._read_held_out)
+        self._held_out_of: object = None  # the run whose held-out text was read
+        self.texts = self._corpus_set
+        self.figure = "bytes_per_token"
+        self.base: str | None = None
+        self.against: str | None = None
+        self.simple: frozenset[str] = frozenset()
+        self.own_words = ""
+        self.problem = ""
+        self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
+        self._known: dict[_Key, _Found] = {}
+        self._texts: dict[tuple[str, int], ComparedText] = {}
+        self._job: Job | None = None
+        self._asked: tuple[object, ...] = ()  # what the job measures
+        self._seen = False
+        self._closed = False
+        self._cancelled = False
+        self._later = QTimer(self, singleShot=True, interval=_LATER)
+        self._later.timeout.connect(self._look)
+        self._tell = QTimer(self, singleShot=True, interval=_TOGETHER)
+        self._tell.timeout.connect(self.changed)
+        self._texts_read.connect(self._take_texts)
+        self._cell_found.connect(self._take_cell)
+        runs.changed.connect(self._runs_changed)
+        view.playhead_changed.connect(self._again)
+        view.text_changed.connect(self._text_changed)
+        corpus.sources_changed.connect(self._sources_changed)
+
+    # ---- what is compared
+
+    @property
+    def sets(self) -> list[TextSet]:
+        """The sets of texts to choose from."""
+        return [self._corpus_set, self._held_out_set, self._text_set, *self._opened]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The tokenizers of the table: the runs that are shown, then simple ones; at most `MOST`."""
+        made: list[Column] = []
+        for run in self._runs.shown:
+            is_active = run is self._runs.active
+            if run.ended is None or not run.ready or (run.curve_hidden and not is_active):
+                continue
+            merges = min(self._view.playhead, len(run)) if is_active else len(run)
+            whole = run.tokenizer
+            column = Column(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)
+            made.append(column)
+        simple: dict[str, AnyTokenizer | None] = {
+            "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words": None
+        }  # fmt: skip
+        words = tuple(row.sha256 for row in self._rows or ())
+        made += [
+            Column(name, (name, words if tokenizer is None else ()), tokenizer)
+            for name, tokenizer in simple.items()
+            if name in self.simple
+        ]
+        active = self._runs.active.key if self._runs.active is not None else None
+        left_out = [column for column in made[MOST:] if column.key[0] == active]
+        return (*made[: MOST - len(left_out)], *left_out)
+
+    @property
+    def others(self) -> tuple[Column, ...]:
+        """The tokenizers beside the active run; the words of the text are always among them."""
+        active = self._runs.active
+        columns = tuple(each for each in self.columns if active is None or each.name != active.name)
+        has_words = any(each.tokenizer is None for each in columns)
+        return columns if has_words else (*columns, Column("Words", ("Words", ()), None))
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """The tokenizers of the table that can encode any text, each with its name."""
+        return tuple(Compared(column.name, column.tokenizer) for column in self.columns if column.tokenizer is not None)
+
+    @property
+    def rows(self) -> tuple[ComparedText, ...] | None:
+        """The texts of the chosen set; None until they are read."""
+        return self._rows
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being measured."""
+        return self._job is not None or self._later.isActive()
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What is known so far; None until the texts are read."""
+        rows, columns = self._rows, self.columns
+        if rows is None:
+            return None
+        results: dict[tuple[int, int], Cell | TokStudioError] = {}
+        for at, row in enumerate(rows):
+            for number, column in enumerate(columns):
+                found = self._known.get((row.sha256, column.key))
+                counts = self._known.get((row.sha256, column.by_merge))
+                if found is None and column.whole is not None and isinstance(counts, CountsByMerge):
+                    found = _cell_at(row, column, counts)
+                if found is not None and not isinstance(found, CountsByMerge):
+                    results[at, number] = found
+        names, tokenizers = [row.name for row in rows], [column.name for column in columns]
+        return Comparison(
+            [Compared(column.name, column.tokenizer or ByteTokenizer()) for column in columns],
+            rows,
+            results,
+            names.index(self.base) if self.base in names else _first_base(names),
+            tokenizers.index(self.against) if self.against in tokenizers else 0,
+        )
+
+    def uses(self, column: Column) -> NDArray[np.int64] | None:
+        """int64, the uses of a tokenizer's tokens in all texts, by id; None until they are known."""
+        made, keys = self.comparison, [each.key for each in self.columns]
+        if made is None or column.key not in keys:
+            return None
+        cells = [made.result(row, keys.index(column.key)) for row in range(len(made.texts))]
+        known = [cell.counts for cell in cells if isinstance(cell, Cell)]
+        if not known or len(known) < len(cells):
+            return None
+        uses = np.zeros(max(int(counts.ids.max(initial=-1)) for counts in known) + 1, np.int64)
+        for counts in known:
+            uses[counts.ids] += counts.counts
+        return uses
+
+    # ---- choices
+
+    def choose_texts(self, texts: TextSet) -> None:
+        """Compares on another set of texts."""
+        if texts is not self.texts:
+            self.texts = texts
+            self._forget_rows()
+
+    def stack_text(self) -> None:
+        """Shows the text of the Text pane in each tokenizer, one below another."""
+        self.choose_texts(self._text_set)
+        self.stack_asked.emit()
+
+    def add_texts(self, texts: TextSet) -> None:
+        """Adds a set that was opened for measuring only, and chooses it."""
+        self._opened = [each for each in self._opened if each.key != texts.key] + [texts]
+        self.choose_texts(texts)
+
+    def choose_figure(self, name: str) -> None:
+        """Shows another figure."""
+        self.figure = name
+        self.changed.emit()
+        self._again()
+
+    def choose_base(self, name: str) -> None:
+        """Relates premiums to another text."""
+        self.base = name
+        self.changed.emit()
+
+    def choose_against(self, name: str) -> None:
+        """Relates normalised lengths to another tokenizer."""
+        self.against = name
+        self.changed.emit()
+
+    def set_own_words(self, words: str) -> None:
+        """Compares other words, separated by white space or commas."""
+        if words != self.own_words:
+            self.own_words = words
+            self.words_changed.emit()
+
+    def show_simple(self, name: str, shown: bool) -> None:
+        """Adds or removes a simple tokenizer."""
+        self.simple = self.simple | {name} if shown else self.simple - {name}
+        self._again()
+
+    def set_seen(self, seen: bool) -> None:
+        """Measures only while somebody looks."""
+        if seen != self._seen:
+            self._seen = seen
+            self._again()
+
+    def measure(self) -> None:
+        """Measures again after the user has cancelled it."""
+        self._cancelled = False
+        self._again()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._closed = True
+
+    # ---- measuring
+
+    def _again(self) -> None:
+        if self._seen and not self._closed:
+            self._later.start()
+        if not self._tell.isActive():
+            self._tell.start()
+
+    def _runs_changed(self) -> None:
+        """Releases what belongs to deleted runs."""
+        kept = {run.key for run in self._runs.shown} | set(SIMPLE)
+        self._known = {key: found for key, found in self._known.items() if key[1][0] in kept}
+        if self.texts is self._held_out_set and self._held_out_of is not self._runs.active:
+            self._forget_rows()
+        self.changed.emit()
+        self._again()
+
+    def _text_changed(self) -> None:
+        if self.texts is self._text_set:
+            self._forget_rows()
+
+    def _sources_changed(self) -> None:
+        known = {id(source.data) for source in self._corpus.sources}
+        self._texts = {key: text for key, text in self._texts.items() if key[1] in known}
+        if self.texts is self._corpus_set:
+            self._forget_rows()
+
+    def _forget_rows(self) -> None:
+        self._rows, self.problem, self._cancelled, self._asked = None, "", False, ()
+        self.changed.emit()
+        self._again()
+
+    def _look(self) -> None:
+        """Measures what is missing; what was under way for something else is cancelled."""
+        if not self._seen or self._closed or self._cancelled:
+            return
+        columns, needs_words = self.columns, FIGURES[self.figure].needs_words
+        asked = self.texts, self._rows, tuple(column.key for column in columns), needs_words
+        if self._job is not None and asked == self._asked:
+            return
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+        self._asked = asked
+        if self._rows is not None and not _works(self._known, self._rows, columns, needs_words):
+            self._tell.start()
+            return
+        wanted = _Wanted(self.texts, columns, needs_words, self._rows, dict(self._known))
+        self._job = self._jobs.start(partial(self._work, wanted), None, self._failed, asked=False)
+        self._job.ended.connect(self._ended)
+        self._job.cancelled.connect(self._stopped)
+
+    def _work(self, wanted: _Wanted) -> Work[None]:
+        """Runs in the thread of a job."""
+        yield from prepare_work()
+        rows = wanted.known_texts
+        if rows is None:
+            rows = yield from self._rows_work(wanted.texts)
+            self._texts_read.emit(wanted.texts, rows)
+        columns = yield from _with_words_work(wanted.columns, rows)
+        works = _works(wanted.known, rows, columns, wanted.needs_words)
+        keys = list(works)
+
+        def tell(number: int, found: _Found) -> None:
+            self._cell_found.emit(keys[number], found)
+
+        yield from in_threads("comparing", list(works.values()), tell)
+
+    def _rows_work(self, texts: TextSet) -> Work[tuple[ComparedText, ...]]:
+        rows: list[ComparedText] = []
+        for name, source in (yield from texts.read()):
+            if source.counts is not None:
+                continue
+            known = self._texts.get((name, id(source.data)))
+            if known is None or known.source.data is not source.data or known.source.ends is not source.ends:
+                known = yield from text_work(name, source)
+            rows.append(known)
+        return tuple(rows)
+
+    def _take_texts(self, texts: TextSet, rows: tuple[ComparedText, ...]) -> None:
+        if texts is self.texts:
+            self._rows = rows
+            self._asked = self.texts, rows, *self._asked[2:]
+            self._texts |= {(row.name, id(row.source.data)): row for row in rows}
+            self._tell.start()
+
+    def _take_cell(self, key: _Key, found: _Found) -> None:
+        self._known[key] = found
+        if not self._tell.isActive():
+            self._tell.start()
+
+    def _failed(self, error: Exception) -> None:
+        if self.sender() is not self._job:
+            return
+        self.problem = str(error)
+        if not isinstance(error, TokStudioError):
+            self._jobs.report(error)
+
+    def _stopped(self) -> None:
+        if self.sender() is self._job:
+            self._cancelled = True
+
+    def _ended(self) -> None:
+        if self.sender() is self._job:
+            self._job = None
+            self.changed.emit()
+
+    # ---- sets of texts
+
+    def _read_corpus(self) -> Work[NamedTexts]:
+        yield from ()
+        return [(source.name, source) for source in self._corpus.sources]
+
+    def _read_held_out(self) -> Work[NamedTexts]:
+        run = self._held_out_of = self._runs.active
+        if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
+            return []
+        _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out)
+        return [(source.name, source) for source in held_out]
+
+    def _read_text(self) -> Work[NamedTexts]:
+        yield from ()
+        return [("Text", Source.from_texts([self._view.text]))] if self._view.text else []
+
+
+def _first_base(names: Sequence[str]) -> int | None:
+    """English, or the first text."""
+    return next((at for at, name in enumerate(names) if name.startswith("English")), 0 if names else None)
+
+
+def _works(
+    known: dict[_Key, _Found], rows: Sequence[ComparedText], columns: Sequence[Column], needs_words: bool
+) -> dict[_Key, Callable[[], Work[Cell] | Work[CountsByMerge]]]:
+    """What is to be measured."""
+    works: dict[_Key, Callable[[], Work[Cell] | Work[CountsByMerge]]] = {}
+    for row in rows:
+        for column in columns:
+            key, by_merge = (row.sha256, column.key), (row.sha256, column.by_merge)
+            found, counts = known.get(key), known.get(by_merge)
+            if column.whole is not None and counts is None:
+                all_merges = known.get((row.sha256, (column.key[0], len(column.whole.merges))))
+                works[by_merge] = partial(_by_merge_work, row, column.whole, all_merges)
+            elif column.whole is not None and isinstance(counts, CountsByMerge) and not needs_words:
+                continue
+            elif found is None or (needs_words and isinstance(found, Cell) and found.words is None):
+                works[key] = partial(_cell_work, row, column, found, needs_words)
+    return works
+
+
+def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, known: _Found | None) -> Work[CountsByMerge]:
+    """Encodes a text once for all positions of the playhead, unless the counts after all merges are known."""
+    counts = known.counts if isinstance(known, Cell) else (yield from counts_work(tokenizer, row))
+    by_id = np.zeros(len(tokenizer.tokens), np.int64)
+    by_id[counts.ids] = counts.counts
+    return (yield from counts_by_merge_work(tokenizer, by_id))
+
+
+def _cell_at(row: ComparedText, column: Column, counts: CountsByMerge) -> Cell:
+    """What the tokenizer at the playhead makes of a text."""
+    assert column.tokenizer is not None
+    by_id = counts.at(int(str(column.key[1])))
+    used = np.flatnonzero(by_id)
+    return Cell(Compared(column.name, column.tokenizer), row, TokenCounts(used, by_id[used]))
+
+
+def _with_words_work(columns: Sequence[Column], rows: Sequence[ComparedText]) -> Work[list[Column]]:
+    """Makes the tokenizer of the words of all texts."""
+    made: list[Column] = []
+    for column in columns:
+        if column.tokenizer is None:
+            text = b"\n".join(np.asarray(row.source.data).tobytes() for row in rows)
+            words = yield from WordTokenizer.from_text_work(text, WORDS)
+            column = Column(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
+        made.append(column)
+    return made
+
+
+def _cell_work(row: ComparedText, column: Column, known: _Found | None, needs_words: bool) -> Work[Cell]:
+    """Measures a text by a tokenizer; what takes long to derive is derived here."""
+    assert column.tokenizer is not None
+    cell = known if isinstance(known, Cell) else None
+    if cell is None:
+        # What is kept does not keep the text.
+        text = replace(row, source=Source.from_texts([]), word_types=Counter[bytes]())
+        cell = Cell(Compared(column.name, column.tokenizer), text, (yield from counts_work(column.tokenizer, row)))
+    if needs_words and cell.words is None:
+        cell = replace(cell, words=(yield from words_work(column.tokenizer, row)))
+    _ = cell.cuts, cell.shares
+    return cell

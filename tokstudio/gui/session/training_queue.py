@@ -1,0 +1,160 @@
+"""Trains several plans one after another on the corpus as it was at the start, counting once what they share."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.gui.session.corpus import CorpusState
+from tokstudio.gui.session.jobs import Job, Jobs
+from tokstudio.gui.session.training_control import TrainingControl
+from tokstudio.gui.state.problem import Problem, problem_of
+from tokstudio.gui.state.training_plans import TrainingPlan, in_order_of_counts, names_of_plans, problem_of_plans
+
+
+class TrainingQueue(QObject):
+    """Starts the next training when one has ended. Call every method from the GUI thread.
+
+    A training that is stopped or fails does not keep the next from starting; errors are shown until the end.
+
+    Attributes:
+        total: How many trainings there are, without those that were cancelled; 0 while there is no queue.
+        number: The number of the training in progress, from 1 on.
+    """
+
+    changed = Signal()  # `total`, `number` or `waiting`
+
+    def __init__(
+        self, jobs: Jobs, corpus: CorpusState, training: TrainingControl, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._corpus, self._training = jobs, corpus, training
+        self.total = self.number = 0
+        self._waiting: deque[tuple[TrainingPlan, str]] = deque()
+        self._shared: Counter[tuple[object, ...]] = Counter()  # how many trainings need each count
+        self._whole = Corpus(())
+        self._sample: tuple[int, Corpus] | None = None  # the last one, and of how many percent it is
+        self._sampling: Job | None = None
+        self._name = ""  # of the run in training, if the queue started it; else ""
+        self._failures: list[str] = []
+        training.state_changed.connect(self._look)
+
+    @property
+    def waiting(self) -> int:
+        """How many trainings have not begun."""
+        return len(self._waiting)
+
+    def start(self, plans: Sequence[TrainingPlan]) -> None:
+        """Trains the plans, those that share a count one after another, unless there is a queue or an obstacle."""
+        if self.total or self._training.corpus_obstacle is not None or problem_of_plans(plans) is not None:
+            return
+        ordered = in_order_of_counts(plans)
+        self._waiting = deque(zip(ordered, names_of_plans(ordered), strict=True))
+        self._shared = Counter(plan.count_key for plan in ordered)
+        self._whole, self._failures = self._corpus.current, []
+        self.total, self.number = len(ordered), 0
+        self._next()
+
+    def cancel(self) -> None:
+        """Drops the trainings that have not begun; the one in progress goes on."""
+        self._waiting.clear()
+        if self._sampling is not None:
+            job, self._sampling = self._sampling, None
+            job.cancel()
+        if self.total and not self._name:
+            self._finish()
+        elif self.total:
+            self.total = self.number
+            self.changed.emit()
+
+    def close(self) -> None:
+        """Drops the trainings that have not begun, at the end of the session."""
+        self._waiting.clear()
+        self.total = 0
+
+    # ---- private
+
+    def _look(self) -> None:
+        """Goes on after the end of a training."""
+        if not self.total or self._training.current is not None:
+            return
+        if self._name:
+            if self._training.failure is not None:
+                self._failures.append(f"{self._name}: {self._training.failure.text}")
+            self._name = ""
+        # After the other slots of the signal.
+        QTimer.singleShot(0, self, self._next)
+
+    def _next(self) -> None:
+        """Starts the next training, or first takes its sample."""
+        if not self.total or self._training.current is not None or self._sampling is not None:
+            return
+        if not self._waiting:
+            self._finish()
+            return
+        plan, name = self._waiting[0]
+        corpus = self._corpus_of(plan.percent)
+        if corpus is None:
+            size = self._whole.bytes * plan.percent // 100
+            self._sampling = self._jobs.start(partial(sample_work, self._whole, size), self._take, self._fail)
+            self._sampling.cancelled.connect(self._cancelled)
+            return
+        self._waiting.popleft()
+        self.number += 1
+        config = plan.settings.config()
+        self._corpus.counts.share(corpus, config if self._shared[plan.count_key] > 1 else None)
+        self._training.start_with(config, corpus, f" ({name})" if name else "")
+        assert self._training.current is not None
+        self._name = self._training.current.run.name
+        # The start of a training removes the last error.
+        self._report()
+        self.changed.emit()
+
+    def _corpus_of(self, percent: int) -> Corpus | None:
+        """The corpus or its sample; None if the sample has not been taken."""
+        if percent == 100:
+            return self._whole
+        return self._sample[1] if self._sample is not None and self._sample[0] == percent else None
+
+    def _take(self, corpus: Corpus) -> None:
+        if self.sender() is self._sampling:
+            self._sampling = None
+            self._sample = self._waiting[0][0].percent, corpus
+            self._next()
+
+    def _fail(self, error: Exception) -> None:
+        """Drops the training whose sample could not be taken."""
+        if self.sender() is self._sampling:
+            self._sampling = None
+            plan, name = self._waiting.popleft()
+            self.number += 1
+            self._failures.append(f"{name or f'{plan.percent} % sample'}: {problem_of(error).text}")
+            self._next()
+
+    def _cancelled(self) -> None:
+        """The user cancelled the sample in the status bar."""
+        if self.sender() is self._sampling:
+            self._sampling = None
+            self.cancel()
+
+    def _finish(self) -> None:
+        trained = self.number - len(self._failures)
+        if trained > 1:
+            self._jobs.tell(f"{trained:,} trainings are done: compare them in Runs.")
+        self._report()
+        self.total = self.number = 0
+        self._whole, self._sample, self._failures = Corpus(()), None, []
+        self._corpus.counts.share(None, None)
+        self.changed.emit()
+
+    def _report(self) -> None:
+        """Shows the errors so far."""
+        if self._failures:
+            count = f"{len(self._failures)} of {self.total} trainings failed."
+            self._jobs.report(Problem(" ".join((count, *self._failures)), of_training=True))

@@ -1,0 +1,185 @@
+"""The planned trainings as rows to edit, and the ways to make several of one."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+
+from tokstudio.core.model.config import BASES, TIE_BREAKS
+from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.gui.state.training_plans import TrainingPlan
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import LARGEST
+from tokstudio.gui.widgets.labels import plain
+
+_Index: TypeAlias = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
+_OFF = "–"
+
+Change: TypeAlias = dict[str, Any]  # of fields of the settings, and "percent"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A field of a plan."""
+
+    title: str
+    tip: str
+    field: str  # of the settings, or "percent"
+    choices: Mapping[str, str] | None = None  # the values with their names; None for a number
+    most: int = LARGEST
+    suffix: str = ""
+    optional: bool = False  # whether 0 stands for no value
+
+
+COLUMNS = (
+    Column("Pattern", "How text is split before merging", "pattern", {name: name for name in NAMES}),
+    Column("Vocabulary size", "The limit of tokens; 0 for none", "vocabulary_size", optional=True),
+    Column("Min. frequency", "The limit of a pair's count; 0 for none", "min_frequency", optional=True),
+    Column("Base", "The tokens that merging starts with", "base", {base: base.capitalize() for base in BASES}),
+    Column(
+        "Ties", "Which pair comes first when counts are equal", "tie_break", {one: _TIES[one] for one in TIE_BREAKS}
+    ),
+    Column("Corpus", "The share of the corpus, taken from all over it", "percent", most=100, suffix=" %"),
+)
+#: The changes that make several rows of one, by what the menu says.
+VARIATIONS: Mapping[str, Sequence[Change]] = {
+    "Each &Pattern": [{"pattern": name} for name in NAMES],
+    "Each &Base": [{"base": base} for base in BASES],
+    "Each &Tie Rule": [{"tie_break": rule} for rule in TIE_BREAKS],
+    "&Samples of 10, 25, 50 and 100 %": [{"percent": percent} for percent in (10, 25, 50, 100)],
+}
+
+
+class PlansModel(QAbstractTableModel):
+    """One row per training."""
+
+    def __init__(self, plans: Sequence[TrainingPlan], theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.plans = list(plans)
+
+    # ---- rows
+
+    def duplicate(self, rows: Sequence[int]) -> list[int]:
+        """Adds a copy behind each of some rows; returns the rows of the copies."""
+        return self._replace(rows, lambda plan: [plan, plan], 1)
+
+    def vary(self, rows: Sequence[int], changes: Sequence[Change]) -> None:
+        """Replaces each of some rows by one for each change, but makes no two alike."""
+        self._replace(rows, lambda plan: [changed(plan, change) for change in changes], 0)
+        made = list(dict.fromkeys(self.plans))
+        if len(made) < len(self.plans):
+            self.beginResetModel()
+            self.plans = made
+            self.endResetModel()
+
+    def add(self, plan: TrainingPlan) -> int:
+        """Adds a row at the end; returns it."""
+        at = len(self.plans)
+        self.beginInsertRows(QModelIndex(), at, at)
+        self.plans.append(plan)
+        self.endInsertRows()
+        return at
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Removes some rows."""
+        for at in sorted(rows, reverse=True):
+            self.beginRemoveRows(QModelIndex(), at, at)
+            del self.plans[at]
+            self.endRemoveRows()
+
+    def _replace(
+        self, rows: Sequence[int], make: Callable[[TrainingPlan], list[TrainingPlan]], chosen: int
+    ) -> list[int]:
+        self.beginResetModel()
+        made, places = list[TrainingPlan](), list[int]()
+        for at, plan in enumerate(self.plans):
+            if at in rows:
+                places.append(len(made) + chosen)
+            made += make(plan) if at in rows else [plan]
+        self.plans = made
+        self.endResetModel()
+        return places
+
+    # ---- Qt's own
+
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of trainings."""
+        return 0 if parent.isValid() else len(self.plans)
+
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of fields."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Makes every cell editable."""
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if index.isValid() else flags
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns the headings, aligned like their columns, and the numbers of the rows."""
+        if orientation == Qt.Orientation.Vertical:
+            return section + 1 if role == Qt.ItemDataRole.DisplayRole else None
+        column = COLUMNS[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.tip
+        return _alignment(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns the value of a field, or its text; a row that cannot be trained is red, and its tip says why."""
+        if not index.isValid():
+            return None
+        column, plan = COLUMNS[index.column()], self.plans[index.row()]
+        if role == Qt.ItemDataRole.EditRole:
+            return value_of(plan, column)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _text(value_of(plan, column), column)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(column)
+        if role == Qt.ItemDataRole.ForegroundRole and plan.problem is not None:
+            return QColor(self._theme.palette.error)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain(plan.problem or column.tip)
+        return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
+
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Sets a field."""
+        if not index.isValid() or role != Qt.ItemDataRole.EditRole:
+            return False
+        column = COLUMNS[index.column()]
+        self.plans[index.row()] = changed(self.plans[index.row()], {column.field: value})
+        self.dataChanged.emit(self.index(index.row(), 0), self.index(index.row(), len(COLUMNS) - 1))
+        return True
+
+
+def value_of(plan: TrainingPlan, column: Column) -> Any:  # noqa: ANN401  texts, numbers and None
+    """The value of a field."""
+    return plan.percent if column.field == "percent" else getattr(plan.settings, column.field)
+
+
+def changed(plan: TrainingPlan, change: Change) -> TrainingPlan:
+    """A plan with other values of some fields."""
+    percent = change.get("percent", plan.percent)
+    fields = {name: value for name, value in change.items() if name != "percent"}
+    return TrainingPlan(replace(plan.settings, **fields), percent)
+
+
+def _text(value: Any, column: Column) -> str:  # noqa: ANN401
+    if column.choices is not None:
+        return column.choices.get(value, value)
+    return _OFF if value is None else f"{value:,}{column.suffix}"
+
+
+def _alignment(column: Column) -> int:
+    return _RIGHT if column.choices is None else _LEFT
