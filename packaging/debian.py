@@ -58,11 +58,14 @@ Bundled software
 Qt and PySide6 are used under the GNU Lesser General Public Licence, version 3:
 see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
 /usr/lib/tokstudio and can be replaced. Python is used under the licence of the
-Python Software Foundation. numpy, numba, llvmlite and zstandard come under BSD
+Python Software Foundation, as is typing_extensions. numpy, numba, llvmlite,
+zstandard, protobuf, httpx2, httpcore2, idna, fsspec and packaging come under BSD
 licences,
-pyqtgraph, charset-normalizer, platformdirs and tiktoken under the MIT licence,
-regex, tokenizers, sentencepiece and pyarrow under the Apache Licence, version 2.0 (see
-/usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. Their texts
+pyqtgraph, charset-normalizer, platformdirs, tiktoken, anyio, h11, truststore,
+filelock and PyYAML under the MIT licence, tqdm under it and the Mozilla Public
+Licence, version 2.0 (see /usr/share/common-licenses/MPL-2.0),
+regex, tokenizers, sentencepiece, pyarrow and huggingface_hub under the Apache
+Licence, version 2.0 (see /usr/share/common-licenses/Apache-2.0). Their texts
 are in bundled-licences.txt.gz beside this file, with those of
 the libraries of the build system, package by package.
 """

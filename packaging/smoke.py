@@ -165,6 +165,14 @@ def try_own_process(bundle: Bundle) -> None:
     bundle.run("--process", "tokstudio.core.libraries.server")
 
 
+def try_names(bundle: Bundle) -> None:
+    """The libraries that fetch tokenizers by their names are there; nothing is fetched."""
+    code, said = bundle.ended("inspect", "hf:nobody/nothing", HF_ENDPOINT="http://127.0.0.1:9")
+    demand(code == 1 and "127.0.0.1:9 cannot be reached" in said, f"fetching from nowhere ended with {code}: {said}")
+    code, said = bundle.ended("inspect", "tiktoken:nothing")
+    demand(code == 1 and "it has cl100k_base, " in said, f"an unknown encoding ended with {code}: {said}")
+
+
 def try_picture(bundle: Bundle, platform: str = "offscreen", **variables: str) -> float:
     """Trains in the window and looks at its picture; gives the seconds that took."""
     file, log = bundle.home / "window.png", bundle.home / "window.log"
@@ -334,6 +342,7 @@ def main(arguments: list[str]) -> int:
     parts: list[tuple[str, Callable[[Bundle], None]]] = [
         ("the command line", try_command_line),
         ("processes of its own", try_own_process),
+        ("tokenizers by name", try_names),
         ("the window without a display, twice", try_starts),
         ("a home that cannot be written to", try_read_only_home),
     ]

@@ -1,15 +1,15 @@
 """Words counted by two local Dask workers, beside one process with one thread; the tables must be equal.
 
 The mixed text is cut into files at line ends, which are one source like those of a large folder. The time to start the
-workers is told apart.
+workers is left out.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import tempfile
-import time
 from pathlib import Path
+from statistics import median
 
 import distributed
 from _common import machine, parser, seconds, table, texts
@@ -19,7 +19,7 @@ from tokstudio.cli.terminal import Console
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.counting import Counting
+from tokstudio.core.pretokenization.counting import CountedPart, Counting
 
 
 def main() -> None:
@@ -28,28 +28,37 @@ def main() -> None:
     arguments.add_argument("--files", type=int, default=8)
     arguments.add_argument("--times", type=int, default=5, help="how often each file is given")
     arguments.add_argument("--pattern", default="cl100k")
+    arguments.add_argument("--runs", type=int, default=5)
     chosen = arguments.parse_args()
     counting = Counting(CountedWith(chosen.pattern))
     with texts(chosen, chosen.text) as (file,), tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
         entries = [Entry(path, folder) for path in _cut(file.read_bytes(), chosen.files, Path(folder))] * chosen.times
-        finish(counting.count_work(entries[:1], threads=1))  # loads the loops
-        alone, one = seconds(lambda: finish(counting.count_work(entries, threads=1)).counts)
-        saved = one.save(Path(folder) / "one.parquet").read_bytes()
-        started = time.perf_counter()
         options = {"dashboard_address": ":0", "silence_logs": 40}
         with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
-            start = time.perf_counter() - started
-            rows = [["one process, one thread", f"{alone:.2f} s", "1.00"]]
-            for name in ("two workers, loops loaded first", "two workers"):
+
+            def alone() -> CountedPart:
+                return finish(counting.count_work(entries, threads=1))
+
+            def together() -> CountedPart:
                 with Console(False) as console:
-                    took, counts = seconds(
-                        lambda: count_on_cluster(counting, entries, cluster.scheduler_address, console).counts
-                    )
-                same = counts.save(Path(folder) / "two.parquet").read_bytes() == saved
-                rows.append([f"{name}{'' if same else ', another table!'}", f"{took:.2f} s", f"{alone / took:.2f}"])
+                    return count_on_cluster(counting, entries, cluster.scheduler_address, console)
+
+            expected = _bytes(alone(), folder)  # loads the loops, as the next line does in the workers
+            same = _bytes(together(), folder) == expected
+            took: dict[str, list[float]] = {"one process, one thread": [], "two workers": []}
+            for _ in range(chosen.runs):
+                for times, job in zip(took.values(), (alone, together), strict=True):
+                    times.append(seconds(job)[0])
     settings = f"{chosen.files} files, each given {chosen.times} times, pattern {chosen.pattern}"
-    print(f"{settings}; workers started in {start:.1f} s; {machine()}\n")
-    table(["counted by", "seconds", "times as fast"], rows)
+    print(f"{settings}; {chosen.runs} runs in turn; {'equal' if same else 'DIFFERENT'} tables; {machine()}\n")
+    rows = [[name, *(f"{of(times):.2f} s" for of in (min, median, max))] for name, times in took.items()]
+    one, two = took.values()
+    rows.append(["times as fast", *(f"{of(one) / of(two):.2f}" for of in (min, median, max))])
+    table(["counted by", "best", "median", "worst"], rows)
+
+
+def _bytes(part: CountedPart, folder: str) -> bytes:
+    return part.counts.save(Path(folder) / "counts.parquet").read_bytes()
 
 
 def _cut(text: bytes, parts: int, folder: Path) -> list[Path]:
