@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
@@ -27,7 +27,7 @@ from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
-from tokstudio.gui.session.jobs import Job, Jobs
+from tokstudio.gui.session.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.chosen_text import ChosenText
 from tokstudio.gui.state.kept_counts import KeptCounts
@@ -44,13 +44,12 @@ class HeldOutMeasurer(QObject):
 
     def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._jobs = jobs
-        self._runs = runs
-        self._job: Job | None = None
+        self._jobs, self._runs = jobs, runs
         self._measuring: StudioRun | None = None
         self._closed = False
-        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
-        self._patience.timeout.connect(self._show)
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._failed)
         runs.changed.connect(self._look)
 
     def measure(self) -> None:
@@ -64,13 +63,10 @@ class HeldOutMeasurer(QObject):
         self._closed = True
 
     def _look(self) -> None:
-        """Starts with the next run, or cancels the measurement of a deleted one."""
-        if self._closed:
+        """Starts with the next run; the measurement of a deleted one is cancelled."""
+        if self._closed or (self._job.busy and self._measuring in self._runs.all):
             return
-        if self._job is not None:
-            if self._measuring not in self._runs.all:
-                self._job.cancel()
-            return
+        self._job.cancel()
         waiting = [run for run in self._runs.all if _is_to_be_measured(run)]
         if not waiting:
             return
@@ -78,29 +74,18 @@ class HeldOutMeasurer(QObject):
         made, corpus, held_out = run.run, run.corpus, run.held_out.sources
         assert made is not None
         assert corpus is not None
-        work = partial(_measure_work, made, corpus, held_out)
-        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
-        self._job.ended.connect(self._ended)
-        self._patience.start()
-
-    def _show(self) -> None:
-        if self._job is not None:
-            self._jobs.reveal(self._job)
+        self._job.run(partial(_measure_work, made, corpus, held_out))
 
     def _take(self, found: HeldOut | str) -> None:
-        if self._measuring is not None:
-            self._measuring.take_held_out(found)
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            run.take_held_out(found)
+        self._runs.tell()
 
     def _failed(self, error: Exception) -> None:
-        self._take("an error occurred.")
-        self._jobs.report(error)
-
-    def _ended(self) -> None:
-        run, self._job, self._measuring = self._measuring, None, None
-        self._patience.stop()
-        if run is not None and run.held_out.tokens is None and not run.held_out.problem:
-            run.take_held_out(_CANCELLED)
-        self._runs.tell()
+        self._take(_CANCELLED if isinstance(error, Cancelled) else "an error occurred.")
+        if not isinstance(error, Cancelled):
+            self._jobs.report(error)
 
 
 class SourceMeasurer(QObject):
@@ -111,13 +96,12 @@ class SourceMeasurer(QObject):
     def __init__(self, jobs: Jobs, counts: KeptCounts, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._counts = jobs, counts
-        self._job: Job | None = None
         self._measuring: StudioRun | None = None
         self._wanted: dict[str, StudioRun | None] = {}  # by who asked
         self._closed = False
-        self._dropped = False  # whether the work was cancelled for another run, not by the user
-        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
-        self._patience.timeout.connect(self._show)
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._failed)
 
     def want(self, run: StudioRun | None, asker: str) -> None:
         """Measures a run that has several sources, unless that was tried.
@@ -134,39 +118,26 @@ class SourceMeasurer(QObject):
 
     def _look(self) -> None:
         run = None if self._closed else next(filter(None, self._wanted.values()), None)
-        if self._job is not None:
-            if self._measuring is not run:
-                self._dropped = True
-                self._job.cancel()
+        if self._job.busy and self._measuring is run:
             return
+        self._job.cancel()
         if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
             return
-        self._measuring, self._dropped = run, False
+        self._measuring = run
         kept = self._counts.find(run.corpus.sources, run.run.config)
-        work = partial(_sources_work, run.run, run.corpus if kept is None else kept.counted)
-        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
-        self._job.ended.connect(self._ended)
-        self._patience.start()
-
-    def _show(self) -> None:
-        if self._job is not None:
-            self._jobs.reveal(self._job)
+        self._job.run(partial(_sources_work, run.run, run.corpus if kept is None else kept.counted))
 
     def _take(self, found: SourceCurves | str) -> None:
-        if self._measuring is not None:
-            self._measuring.note(by_source=found)
-
-    def _failed(self, error: Exception) -> None:
-        self._take("an error occurred.")
-        self._jobs.report(error)
-
-    def _ended(self) -> None:
-        run, self._job, self._measuring = self._measuring, None, None
-        self._patience.stop()
-        if run is not None and run.by_source is None and not self._dropped:
-            run.note(by_source="it was cancelled.")
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            run.note(by_source=found)
         self.changed.emit()
         self._look()
+
+    def _failed(self, error: Exception) -> None:
+        self._take("it was cancelled." if isinstance(error, Cancelled) else "an error occurred.")
+        if not isinstance(error, Cancelled):
+            self._jobs.report(error)
 
 
 class TextMeasurer(QObject):
@@ -186,12 +157,11 @@ class TextMeasurer(QObject):
         self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
         self._known: WeakKeyDictionary[Tokenizer, dict[str, TokenCounts]] = WeakKeyDictionary()
         self._found: WeakKeyDictionary[StudioRun, TextTokens | str] = WeakKeyDictionary()
-        self._job: Job | None = None
         self._measuring: StudioRun | None = None
         self._closed = False
-        self._dropped = False  # whether the work was cancelled for other work, not by the user
-        self._patience = QTimer(self, singleShot=True, interval=_QUIET)
-        self._patience.timeout.connect(self._show)
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._failed)
         corpus.sources_changed.connect(self._use_corpus)
         corpus.weights_settled.connect(self._use_corpus)
         runs.changed.connect(self._look)
@@ -240,36 +210,22 @@ class TextMeasurer(QObject):
     def _again(self) -> None:
         """Measures another text, or the same again."""
         self._found.clear()
-        if self._job is not None:
-            self._drop(self._job)
+        self._job.cancel()
         self.changed.emit()
         self._look()
-
-    def _drop(self, job: Job) -> None:
-        self._dropped = True
-        job.cancel()
 
     def _look(self) -> None:
         """Starts with the next run, or cancels the measurement of one that nobody asks for."""
         wanted = [run for runs in self._wanted.values() for run in runs if run in self._runs.shown]
-        if self._job is not None:
-            if self._measuring not in wanted:
-                self._drop(self._job)
+        if self._job.busy and self._measuring in wanted:
             return
+        self._job.cancel()
         run = next((run for run in wanted if self.found(run) is None), None)
         text = self.text
         if run is None or text is None or self._closed:
             return
-        self._measuring, self._dropped = run, False
-        tokenizer = run.tokenizer
-        work = partial(_text_work, tokenizer, text, self._known.setdefault(tokenizer, {}))
-        self._job = self._jobs.start(work, self._take, self._failed, quiet=True, asked=False)
-        self._job.ended.connect(self._ended)
-        self._patience.start()
-
-    def _show(self) -> None:
-        if self._job is not None:
-            self._jobs.reveal(self._job)
+        self._measuring, tokenizer = run, run.tokenizer
+        self._job.run(partial(_text_work, tokenizer, text, self._known.setdefault(tokenizer, {})))
 
     def _take_text(self, text: ChosenText | Problem) -> None:
         if isinstance(text, ChosenText):
@@ -278,20 +234,17 @@ class TextMeasurer(QObject):
             self._jobs.report(text)
 
     def _take(self, found: TextTokens | str) -> None:
-        if self._measuring is not None and not self._dropped:
-            self._found[self._measuring] = found
-
-    def _failed(self, error: Exception) -> None:
-        self._take("An error occurred.")
-        self._jobs.report(error)
-
-    def _ended(self) -> None:
-        run, self._job, self._measuring = self._measuring, None, None
-        self._patience.stop()
-        if run is not None and run not in self._found and not self._dropped:
-            self._found[run] = "It was cancelled. Choose the text again to measure it."
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            self._found[run] = found
         self.changed.emit()
         self._look()
+
+    def _failed(self, error: Exception) -> None:
+        cancelled = isinstance(error, Cancelled)
+        self._take("It was cancelled. Choose the text again to measure it." if cancelled else "An error occurred.")
+        if not cancelled:
+            self._jobs.report(error)
 
 
 def has_sources(run: StudioRun) -> bool:
@@ -303,8 +256,8 @@ def has_sources(run: StudioRun) -> bool:
 
 def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | str]:
     """The measurements, or why there are none."""
-    yield from prepare_work()
     try:
+        yield from prepare_work()
         return (yield from source_curves_work(made, text))
     except TokStudioError as error:
         return str(error)
@@ -312,8 +265,8 @@ def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | 
 
 def _text_work(tokenizer: Tokenizer, text: ChosenText, known: dict[str, TokenCounts]) -> Work[TextTokens | str]:
     """The measurements, or why there are none."""
-    yield from prepare_work()
     try:
+        yield from prepare_work()
         return (yield from text_tokens_work(tokenizer, text.parts, known))
     except TokStudioError as error:
         return str(error)
@@ -327,8 +280,8 @@ def _is_to_be_measured(run: StudioRun) -> bool:
 
 def _measure_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut | str]:
     """The measurements, or why there are none."""
-    yield from prepare_work()
     try:
+        yield from prepare_work()
         if not held_out:
             # The run was reopened; the held-out text follows from the corpus.
             _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
@@ -241,22 +241,39 @@ class Jobs(QObject):
         self.busy_changed.emit()
 
 
+class Cancelled(TokStudioError):
+    """The user has cancelled a job."""
+
+
 class LatestJob(QObject):
     """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
     Args:
         quiet: Whether the status bar does not show them.
         asked: Whether they begin at the user's request, not in the course of something else.
+        patience: Milliseconds after which a quiet job is shown; None for never.
     """
 
     done = Signal(object)
-    failed = Signal(object)
+    failed = Signal(object)  # also by `Cancelled`, when the user has cancelled it
 
-    def __init__(self, jobs: Jobs, parent: QObject | None = None, *, quiet: bool = False, asked: bool = True) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        parent: QObject | None = None,
+        *,
+        quiet: bool = False,
+        asked: bool = True,
+        patience: int | None = None,
+    ) -> None:
         super().__init__(parent)
         self._quiet, self._asked = quiet, asked
         self._jobs = jobs
         self._job: Job | None = None
+        self._patience: QTimer | None = None
+        if patience is not None:
+            self._patience = QTimer(self, singleShot=True, interval=patience)
+            self._patience.timeout.connect(self._show)
 
     @property
     def busy(self) -> bool:
@@ -273,12 +290,18 @@ class LatestJob(QObject):
         self.cancel()
         self._job = self._jobs.start(work, self._take, self._fail, quiet=self._quiet, asked=self._asked)
         self._job.cancelled.connect(self._cancelled)
+        if self._patience is not None:
+            self._patience.start()
 
     def cancel(self) -> None:
         """Cancels the current work and drops its answer."""
         if self._job is not None:
             self._job.cancel()
             self._job = None
+
+    def _show(self) -> None:
+        if self._job is not None:
+            self._jobs.reveal(self._job)
 
     def _take(self, value: object) -> None:
         if self._is_over():
@@ -291,7 +314,7 @@ class LatestJob(QObject):
     def _cancelled(self) -> None:
         """The user has cancelled the job in the status bar."""
         if self._is_over():
-            self.failed.emit(TokStudioError("Cancelled."))
+            self.failed.emit(Cancelled("Cancelled."))
 
     def _is_over(self) -> bool:
         """Whether the signal comes from the newest job, which has ended then; earlier jobs are ignored."""
