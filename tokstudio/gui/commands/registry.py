@@ -37,20 +37,20 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
         yield Action(f"export_{known.name}", text, tip, run, (), "export", availability.run_in_the_making)
 
 
-def list_actions(
+# In each entry of these tables, the texts come first, the handler second.
+
+
+def _file_actions(
     session: Session,
-    theme: Theme,
     preferences: Preferences,
     window: Window,
+    commands: Commands,
     projects: ProjectDocument,
     opening: OpenCommands,
     exporting: ExportCommands,
-    comparing: CompareCommands,
-    commands: Commands,
 ) -> tuple[Action, ...]:
-    """Lists the actions. The panes need not exist yet: an action looks them up when it is called."""
-    corpus, runs, training, view = session.corpus, session.runs, session.training, session.view
-    # In each entry, the texts come first, the handler second.
+    """Projects, the corpus, tokenizers, exports."""
+    corpus = session.corpus
     # fmt: off
     return (
         Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",
@@ -120,6 +120,15 @@ def list_actions(
             exporting.export_tree_svg, icon="export", obstacle=availability.no_tree),
         Action("quit", "&Quit", "Close TokStudio.",
             window.close, keys=(_Key.Quit, "Ctrl+Q"), role=QAction.MenuRole.QuitRole),
+    )
+    # fmt: on
+
+
+def _edit_actions(session: Session, preferences: Preferences, window: Window, commands: Commands) -> tuple[Action, ...]:
+    """Undo, copies, finding, preferences."""
+    view = session.view
+    # fmt: off
+    return (
         Action("undo", "&Undo", "Take back the last change.",
             session.history.undo, keys=(_Key.Undo,), icon="undo", obstacle=availability.nothing_to_undo),
         Action("redo", "Re&do", "Do again what was undone last.",
@@ -141,6 +150,15 @@ def list_actions(
             window.focus_filter, keys=("Ctrl+Shift+F",), icon="filter"),
         Action("preferences", "&Preferences…", "Set defaults, appearance, threads, copies and questions.",
             window.show_preferences, keys=(_Key.Preferences, "Ctrl+,"), role=QAction.MenuRole.PreferencesRole),
+    )
+    # fmt: on
+
+
+def _training_actions(session: Session, window: Window, commands: Commands) -> tuple[Action, ...]:
+    """Training, and its control while it runs."""
+    runs, training = session.runs, session.training
+    # fmt: off
+    return (
         Action("train", "&Train", "Train a tokenizer on the corpus.",
             training.start, keys=("Ctrl+R", "F5"), icon="train", obstacle=lambda s: s.training.obstacle),
         Action("train_on_sample", "Train on a Samp&le", "Train on as much of the corpus as fits into memory.",
@@ -175,6 +193,15 @@ def list_actions(
             partial(commands.train_sample, "scripts"), icon="train", obstacle=availability.cannot_train_a_sample),
         Action("sample_train_python", "Train on “A P&ython Program”", "Train on the Python program.",
             partial(commands.train_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
+    )
+    # fmt: on
+
+
+def _run_actions(session: Session, opening: OpenCommands, commands: Commands) -> tuple[Action, ...]:
+    """The playhead, and what is done with one run."""
+    runs, view = session.runs, session.view
+    # fmt: off
+    return (
         Action("first", "To the St&art", "Move the playhead before the first merge.",
             partial(view.set_playhead, 0), keys=("Alt+Home",), icon="first", obstacle=availability.at_start),
         Action("previous", "One Merge &Back", "Move the playhead back by one merge.",
@@ -214,6 +241,14 @@ def list_actions(
             commands.measuring.file, icon="open"),
         Action("delete_run", "&Delete Run", "Delete the active run.",
             lambda: commands.delete(runs.active), icon="delete", obstacle=availability.run_in_the_making),
+    )
+    # fmt: on
+
+
+def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
+    """What tokenizers are compared on, and what is taken away."""
+    # fmt: off
+    return (
         Action("compare_on_story", "Compare on Our &Story",
             "Compare the tokenizers on a story of twenty sentences in many languages.",
             comparing.compare_on_story, icon="text"),
@@ -232,6 +267,14 @@ def list_actions(
             comparing.save_csv, icon="export", obstacle=availability.nothing_compared),
         Action("save_report", "&Report…", "Write a page about the compared tokenizers: settings, curves, all figures.",
             comparing.save_report, icon="export", obstacle=availability.nothing_compared),
+    )
+    # fmt: on
+
+
+def _view_actions(preferences: Preferences, theme: Theme, window: Window, commands: Commands) -> tuple[Action, ...]:
+    """Questions about merges, what is shown, the arrangement, help."""
+    # fmt: off
+    return (
         Action("why_merge", "Wh&y This Merge?",
             "Show the candidate pairs for the current token's merge, and the rule that decided.",
             commands.why_merge, keys=("Ctrl+Shift+Y",), icon="help", obstacle=availability.no_trained_run),
@@ -287,3 +330,25 @@ def list_actions(
             window.show_about, icon="info", role=QAction.MenuRole.AboutRole),
     )
     # fmt: on
+
+
+def list_actions(
+    session: Session,
+    theme: Theme,
+    preferences: Preferences,
+    window: Window,
+    projects: ProjectDocument,
+    opening: OpenCommands,
+    exporting: ExportCommands,
+    comparing: CompareCommands,
+    commands: Commands,
+) -> tuple[Action, ...]:
+    """Lists the actions. The panes need not exist yet: an action looks them up when it is called."""
+    return (
+        *_file_actions(session, preferences, window, commands, projects, opening, exporting),
+        *_edit_actions(session, preferences, window, commands),
+        *_training_actions(session, window, commands),
+        *_run_actions(session, opening, commands),
+        *_compare_actions(comparing),
+        *_view_actions(preferences, theme, window, commands),
+    )
