@@ -3,44 +3,28 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 import sentencepiece
-import tokenizers
 from fifty import FIFTY
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+from tests.core.formats import without_merges
 from tokstudio import cli
 
 
 @pytest.fixture
 def word_piece(tmp_path):
-    """In the manner of BERT."""
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[UNK]"], show_progress=False)
-    made.train_from_iterator([FIFTY], trainer)
+    made = without_merges.word_piece([FIFTY], 120)
     made.save(str(tmp_path / "tokenizer.json"))
     return made
 
 
 @pytest.fixture
 def unigram(tmp_path):
-    """In the manner of T5."""
-    out = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(FIFTY.split(".") * 3),
-        model_writer=out,
-        model_type="unigram",
-        vocab_size=60,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
-    (tmp_path / "spiece.model").write_bytes(out.getvalue())
-    return sentencepiece.SentencePieceProcessor(model_proto=out.getvalue())
+    model = without_merges.sentencepiece_unigram(FIFTY.split(".") * 3, 60)
+    (tmp_path / "spiece.model").write_bytes(model)
+    return sentencepiece.SentencePieceProcessor(model_proto=model)
 
 
 def test_a_tokenizer_of_word_pieces_encodes_and_decodes(word_piece, tmp_path, capsys):

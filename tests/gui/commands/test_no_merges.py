@@ -3,69 +3,26 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import io
-from pathlib import Path
-
 import pytest
-import sentencepiece
-import tokenizers
 from PySide6.QtCore import Qt
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+from tests.core.formats import without_merges
 from tests.gui.person import PATIENCE, TEXT, at_the_window, export
 from tokstudio.gui.session import availability
 
 SENTENCE = "The CAT sat on  naïve mats 日本\n"
+MADE = {
+    "tokenizer.json of WordPiece": lambda: without_merges.word_piece([TEXT], 60).to_str().encode(),
+    "tokenizer.json of WordLevel": lambda: without_merges.word_level([TEXT]).to_str().encode(),
+    "tokenizer.json of Unigram": lambda: without_merges.unigram([TEXT], 60).to_str().encode(),
+    "spiece.model of Unigram": lambda: without_merges.sentencepiece_unigram(TEXT.split(". "), 40),
+}
 
 
-def word_piece(folder: Path) -> Path:
-    """In the manner of BERT."""
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=60, special_tokens=["[UNK]", "[CLS]"], show_progress=False)
-    made.train_from_iterator([TEXT], trainer)
-    made.save(str(folder / "tokenizer.json"))
-    return folder / "tokenizer.json"
-
-
-def word_level(folder: Path) -> Path:
-    made = tokenizers.Tokenizer(models.WordLevel(unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    made.train_from_iterator([TEXT], trainers.WordLevelTrainer(special_tokens=["[UNK]"], show_progress=False))
-    made.save(str(folder / "tokenizer.json"))
-    return folder / "tokenizer.json"
-
-
-def unigram(folder: Path) -> Path:
-    """In the manner of XLM-R."""
-    made = tokenizers.Tokenizer(models.Unigram())
-    made.normalizer = normalizers.NFKC()
-    made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=60, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False)
-    made.train_from_iterator([TEXT], trainer)
-    made.save(str(folder / "tokenizer.json"))
-    return folder / "tokenizer.json"
-
-
-def sentencepiece_unigram(folder: Path) -> Path:
-    """In the manner of T5."""
-    out = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXT.split(". ")),
-        model_writer=out,
-        model_type="unigram",
-        vocab_size=40,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
-    (folder / "spiece.model").write_bytes(out.getvalue())
-    return folder / "spiece.model"
-
-
-@pytest.mark.parametrize("make", [word_piece, word_level, unigram, sentencepiece_unigram])
-def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, monkeypatch, tmp_path, make):
-    path, book = make(tmp_path), tmp_path / "book.txt"
+@pytest.mark.parametrize("name", MADE)
+def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, monkeypatch, tmp_path, name):
+    path, book = tmp_path / name.split()[0], tmp_path / "book.txt"
+    path.write_bytes(MADE[name]())
     book.write_text(TEXT + SENTENCE)
 
     def act(window, answers):

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import pickle
+from functools import partial
 
 import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
+from tests.core.formats import without_merges
 from tests.core.formats.trained import TEXT
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
@@ -27,33 +29,14 @@ PATIENT = settings(deadline=None, max_examples=60)
 
 
 def word_piece():
-    """In the manner of BERT."""
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=SPECIALS, show_progress=False)
-    made.train_from_iterator(WORDS, trainer)
+    made = without_merges.word_piece(WORDS, 300, SPECIALS)
     ids = [(token, made.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     made.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ids)
     return made
 
 
-def word_level():
-    made = tokenizers.Tokenizer(models.WordLevel(unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    made.train_from_iterator(WORDS, trainers.WordLevelTrainer(special_tokens=["[UNK]"], show_progress=False))
-    return made
-
-
-def unigram():
-    """In the manner of XLM-R and T5."""
-    made = tokenizers.Tokenizer(models.Unigram())
-    made.normalizer = normalizers.NFKC()
-    made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    specials = ["<s>", "</s>", "<unk>"]
-    trainer = trainers.UnigramTrainer(vocab_size=1000, special_tokens=specials, unk_token="<unk>", show_progress=False)
-    made.train_from_iterator(WORDS, trainer)
-    return made
+word_level = partial(without_merges.word_level, WORDS)
+unigram = partial(without_merges.unigram, WORDS, 1000, ["<s>", "</s>", "<unk>"])
 
 
 def unigram_of_bytes():

@@ -8,10 +8,8 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
-    QHeaderView,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
@@ -19,6 +17,7 @@ from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, SHARE, Content
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.layouts import column
 from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _ROW = 26  # pixels
 _BAR = 3  # pixels of the bar in a cell
@@ -40,12 +39,13 @@ class Matrix(QWidget):
         self._theme = theme
         self.model = MatrixModel(theme, self)
         self.summary_model = MatrixModel(theme, self, summaries=True)
-        self.table, self.summary = _table("Figures of the texts"), _table("Summaries")
+        self.table, self.summary = ReadOnlyTable("Figures of the texts"), ReadOnlyTable("Summaries")
         self.table.setModel(self.model)
         self.summary.setModel(self.summary_model)
         for table in (self.table, self.summary):
             table.setItemDelegate(_Value(theme, table))
-            table.verticalHeader().hide()
+            table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
+            table.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(40)
@@ -131,17 +131,6 @@ class Matrix(QWidget):
         for table in (self.table, self.summary):
             table.verticalHeader().setDefaultSectionSize(self._theme.scaled(_ROW))
         self._spread()
-
-
-def _table(name: str) -> QTableView:
-    table = QTableView(showGrid=False, wordWrap=False)
-    table.setAccessibleName(name)
-    table.setTabKeyNavigation(False)
-    table.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    return table
 
 
 class _Value(QStyledItemDelegate):

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QTabBar,
-    QTableView,
     QTableWidget,
     QTableWidgetItem,
     QWidget,
@@ -48,6 +47,7 @@ from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
 _TYPED = 200  # milliseconds after the last key
@@ -85,7 +85,7 @@ class VocabulariesView(QWidget):
         self._typed.timeout.connect(self._list)
         self.filter.textChanged.connect(self._typed.start)
         self.rows = VocabularyRows(theme, self)
-        self.table = _make_table("Compared tokens")
+        self.table = ReadOnlyTable("Compared tokens")
         self.table.setModel(self.rows)
         self.filter.left.connect(self.table.setFocus)
         self.table.horizontalHeader().setSortIndicator(USES, Qt.SortOrder.DescendingOrder)
@@ -289,17 +289,6 @@ class VocabulariesView(QWidget):
         heads.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for at in (1, 2, 3):
             heads.resizeSection(at, metrics.horizontalAdvance("Second") + 22)
-
-
-def _make_table(name: str) -> QTableView:
-    table = QTableView(showGrid=False, wordWrap=False)
-    table.setAccessibleName(name)
-    table.setTabKeyNavigation(False)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    table.verticalHeader().hide()
-    table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    return table
 
 
 def _pair_work(first: Column, second: Column) -> Work[Pair]:

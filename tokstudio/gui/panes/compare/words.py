@@ -13,12 +13,10 @@ import regex
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QPlainTextEdit,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
@@ -44,6 +42,7 @@ from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 MOST_WORDS = 20_000
 FREQUENT = 1_000  # words of a text that are listed
@@ -151,11 +150,7 @@ class WordsView(QWidget):
         self.texts.setAccessibleName("Text whose most frequent words are shown")
         self.texts.currentIndexChanged.connect(self._encode)
         self.rows = WordRows(theme, self)
-        self.table = QTableView(showGrid=False, wordWrap=False)
-        self.table.setAccessibleName("Words and their pieces")
-        self.table.setTabKeyNavigation(False)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.verticalHeader().hide()
+        self.table = ReadOnlyTable("Words and their pieces")
         self.table.setModel(self.rows)
         self.cells = PieceCells(theme, self.table)
         self.table.setItemDelegate(self.cells)

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, HELD_OUT, HUE, MARK, NAME, RunsModel
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
 _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them
 
 
-class RunTable(QTableView):
+class RunTable(ReadOnlyTable):
     """Names take the remaining width; columns that the user has not chosen are shown if there is room."""
 
     activateAsked = Signal()  # Enter, for the current row
@@ -27,18 +28,12 @@ class RunTable(QTableView):
     columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
-        super().__init__(showGrid=False, wordWrap=False)
+        super().__init__("Runs")
         self._theme = theme
         self._shows_held_out = False
         self._choices: dict[int, bool] = {}
         self.setModel(model)
-        self.setAccessibleName("Runs")
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)

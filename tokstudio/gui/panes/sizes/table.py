@@ -5,31 +5,26 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QTableView
+from PySide6.QtWidgets import QAbstractItemView
 
 from tokstudio.gui.panes.sizes.model import COLUMNS, SizesModel
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class SizesTable(QTableView):
+class SizesTable(ReadOnlyTable):
     """One row per size."""
 
     chosen = Signal(int)  # a row was clicked, or Enter was pressed on it
 
     def __init__(self, model: SizesModel, theme: Theme) -> None:
-        super().__init__(showGrid=False, wordWrap=False)
+        super().__init__("Sizes")
         self._theme = theme
         self.setModel(model)
-        self.setAccessibleName("Sizes")
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setMinimumHeight(1)  # in a low window, the curves need the room
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextLayout,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from tokstudio.gui.panes.token.line_search import Line
 from tokstudio.gui.panes.token.lines_model import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
@@ -29,6 +29,7 @@ from tokstudio.gui.token_text.spelling import mark_of
 from tokstudio.gui.widgets.labels import laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.shortcuts import keeps_copy
+from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _FONT = 12
 _NEAR = 40  # rows before the end at which more are requested
@@ -136,30 +137,24 @@ def _token_direction(line: Line) -> bool:
     return line.right_to_left and direction(line.token.encode()) >= 0
 
 
-class ConcordanceTable(QTableView):
+class ConcordanceTable(ReadOnlyTable):
     """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones."""
 
     moreWanted = Signal()  # the last lines are visible
     copied = Signal(int)  # the number of lines on the clipboard
 
     def __init__(self, model: ConcordanceModel, theme: Theme) -> None:
-        super().__init__(showGrid=False, wordWrap=False)
+        super().__init__("Lines with the token")
         self._theme = theme
         self._model = model
         self._cells = _Cells(model, theme, self)
         self.setItemDelegate(self._cells)
         self.setModel(model)
-        self.setAccessibleName("Lines with the token")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setTabKeyNavigation(False)
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(8)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
         model.rowsInserted.connect(self.fit)
