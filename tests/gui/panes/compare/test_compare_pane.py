@@ -6,33 +6,23 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QMenu
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, figure_text
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.style.theme import Theme
 
 Make = Callable[..., StudioRun]
-Dock = Callable[[QDockWidget, int, int], None]
 
 TEXTS = [
     ("eng", "the cat sat on the mat\n" * 5),
     ("deu", "die Katze saß auf der Matte\n" * 5),
     ("cmn", "我家的猫\n" * 5),
 ]
-
-
-@pytest.fixture
-def pane(qtbot: QtBot, session: Session, theme: Theme, actions: Actions, dock: Dock) -> ComparePane:
-    made = ComparePane(session, theme, actions)
-    dock(made, 900, 500)
-    return made
 
 
 @pytest.fixture

@@ -8,10 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QDockWidget
 from pytestqt.qtbot import QtBot
 
-from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.alignment import difference
 from tokstudio.gui.panes.compare.line_layout import LineLayout
@@ -22,7 +20,6 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 
 Make = Callable[..., StudioRun]
-Dock = Callable[[QDockWidget, int, int], None]
 
 LINES = ["the cat sat on the mat", "", "zyxw vutsr", "the cat 猫 sat, שלום"]
 
@@ -34,9 +31,7 @@ TEXTS = [
 
 
 @pytest.fixture
-def view(qtbot: QtBot, session: Session, theme: Theme, actions: Actions, dock: Dock, make_run: Make) -> SameTextView:
-    pane = ComparePane(session, theme, actions)
-    dock(pane, 900, 500)
+def view(qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make) -> SameTextView:
     session.corpus.add_texts([("eng", "\n".join(LINES) + "\n" + "the cat sat\n" * 9), ("long", "ab " * LONGEST)])
     make_run(vocabulary_size=258)
     make_run(vocabulary_size=290)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget
 from pytestqt.qtbot import QtBot
 
-from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE, Answers
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST_WORDS, WordsView
@@ -20,16 +18,8 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 
 Make = Callable[..., StudioRun]
-Dock = Callable[[QDockWidget, int, int], None]
 
 TEXT = "the cat sat on the mat and the rat sat on the cat\n" * 5
-
-
-@pytest.fixture
-def pane(qtbot: QtBot, session: Session, theme: Theme, actions: Actions, dock: Dock) -> ComparePane:
-    made = ComparePane(session, theme, actions)
-    dock(made, 1000, 500)
-    return made
 
 
 @pytest.fixture
