@@ -11,8 +11,9 @@ from pytestqt.qtbot import QtBot
 from tests.gui.person import PATIENCE
 from tokstudio import compare
 from tokstudio.core.comparison.figures import Cell
-from tokstudio.gui.session import comparison as module
+from tokstudio.gui.session.comparison import MOST
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state import comparison_work as module
 from tokstudio.gui.state.run import StudioRun
 
 Make = Callable[..., StudioRun]
@@ -53,7 +54,7 @@ def test_each_source_is_measured_by_each_shown_run(qtbot: QtBot, two_texts: Sess
 
 def test_nothing_is_measured_until_somebody_looks(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
     make_run(vocabulary_size=270)
-    qtbot.wait(2 * module._LATER)
+    qtbot.wait(300)  # twice as long as it waits after the last change
     assert two_texts.comparison.comparison is None
     two_texts.comparison.set_seen(True)
     wait(qtbot, two_texts)
@@ -127,14 +128,14 @@ def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot: QtBot, two_texts: S
 
 
 def test_the_active_run_is_never_left_out(two_texts: Session, make_run: Make) -> None:
-    for size in range(262, 262 + module.MOST + 2):
+    for size in range(262, 262 + MOST + 2):
         make_run(vocabulary_size=size)
     two_texts.runs.activate(two_texts.runs.all[-1])
     names = [column.name for column in two_texts.comparison.columns]
-    assert names == [*(f"Run {number}" for number in range(1, module.MOST)), f"Run {module.MOST + 2}"]
+    assert names == [*(f"Run {number}" for number in range(1, MOST)), f"Run {MOST + 2}"]
     two_texts.runs.activate(two_texts.runs.all[0])
     names = [column.name for column in two_texts.comparison.columns]
-    assert names == [f"Run {number}" for number in range(1, module.MOST + 1)]
+    assert names == [f"Run {number}" for number in range(1, MOST + 1)]
 
 
 def test_words_are_encoded_only_for_the_figures_that_need_them(

@@ -11,7 +11,7 @@ from tokstudio.core.comparison.text_tokens import TextTokens, text_tokens_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.session import held_out
 from tokstudio.gui.session.training import Settings
-from tokstudio.gui.state.chosen_text import ChosenText
+from tokstudio.gui.state.measured_texts import ChosenText
 
 
 @pytest.fixture

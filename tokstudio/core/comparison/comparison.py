@@ -17,7 +17,14 @@ from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.parallel import in_threads
 from tokstudio.core.base.progress import Work, finish, together
-from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces, counts_work, words_work
+from tokstudio.core.comparison.counts import (
+    AnyTokenizer,
+    TokenCounts,
+    WordPieces,
+    counts_work,
+    joined_counts,
+    words_work,
+)
 from tokstudio.core.comparison.figures import (
     FIGURES,
     SUMMARIES,
@@ -265,9 +272,6 @@ class Comparison:
         if not known or len(known) < len(cells):
             return None
         first = known[0]
-        ids = np.concatenate([cell.counts.ids for cell in known])
-        counts = np.bincount(ids, np.concatenate([cell.counts.counts for cell in known])).astype(np.int64)
-        used = np.flatnonzero(counts)
         text = replace(
             first.text,
             bytes=sum(text.bytes for text in self.measured),
@@ -281,7 +285,7 @@ class Comparison:
             words = WordPieces(
                 *(sum(getattr(each, name) for each in pieces) for name in ("words", "split", "types", "whole"))
             )
-        return Cell(first.of, text, TokenCounts(used, counts[used]), words)
+        return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in known)), words)
 
 
 def figure_of(name: str) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,14 @@ class TokenCounts:
     def tokens(self) -> int:
         """The tokens of the text."""
         return int(self.counts.sum())
+
+
+@lru_cache(maxsize=16)
+def joined_counts(parts: tuple[TokenCounts, ...]) -> TokenCounts:
+    """The counts of one tokenizer in several texts together. A window asks again and again."""
+    counts = np.bincount(np.concatenate([each.ids for each in parts]), np.concatenate([each.counts for each in parts]))
+    used = np.flatnonzero(counts)
+    return TokenCounts(used, counts[used].astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,8 @@ def tokens_of_text_work(tokenizer: AnyTokenizer | None, text: str, allowed_speci
 def in_running_text_work(tokenizer: AnyTokenizer, words: Sequence[bytes]) -> Work[list[bytes]]:
     """Words as the tokenizer is to encode them; of one that adds a space to each text, without their own at first."""
     before = yield from _before_work(tokenizer)
+    if before == b" ":
+        return list(words)
     return [before + word[1:] if word[:1] == b" " else word for word in words]
 
 

@@ -15,10 +15,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.analysis.baselines import ByteTokenizer, SimpleTokenizer
 from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces
 from tokstudio.core.comparison.texts import ComparedText
-from tokstudio.core.text.utf8 import is_utf8
+from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
 
 ALPHA = 2.5  # the order of the Renyi entropy
 _RUST = "Rust et al. 2021, arXiv:2012.15613"
@@ -41,18 +41,14 @@ class Compared:
             return None
         return len(self.tokenizer) - len(self.tokenizer.special_tokens)  # pyright: ignore[reportArgumentType]
 
-    @cached_property
-    def _tokens(self) -> Callable[[int], bytes]:
-        tokens = getattr(self.tokenizer, "tokens", None)
-        return (lambda _: b"") if tokens is None else lambda token: tokens[token] or b""
-
     def cuts(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each token is not UTF-8 by itself, and whether it begins inside a character; bool [ids] each."""
-        if isinstance(self.tokenizer, SimpleTokenizer) and self.size != 256:
+        if isinstance(self.tokenizer, ByteTokenizer):
+            return ids >= 0x80, (ids >= 0x80) & (ids < 0xC0)
+        if isinstance(self.tokenizer, SimpleTokenizer):
             return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
-        tokens = [self._tokens(token) for token in ids.tolist()]
-        invalid = np.array([not is_utf8(token) for token in tokens], np.bool_)
-        return invalid, np.array([token[:1] >= b"\x80" and token[:1] < b"\xc0" for token in tokens], np.bool_)
+        cuts = self.tokenizer.tokens.cuts(ids)
+        return cuts & NOT_UTF8 != 0, cuts & BEGINS_INSIDE != 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,8 @@ Units = Literal["words", "characters", "syllables"]
 # Scripts that put no space between words; Tibetan, whose tshegs end syllables; and the Ethiopic space.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}"
 _UNIT = rf"[{_UNSPACED}]|[\p{{Tibetan}}--[\u0f0b\u0f0c]]+|[^\s\u1361{_UNSPACED}\p{{Tibetan}}]+"
+_SPECIAL = rf"[\s\u1361{_UNSPACED}\p{{Tibetan}}]"  # a run without any of these is one word
+_GRAPHIC = bytes(range(0x21, 0x7F))
 _UNITS: tuple[Units, ...] = ("words", "characters", "syllables")  # of equal counts, the first
 _WORDS = 1 << 12
 
@@ -98,17 +100,24 @@ def _word_types(source: Source) -> Work[tuple[Counter[bytes], Units]]:
     pieces, _ = yield from cut_sources_work([source], ())
     counted = yield from count_work(pieces, CountedWith("whitespace"))
     types, of_units = Counter[bytes](), Counter[Units]()
-    unit = regex.compile(_UNIT, regex.V1)
+    unit, special = regex.compile(_UNIT, regex.V1), regex.compile(_SPECIAL, regex.V1)
     unspaced, tibetan = regex.compile(f"[{_UNSPACED}]"), regex.compile(r"\p{Tibetan}")
-    starts = np.concatenate([[0], counted.ends[:-1]]) if len(counted.ends) else counted.ends
-    rows = zip(starts.tolist(), counted.ends.tolist(), counted.counts.tolist(), strict=True)
-    for number, (start, end, occurs) in enumerate(rows):
-        run = counted.data[start:end].tobytes().decode("utf-8", "surrogateescape").strip()
-        for word in unit.findall(run):
-            kind = _UNITS[1 if unspaced.match(word) else 2 if tibetan.match(word) else 0]
-            raw = word.encode("utf-8", "surrogateescape")
-            types[b" " + raw if kind == "words" else raw] += occurs
-            of_units[kind] += occurs
+    data, at = counted.data[: int(counted.ends[-1]) if len(counted.ends) else 0].tobytes(), 0
+    for number, (end, occurs) in enumerate(zip(counted.ends.tolist(), counted.counts.tolist(), strict=True)):
         if number % _WORDS == 0:
-            yield Progress("counting words", number, len(starts))
+            yield Progress("counting words", number, len(counted.ends))
+        raw, at = data[at:end].strip(b" "), end
+        if raw.translate(None, _GRAPHIC):
+            run = raw.decode("utf-8", "surrogateescape").strip()
+            if special.search(run):
+                for word in unit.findall(run):
+                    kind = _UNITS[1 if unspaced.match(word) else 2 if tibetan.match(word) else 0]
+                    coded = word.encode("utf-8", "surrogateescape")
+                    types[b" " + coded if kind == "words" else coded] += occurs
+                    of_units[kind] += occurs
+                continue
+            raw = run.encode("utf-8", "surrogateescape")
+        if raw:
+            types[b" " + raw] += occurs
+            of_units["words"] += occurs
     return types, max(_UNITS, key=of_units.__getitem__)

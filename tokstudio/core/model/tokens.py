@@ -17,8 +17,12 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.text.utf8 import is_utf8
 
 _LONGEST_KEPT = 512
+#: Flags of a token: it is not UTF-8 by itself; it begins inside a character.
+NOT_UTF8, BEGINS_INSIDE = 1, 2
+_UNKNOWN_CUT = 255
 _IDS = 1 << 12  # ids decoded at once, in half a millisecond: no other thread runs meanwhile
 #: The kind of a token: a base token, made by a merge, special, or made by no merge. The last are produced only by a
 #: whole pre-token, by no text at all, or by rules of another library.
@@ -59,6 +63,18 @@ class TokenParts:
         if not waiting and length <= _LONGEST_KEPT:
             self._known[token] = made
         return made if limit is None else made[:limit]
+
+    def cuts(self, tokens: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """uint8 [tokens], `NOT_UTF8` and `BEGINS_INSIDE` of each token; each is looked at once."""
+        known = self._cuts
+        for token in tokens[known[tokens] == _UNKNOWN_CUT].tolist():
+            made = self[token]
+            known[token] = NOT_UTF8 * (not is_utf8(made)) | BEGINS_INSIDE * (b"\x80" <= made[:1] < b"\xc0")
+        return known[tokens]
+
+    @cached_property
+    def _cuts(self) -> NDArray[np.uint8]:
+        return np.full(self.size, _UNKNOWN_CUT, np.uint8)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -152,6 +168,10 @@ class Tokens(Sequence[bytes | None]):
     def prefix(self, token: int, limit: int) -> bytes:
         """The first `limit` bytes of a token in use, without making the rest."""
         return self._parts.prefix(token, limit)
+
+    def cuts(self, tokens: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """uint8 [tokens], `NOT_UTF8` and `BEGINS_INSIDE` of each token, which must be in use."""
+        return self._parts.cuts(tokens)
 
     def length(self, token: int) -> int:
         """Bytes of a token; -1 for an id that is not in use."""

@@ -15,7 +15,7 @@ from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state import source_jobs
-from tokstudio.gui.state.chosen_text import ChosenText
+from tokstudio.gui.state.measured_texts import ChosenText
 from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.widgets.file_dialogs import Choosers
 

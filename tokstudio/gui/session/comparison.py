@@ -6,32 +6,31 @@ What was measured once is kept by the text and the tokenizer, so that a new colu
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.analysis.baselines import WORDS, ByteTokenizer, CharacterTokenizer, WordTokenizer
+from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.parallel import in_threads
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
+from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.view_state import ViewState
+from tokstudio.gui.state.comparison_work import Column, Found, Key, cell_at, missing_works, with_words_work
 from tokstudio.gui.state.text_set import NamedTexts, TextSet, story_set
 
 MOST = 8  # tokenizers in one table
@@ -39,25 +38,6 @@ SIMPLE = ("Characters", "Bytes", "Words")
 
 _LATER = 150  # milliseconds after the last change
 _TOGETHER = 60  # milliseconds in which results are shown together
-
-#: What is measured of a text by a tokenizer.
-_Found = Cell | CountsByMerge | TokStudioError
-_Key = tuple[str, tuple[object, object]]  # the hash of a text, and the key of a column
-
-
-@dataclass(frozen=True)
-class Column:
-    """A tokenizer of the table."""
-
-    name: str
-    key: tuple[object, object]  # of a run, with its merges; or a name of `SIMPLE`, for "Words" with the texts
-    tokenizer: AnyTokenizer | None  # None for the words of the texts
-    whole: Tokenizer | None = None  # of the active run with all merges, where the playhead is before its end
-
-    @property
-    def by_merge(self) -> tuple[object, object]:
-        """The key of its counts after any number of merges."""
-        return self.key[0], "by merge"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +48,7 @@ class _Wanted:
     columns: tuple[Column, ...]
     needs_words: bool
     known_texts: tuple[ComparedText, ...] | None
-    known: dict[_Key, _Found]
+    known: dict[Key, Found]
 
 
 class ComparisonState(QObject):
@@ -109,7 +89,9 @@ class ComparisonState(QObject):
         self.own_words = ""
         self.problem = ""
         self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
-        self._known: dict[_Key, _Found] = {}
+        self._known: dict[Key, Found] = {}
+        self._news = 0  # how often something became known, or was released
+        self._made: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
         self._texts: dict[tuple[str, int], ComparedText] = {}
         self._job: Job | None = None
         self._asked: tuple[object, ...] = ()  # what the job measures
@@ -188,13 +170,19 @@ class ComparisonState(QObject):
         rows, columns = self._rows, self.columns
         if rows is None:
             return None
+        asked = rows, tuple((column.name, column.key) for column in columns), self.base, self.against, self._news
+        if self._made is None or self._made[0] != asked:
+            self._made = asked, self._comparison_of(rows, columns)
+        return self._made[1]
+
+    def _comparison_of(self, rows: tuple[ComparedText, ...], columns: tuple[Column, ...]) -> Comparison:
         results: dict[tuple[int, int], Cell | TokStudioError] = {}
         for at, row in enumerate(rows):
             for number, column in enumerate(columns):
                 found = self._known.get((row.sha256, column.key))
                 counts = self._known.get((row.sha256, column.by_merge))
                 if found is None and column.whole is not None and isinstance(counts, CountsByMerge):
-                    found = _cell_at(row, column, counts)
+                    found = cell_at(row, column, counts)
                 if found is not None and not isinstance(found, CountsByMerge):
                     results[at, number] = found
         names, tokenizers = [row.name for row in rows], [column.name for column in columns]
@@ -292,6 +280,7 @@ class ComparisonState(QObject):
         """Releases what belongs to deleted runs."""
         kept = {run.key for run in self._runs.shown} | set(SIMPLE)
         self._known = {key: found for key, found in self._known.items() if key[1][0] in kept}
+        self._news, self._made = self._news + 1, None
         if self.texts is self._held_out_set and self._held_out_of is not self._runs.active:
             self._forget_rows()
         self.changed.emit()
@@ -324,7 +313,7 @@ class ComparisonState(QObject):
             job, self._job = self._job, None
             job.cancel()
         self._asked = asked
-        if self._rows is not None and not _works(self._known, self._rows, columns, needs_words):
+        if self._rows is not None and not missing_works(self._known, self._rows, columns, needs_words):
             self._tell.start()
             return
         wanted = _Wanted(self.texts, columns, needs_words, self._rows, dict(self._known))
@@ -339,11 +328,11 @@ class ComparisonState(QObject):
         if rows is None:
             rows = yield from self._rows_work(wanted.texts)
             self._texts_read.emit(wanted.texts, rows)
-        columns = yield from _with_words_work(wanted.columns, rows)
-        works = _works(wanted.known, rows, columns, wanted.needs_words)
+        columns = yield from with_words_work(wanted.columns, rows)
+        works = missing_works(wanted.known, rows, columns, wanted.needs_words)
         keys = list(works)
 
-        def tell(number: int, found: _Found) -> None:
+        def tell(number: int, found: Found) -> None:
             self._cell_found.emit(keys[number], found)
 
         yield from in_threads("comparing", list(works.values()), tell)
@@ -366,8 +355,9 @@ class ComparisonState(QObject):
             self._texts |= {(row.name, id(row.source.data)): row for row in rows}
             self._tell.start()
 
-    def _take_cell(self, key: _Key, found: _Found) -> None:
+    def _take_cell(self, key: Key, found: Found) -> None:
         self._known[key] = found
+        self._news += 1
         if not self._tell.isActive():
             self._tell.start()
 
@@ -408,64 +398,3 @@ class ComparisonState(QObject):
 def _first_base(names: Sequence[str]) -> int | None:
     """English, or the first text."""
     return next((at for at, name in enumerate(names) if name.startswith("English")), 0 if names else None)
-
-
-def _works(
-    known: dict[_Key, _Found], rows: Sequence[ComparedText], columns: Sequence[Column], needs_words: bool
-) -> dict[_Key, Callable[[], Work[Cell] | Work[CountsByMerge]]]:
-    """What is to be measured."""
-    works: dict[_Key, Callable[[], Work[Cell] | Work[CountsByMerge]]] = {}
-    for row in rows:
-        for column in columns:
-            key, by_merge = (row.sha256, column.key), (row.sha256, column.by_merge)
-            found, counts = known.get(key), known.get(by_merge)
-            if column.whole is not None and counts is None:
-                all_merges = known.get((row.sha256, (column.key[0], len(column.whole.merges))))
-                works[by_merge] = partial(_by_merge_work, row, column.whole, all_merges)
-            elif column.whole is not None and isinstance(counts, CountsByMerge) and not needs_words:
-                continue
-            elif found is None or (needs_words and isinstance(found, Cell) and found.words is None):
-                works[key] = partial(_cell_work, row, column, found, needs_words)
-    return works
-
-
-def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, known: _Found | None) -> Work[CountsByMerge]:
-    """Encodes a text once for all positions of the playhead, unless the counts after all merges are known."""
-    counts = known.counts if isinstance(known, Cell) else (yield from counts_work(tokenizer, row))
-    by_id = np.zeros(len(tokenizer.tokens), np.int64)
-    by_id[counts.ids] = counts.counts
-    return (yield from counts_by_merge_work(tokenizer, by_id))
-
-
-def _cell_at(row: ComparedText, column: Column, counts: CountsByMerge) -> Cell:
-    """What the tokenizer at the playhead makes of a text."""
-    assert column.tokenizer is not None
-    by_id = counts.at(int(str(column.key[1])))
-    used = np.flatnonzero(by_id)
-    return Cell(Compared(column.name, column.tokenizer), row, TokenCounts(used, by_id[used]))
-
-
-def _with_words_work(columns: Sequence[Column], rows: Sequence[ComparedText]) -> Work[list[Column]]:
-    """Makes the tokenizer of the words of all texts."""
-    made: list[Column] = []
-    for column in columns:
-        if column.tokenizer is None:
-            text = b"\n".join(np.asarray(row.source.data).tobytes() for row in rows)
-            words = yield from WordTokenizer.from_text_work(text, WORDS)
-            column = Column(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
-        made.append(column)
-    return made
-
-
-def _cell_work(row: ComparedText, column: Column, known: _Found | None, needs_words: bool) -> Work[Cell]:
-    """Measures a text by a tokenizer; what takes long to derive is derived here."""
-    assert column.tokenizer is not None
-    cell = known if isinstance(known, Cell) else None
-    if cell is None:
-        # What is kept does not keep the text.
-        text = replace(row, source=Source.from_texts([]), word_types=Counter[bytes]())
-        cell = Cell(Compared(column.name, column.tokenizer), text, (yield from counts_work(column.tokenizer, row)))
-    if needs_words and cell.words is None:
-        cell = replace(cell, words=(yield from words_work(column.tokenizer, row)))
-    _ = cell.cuts, cell.shares
-    return cell

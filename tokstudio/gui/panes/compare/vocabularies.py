@@ -37,9 +37,9 @@ from tokstudio.gui.panes.compare.vocabulary_rows import (
     VocabularyRows,
     rows_work,
 )
-from tokstudio.gui.session.comparison import Column
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.comparison_work import Column
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filter_edit import FilterEdit
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery

@@ -28,9 +28,9 @@ from tokstudio.core.comparison.texts import ComparedText, in_running_text
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.words_model import MOST, WORD, CutWords, WordRows, cut_words_work
-from tokstudio.gui.session.comparison import Column
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.comparison_work import Column
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import TokenBlocks
 from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle

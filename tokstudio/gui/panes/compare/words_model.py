@@ -15,7 +15,7 @@ from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokeni
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.counts import AnyTokenizer, ids_of_each_work, in_running_text_work
-from tokstudio.gui.session.comparison import Column
+from tokstudio.gui.state.comparison_work import Column
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText

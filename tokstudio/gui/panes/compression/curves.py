@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.wording import count_text
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.marks import Mark
-from tokstudio.gui.state.measured_text import measured_text
+from tokstudio.gui.state.measured_texts import measured_text
 from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton
 
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.chosen_text import ChosenText
+from tokstudio.gui.state.measured_texts import ChosenText
 from tokstudio.gui.widgets.labels import plain
 
 _ACTIONS = ("measure_on_corpus", "measure_on_text", "measure_on_held_out", "measure_on_file")

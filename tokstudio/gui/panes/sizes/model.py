@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.wording import count_text
 from tokstudio.core.comparison.sizes import PERCENTS, Size, embedding_parameters, merges_for, size_after, table_of_sizes
-from tokstudio.gui.state.measured_text import MeasuredText
+from tokstudio.gui.state.measured_texts import MeasuredText
 from tokstudio.gui.style.theme import Theme
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex

@@ -17,7 +17,7 @@ from tokstudio.core.comparison.sizes import merges_for, size_after
 from tokstudio.gui.panes.sizes.model import SizesModel
 from tokstudio.gui.panes.sizes.table import SizesTable
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.measured_text import MeasuredText, measured_text
+from tokstudio.gui.state.measured_texts import MeasuredText, measured_text
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number

@@ -23,10 +23,10 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
 from tokstudio.gui.panes.text.id_grid import IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
-from tokstudio.gui.session.comparison import Column
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
+from tokstudio.gui.state.comparison_work import Column
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
