@@ -1,0 +1,235 @@
+"""Checks of trainings: every mistake is named by its own words, alone and in pairs."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import pairwise
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.exercises.students import GPT2, UpdatingStudent, as_characters, divided, recounting_student
+from tests.core.texts import patient
+from tokstudio import ConfigError, Corpus
+from tokstudio.core.base.progress import finish
+from tokstudio.core.exercises.check import Checker, CheckSettings
+from tokstudio.core.exercises.hypotheses import hypotheses
+from tokstudio.core.exercises.naive import NaiveTrainer, Recipe, Words, count_words
+from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
+from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.pretokenization.patterns import NAMES, REGEX
+from tokstudio.core.text.byte_level import to_characters
+
+SETTINGS = CheckSettings(vocabulary_size=VOCABULARY_SIZE, special_tokens=SPECIAL_TOKENS)
+MERGES = VOCABULARY_SIZE - 256 - 1
+CORPUS = Corpus.from_texts([TEXT])
+EVERY = hypotheses(SETTINGS.recipe, len(SPECIAL_TOKENS))
+#: Of these, one splits our text as the other does.
+SAME = {"pattern-llama3": {"pattern-llama3", "pattern-gpt4"}, "pattern-gpt4": {"pattern-llama3", "pattern-gpt4"}}
+
+
+@pytest.fixture(scope="module")
+def checker():
+    return Checker(CORPUS, SETTINGS)
+
+
+def naive(recipe, merges=MERGES, text=TEXT, specials=SPECIAL_TOKENS):
+    words = Words(count_words([text], specials, recipe), characters=recipe.characters)
+    return [merge for merge, _ in zip(NaiveTrainer(words, recipe).merges(), range(merges), strict=False)]
+
+
+def causes(checker, merges):
+    check = finish(checker.check_work(merges))
+    assert not check.identical
+    return [tuple(each.key for each in cause) for cause in check.causes]
+
+
+@patient
+@given(st.text("ab cé猫1 \n'", max_size=60), st.sampled_from(TIE_BREAKS), st.sampled_from(NAMES))
+def test_without_a_mistake_the_naive_trainer_makes_the_merges_of_the_engine(text, tie_break, pattern):
+    settings = CheckSettings(vocabulary_size=300, pattern=pattern, tie_break=tie_break)
+    right = finish(Checker(Corpus.from_texts([text + "xy"]), settings).expected_work(0))
+    assert naive(settings.recipe, 44, (text + "xy").encode(), ()) == right
+
+
+def test_both_students_without_a_mistake_are_identical(checker):
+    words = divided(TEXT)
+    for merges in (recounting_student(words, MERGES), UpdatingStudent(words).train(MERGES)):
+        check = finish(checker.check_work(merges))
+        assert check.identical
+        assert (check.merges, check.expected, check.causes) == (MERGES, MERGES, ())
+
+
+@pytest.mark.parametrize("mistake", EVERY, ids=lambda mistake: mistake.key)
+def test_every_variant_of_a_mistake_is_named(checker, mistake):
+    recipes = [recipe for _, recipe in mistake.recipes(SETTINGS.recipe)]
+    assert recipes
+    for recipe in recipes:
+        named = causes(checker, naive(recipe))
+        assert {key for (key,) in named} == SAME.get(mistake.key, {mistake.key})
+
+
+def lines_of(text, keep):
+    return [part for line in text.split(b"\n") for part in divided(line + b"\n" * keep)]
+
+
+def met(best):
+    return lambda pairs: best(enumerate(pairs))[1]
+
+
+def key(function):
+    return partial(max, key=function)
+
+
+WORDS = divided(TEXT)
+PLAIN = TEXT.replace(b"<|endoftext|>", b"")
+ASCII = GPT2.replace(r" ?\p{L}+", " ?[A-Za-z]+").replace(r" ?\p{N}+", " ?[0-9]+")
+ASCII = ASCII.replace(r"\s\p{L}\p{N}]", r"\sA-Za-z0-9]")
+TEXTS = TEXT.decode("utf-8", "surrogateescape")
+RECOUNTED = {
+    "ties-smallest": (WORDS, {"best": min}),
+    "ties-first-met": (WORDS, {"best": met(min)}),
+    "ties-last-met": (WORDS, {"best": met(max)}),
+    "ties-joined-bytes": (WORDS, {"best": key(b"".join)}),
+    "ties-mapped-strings": (WORDS, {"best": key(lambda pair: tuple(map(to_characters, pair)))}),
+    "ties-longest": (WORDS, {"best": key(lambda pair: (len(b"".join(pair)), pair))}),
+    "ties-decoded": (WORDS, {"best": key(lambda pair: tuple(part.decode("utf-8", "replace") for part in pair))}),
+    "characters": (WORDS, {"units": as_characters}),
+    "words-once": (WORDS, {"once": True}),
+    "first-place-only": (WORDS, {"first_only": True}),
+    "lower-case": (divided(TEXTS.lower().encode("utf-8", "surrogateescape")), {}),
+    "split-spaces": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"<\|endoftext\|>", TEXTS)
+                      for w in part.split(" ") if w], {}),
+    "str-split": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"<\|endoftext\|>", TEXTS)
+                   for w in part.split()], {}),
+    "lines": (lines_of(TEXT, False), {}),
+    "lines-with-ends": (lines_of(TEXT, True), {}),
+    "strip": ([part for line in TEXT.split(b"\n") for part in divided(line.strip())], {}),
+    "pattern-gpt4": (divided(TEXT, pattern=REGEX["cl100k"]), {}),
+    "ascii-letters": (divided(TEXT, pattern=ASCII), {}),
+    "word-class": (divided(TEXT, pattern=r"\w+|[^\w\s]+"), {}),
+    "no-look-ahead": (divided(TEXT, pattern=GPT2.replace(r"|\s+(?!\S)", "")), {}),
+    "specials-left": (divided(TEXT, specials=()), {}),
+    "specials-joined": (divided(PLAIN), {}),
+    "specials-unescaped": ([w.encode("utf-8", "surrogateescape") for part in re.split("<|endoftext|>", TEXTS)
+                            for w in regex.findall(GPT2, part)], {}),
+    "endoftext-pieces": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"(<\|endoftext\|>)", TEXTS)
+                          for w in regex.findall(GPT2, part)], {}),
+    "crlf": (divided(TEXT.replace(b"\r\n", b"\n")), {}),
+    "replacement": (divided(TEXT.decode("utf-8", "replace").encode()), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECOUNTED)
+def test_a_mistake_in_a_training_that_recounts_is_named(checker, name):
+    words, mistake = RECOUNTED[name]
+    assert (name,) in causes(checker, recounting_student(words, MERGES, **mistake))
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("old-neighbours", {"subtracts": False}),
+        ("new-neighbours", {"adds": False}),
+        ("first-place-only", {"first_only": True}),
+        ("ties-smallest", {"best": min}),
+        ("ties-first-met", {"best": met(min)}),
+        ("ties-last-met", {"best": met(max)}),
+    ],
+)
+def test_a_mistake_in_a_training_that_updates_counts_is_named(checker, name, mistake):
+    assert (name,) in causes(checker, UpdatingStudent(WORDS, **mistake).train(MERGES))
+
+
+@pytest.mark.parametrize("best", ["lowest", "highest"])
+def test_ties_by_ids_are_named(checker, best):
+    order = {bytes([byte]): byte for byte in range(256)}
+
+    def choose(pairs):
+        for pair in pairs:
+            assert all(part in order for part in pair)
+        chosen = (min if best == "lowest" else max)(pairs, key=lambda pair: [order[part] for part in pair])
+        order.setdefault(b"".join(chosen), len(order))
+        return chosen
+
+    assert causes(checker, recounting_student(WORDS, MERGES, best=choose)) == [(f"ties-{best}-ids",)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "recipe"),
+    [
+        ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case=True)),
+        ("words-once", "crlf", Recipe(words_once=True, newlines="\r\n")),
+        ("characters", "specials-left", Recipe(characters=True, specials="left")),
+    ],
+)
+def test_two_mistakes_together_are_named(checker, first, second, recipe):
+    assert [set(cause) for cause in causes(checker, naive(recipe))] == [{first, second}]
+
+
+def test_a_short_list_is_named_alone_and_with_another_mistake():
+    text = TEXT * 2 + b" more of other words to learn: quick brown foxes jump over lazy dogs"
+    settings = CheckSettings(vocabulary_size=256 + 2 + 300, special_tokens=("<|endoftext|>", "<|pad|>"))
+    checker = Checker(Corpus.from_texts([text]), settings)
+    right = finish(checker.expected_work(0))
+    assert len(right) == 300
+    assert causes(checker, right[:44]) == [("short-by-256",)]
+    assert causes(checker, right[:298]) == [("short-by-specials",)]
+    wrong = naive(Recipe(ties="smallest"), 298, text, settings.special_tokens)
+    assert causes(checker, wrong) == [("ties-smallest", "short-by-specials")]
+    assert causes(checker, right[:100]) == []
+
+
+def test_two_exchanged_merges_are_named(checker):
+    right = finish(checker.expected_work(MERGES))
+    exchanged = [*right[:40], right[41], right[40], *right[42:]]
+    check = finish(checker.check_work(exchanged))
+    assert [[each.key for each in cause] for cause in check.causes] == [["swapped"]]
+    assert check.difference.place == 41
+    assert (check.difference.theirs, check.difference.ours) == (right[41], right[40])
+
+
+def test_the_first_difference_has_both_counts_and_the_number_of_ties():
+    checker = Checker(Corpus.from_texts(["ab ab cd cd xyz"]), CheckSettings(vocabulary_size=259))
+    assert finish(checker.expected_work(0)) == [(b"c", b"d"), (b"a", b"b"), (b" ", b"cd")]
+    check = finish(checker.check_work([(b"c", b"d"), (b"y", b"z"), (b"a", b"b")]))
+    assert check.difference is not None
+    assert (check.difference.place, check.difference.counts, check.difference.tied) == (2, (1, 2), 2)
+    assert (check.difference.theirs, check.difference.ours) == ((b"y", b"z"), (b"a", b"b"))
+    assert check.causes == ()
+
+
+def test_on_a_text_that_cannot_tell_two_mistakes_apart_both_are_named():
+    checker = Checker(Corpus.from_texts(["ba ba ca ca"]), CheckSettings(vocabulary_size=257))
+    assert {key for (key,) in causes(checker, [(b" ", b"c")])} >= {"ties-smallest", "ties-lowest-ids"}
+
+
+def test_lists_that_go_on_or_end_early_differ_at_their_ends():
+    checker = Checker(Corpus.from_texts(["ab ab"]), CheckSettings(vocabulary_size=300))
+    right = finish(checker.expected_work(0))
+    assert right == [(b"a", b"b"), (b" ", b"ab")]
+    longer = finish(checker.check_work([*right, (b"x", b"y")])).difference
+    assert (longer.place, longer.theirs, longer.ours, longer.counts) == (3, (b"x", b"y"), None, (0, 0))
+    shorter = finish(checker.check_work(right[:1])).difference
+    assert (shorter.place, shorter.theirs, shorter.ours, shorter.counts) == (2, None, (b" ", b"ab"), (0, 1))
+
+
+def test_without_a_size_as_many_merges_are_expected_as_there_are():
+    checker = Checker(CORPUS, CheckSettings(special_tokens=SPECIAL_TOKENS))
+    right = finish(checker.expected_work(50))
+    for size in (10, 50, 30):
+        assert finish(checker.check_work(right[:size])).identical
+    assert not finish(checker.check_work(pairwise_of(right[:50]))).identical
+
+
+def pairwise_of(merges):
+    return [(right, left) for (left, right), _ in pairwise([*merges, merges[0]])]
+
+
+def test_settings_that_cannot_work_are_refused():
+    with pytest.raises(ConfigError, match="Vocabulary size"):
+        Checker(CORPUS, CheckSettings(vocabulary_size=100))

@@ -1,0 +1,260 @@
+"""Compares a student's merges with the right ones, and finds the mistakes that explain the difference."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import cast
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.exercises.hypotheses import TIES, Hypothesis, hypotheses
+from tokstudio.core.exercises.naive import NaiveTrainer, Pair, Recipe, Ties, Words, count_words
+from tokstudio.core.model.alphabet import BYTES
+from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.training.trainer import Trainer
+
+Merge = tuple[bytes, bytes]
+
+_SOME = 64  # merges between two reports of progress
+_SHORT_BY_256 = Hypothesis(
+    "short-by-256",
+    "The list ends 256 merges too early.",
+    "Look at the number of merges: a vocabulary of N tokens has N - 256 merges without special tokens.",
+    (),
+)
+_SHORT_BY_SPECIALS = Hypothesis(
+    "short-by-specials",
+    "The list ends as many merges too early as there are special tokens.",
+    "Look at the number of merges: special tokens are subtracted once.",
+    (),
+)
+_SWAPPED = Hypothesis(
+    "swapped",
+    "Two merges are exchanged.",
+    "Look at the order in which merges are written: it is the order in which they were made.",
+    (),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckSettings:
+    """What the class was asked to do; the base tokens are bytes.
+
+    Attributes:
+        vocabulary_size: Tokens in all, with the special ones; None for as many as the checked list has.
+        tie_break: As in `TrainingConfig`; "bytes" takes the greatest pair by its bytes.
+        special_tokens: Texts that no merge has a part of.
+    """
+
+    vocabulary_size: int | None = None
+    pattern: str = "gpt2"
+    tie_break: TieBreak = "bytes"
+    special_tokens: Sequence[str] = ()
+
+    @property
+    def recipe(self) -> Recipe:
+        """The same for a naive trainer."""
+        return Recipe(pattern=self.pattern, ties=TIES[self.tie_break])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where two lists of merges differ.
+
+    Attributes:
+        place: The number of the merge, from 1.
+        theirs: Their pair; None where their list has ended.
+        ours: The right pair; None where nothing was left to merge, or the vocabulary was complete.
+        counts: How often each of them occurs at that moment.
+        tied: How many pairs have the highest count.
+    """
+
+    place: int
+    theirs: Merge | None
+    ours: Merge | None
+    counts: tuple[int, int]
+    tied: int
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check has found.
+
+    Attributes:
+        merges: How many merges they have.
+        expected: How many there should be.
+        causes: Each a list of mistakes that together give their whole list.
+    """
+
+    merges: int
+    expected: int
+    difference: Difference | None
+    causes: tuple[tuple[Hypothesis, ...], ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Whether both lists are equal."""
+        return self.difference is None
+
+
+class Checker:
+    """Checks lists of merges against a corpus. What does not depend on a list is computed once.
+
+    Raises:
+        ConfigError: The settings are invalid.
+    """
+
+    def __init__(self, corpus: Corpus, settings: CheckSettings) -> None:
+        self._settings, self._corpus = settings, corpus
+        if settings.vocabulary_size is not None:
+            self._config(settings.vocabulary_size)
+        self._texts = [bytes(source.data[: source.bytes]) for source in corpus.sources]
+        self._right: list[Merge] = []
+        self._is_complete = False
+        self._words: Words | None = None
+
+    def expected_work(self, merges: int) -> Work[list[Merge]]:
+        """The right merges: as many as the settings ask for, or as `merges` says."""
+        size, specials = self._settings.vocabulary_size, self._settings.special_tokens
+        wanted = merges if size is None else size - BYTES - len(specials)
+        if len(self._right) < wanted and not self._is_complete:
+            trainer = Trainer(self._corpus, self._config(size or BYTES + len(specials) + wanted))
+            while not trainer.ended:
+                yield trainer.progress
+                trainer.advance()
+            tokens = trainer.tokenizer().tokens
+            self._right = [(tokens[left] or b"", tokens[right] or b"") for left, right in trainer.run.merges.tolist()]
+            self._is_complete = len(self._right) < wanted
+        return self._right[:wanted]
+
+    def _config(self, size: int) -> TrainingConfig:
+        return TrainingConfig(
+            vocabulary_size=size,
+            pattern=self._settings.pattern,
+            special_tokens=self._settings.special_tokens,
+            tie_break=self._settings.tie_break,
+        )
+
+    def check_work(self, theirs: Sequence[Merge]) -> Work[Check]:
+        """Compares, and looks for causes of a difference."""
+        ours = yield from self.expected_work(len(theirs))
+        place = _first_difference(theirs, ours)
+        if place is None:
+            return Check(len(theirs), len(ours), None)
+        difference = yield from self._difference_work(theirs, ours, place)
+        causes = yield from self._causes_work(theirs, ours, place)
+        return Check(len(theirs), len(ours), difference, causes)
+
+    def _difference_work(self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int) -> Work[Difference]:
+        trainer = NaiveTrainer(self._right_words(), self._settings.recipe)
+        for done in range(place):
+            best, _, _ = trainer.best()
+            assert best is not None
+            trainer.merge(best)
+            if done % _SOME == 0:
+                yield Progress("counting pairs", done, place)
+        _, highest, tied = trainer.best()
+        their = theirs[place] if place < len(theirs) else None
+        our = ours[place] if place < len(ours) else None
+        counts = (0 if their is None else trainer.count(their)), (0 if our is None else highest)
+        return Difference(place + 1, their, our, counts, tied)
+
+    def _right_words(self) -> Words:
+        if self._words is None:
+            counted = count_words(self._texts, self._settings.special_tokens, self._settings.recipe)
+            self._words = Words(counted, characters=False)
+        return self._words
+
+    def _causes_work(
+        self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int
+    ) -> Work[tuple[tuple[Hypothesis, ...], ...]]:
+        short = self._short(len(theirs))
+        if place == len(theirs):
+            return ((short,),) if short is not None else ()
+        if sorted(theirs) == sorted(ours) and sum(a != b for a, b in zip(theirs, ours, strict=True)) == 2:
+            return ((_SWAPPED,),)
+        known = hypotheses(self._settings.recipe, len(self._settings.special_tokens))
+        found = yield from self._fitting_work(theirs, {(each,): self._recipes([each]) for each in known}, short)
+        if not found:
+            found = yield from self._fitting_work(
+                theirs, {pair: self._recipes(pair) for pair in combinations(known, 2)}, short
+            )
+        return tuple(found)
+
+    def _short(self, merges: int) -> Hypothesis | None:
+        size, specials = self._settings.vocabulary_size, len(self._settings.special_tokens)
+        missing = 0 if size is None else size - BYTES - specials - merges
+        if missing == BYTES:
+            return _SHORT_BY_256
+        return _SHORT_BY_SPECIALS if missing and missing == specials else None
+
+    def _recipes(self, mistakes: Sequence[Hypothesis]) -> list[Recipe]:
+        """What they make of the right recipe together; none where they change the same in it."""
+        made = [(frozenset[str](), self._settings.recipe)]
+        for mistake in mistakes:
+            made = [
+                (fields | more, changed)
+                for fields, recipe in made
+                for more, changed in mistake.recipes(recipe)
+                if not fields & more
+            ]
+        return [recipe for _, recipe in made]
+
+    def _fitting_work(
+        self,
+        theirs: Sequence[Merge],
+        mistakes: Mapping[tuple[Hypothesis, ...], Sequence[Recipe]],
+        short: Hypothesis | None,
+    ) -> Work[list[tuple[Hypothesis, ...]]]:
+        """The mistakes of which one recipe gives the whole list."""
+        recipes = dict.fromkeys(recipe for some in mistakes.values() for recipe in some)
+        # Trainings that differ only in the rule for ties are one training, as long as they follow the list.
+        rules: dict[Recipe, list[Ties]] = {}
+        for recipe in sorted(recipes, key=lambda recipe: repr(recipe.of_words)):
+            rules.setdefault(replace(recipe, ties="bytes"), []).append(recipe.ties)
+        fitting = set[Recipe]()
+        words: Words | None = None
+        of_words: object = None
+        for number, (recipe, ties) in enumerate(rules.items()):
+            yield Progress("trying mistakes", number, len(rules))
+            if words is None or of_words != recipe.of_words:
+                words, of_words = self._words_of(recipe), recipe.of_words
+            for tie in (yield from self._fits_work(theirs, NaiveTrainer(words, recipe), ties, short)):
+                fitting.add(replace(recipe, ties=tie))
+        found = [each for each, some in mistakes.items() if not fitting.isdisjoint(some)]
+        return [(*each, short) if short is not None else each for each in found]
+
+    def _words_of(self, recipe: Recipe) -> Words:
+        if recipe.of_words == self._settings.recipe.of_words:
+            return self._right_words()
+        counted = count_words(self._texts, self._settings.special_tokens, recipe)
+        return Words(counted, characters=recipe.characters)
+
+    def _fits_work(
+        self, theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties], short: Hypothesis | None
+    ) -> Work[Sequence[Ties]]:
+        """The rules for ties by which a naive training gives a whole list; it stops at the first difference."""
+        base = len(trainer.tokens)
+        for done, merge in enumerate(theirs):
+            pairs = [trainer.best(tie)[0] for tie in ties]
+            fits = [pair is not None and trainer.spell(pair) == merge for pair in pairs]
+            if True not in fits:
+                return ()
+            trainer.merge(cast("Pair", pairs[fits.index(True)]))
+            ties = [tie for tie, fit in zip(ties, fits, strict=True) if fit]
+            if done % _SOME == 0:
+                yield Progress("trying mistakes")
+        size = self._settings.vocabulary_size
+        if size is None or short is not None or trainer.best()[0] is None:
+            return ties
+        return ties if len(theirs) + len(self._settings.special_tokens) in (size - BYTES, size - base) else ()
+
+
+def _first_difference(theirs: Sequence[Merge], ours: Sequence[Merge]) -> int | None:
+    for place, (their, our) in enumerate(zip(theirs, ours, strict=False)):
+        if their != our:
+            return place
+    return None if len(theirs) == len(ours) else min(len(theirs), len(ours))
