@@ -151,6 +151,10 @@ def test_the_figures_of_all_texts_together_are_those_of_one_text(comparison: Com
     [
         ("Two  words.\nThree", "words", {b" Two", b" words.", b" Three"}),
         ("我家 GPT", "characters", {"我".encode(), "家".encode(), b" GPT"}),
+        ("我家人GPT GPT", "characters", {*(each.encode() for each in "我家人"), b"GPT", b" GPT"}),
+        ("東京、タワー。", "characters", {each.encode() for each in "東京、タワー。"}),
+        ("ｸﾞﾗｰ", "characters", {each.encode() for each in "ｸﾞﾗｰ"}),
+        ("བོད་GPT", "words", {"བོད".encode(), b"GPT"}),
         ("บ้าน", "characters", {each.encode() for each in "บ้าน"}),
         ("བོད་ཡིག", "syllables", {"བོད".encode(), "ཡིག".encode()}),
         ("ሰላም፡ልጅ", "words", {" ሰላም".encode(), " ልጅ".encode()}),
