@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ import tokenization_scorer  # pyright: ignore[reportMissingTypeStubs]
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.formats.without_merges import sentencepiece_unigram, word_piece
+from tests.core.formats.without_merges import unigram as unigram_of
 from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
@@ -20,6 +24,7 @@ from tokstudio import (
     Tokenizer,
     WordTokenizer,
     compare,
+    load,
 )
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
@@ -27,6 +32,7 @@ from tokstudio.core.comparison.comparison import compare_work
 from tokstudio.core.comparison.counts import tokens_of_each_work
 from tokstudio.core.comparison.figures import FIGURES, SUMMARIES, Cell, gini, renyi_entropy
 from tokstudio.core.comparison.texts import text_work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.training.trainer import train
@@ -141,9 +147,11 @@ def test_the_figures_of_all_texts_together_are_those_of_one_text(comparison: Com
     together = compare(
         {each.name: each.tokenizer for each in comparison.compared}, {"all": [*ENGLISH, *GERMAN]}, threads=1
     )
-    for name in ("renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "fertility", "words_split"):
+    for name in FIGURES.keys() - {"premium", "whole_words"}:
         assert np.allclose(comparison.totals(name), together.figure(name)[0], equal_nan=True), name
     assert np.isnan(comparison.totals("premium")).all()
+    assert np.isnan(comparison.totals("whole_words")).all()  # a distinct word can be in several texts
+    assert np.array_equal(together.totals("whole_words"), together.figure("whole_words")[0])
 
 
 @pytest.mark.parametrize(
@@ -170,10 +178,45 @@ def test_what_a_word_is(text: str | bytes, units: str, words: set[bytes]) -> Non
     assert made.words == made.word_types.total()
 
 
-def test_fertility_of_all_texts_has_no_meaning_where_words_differ() -> None:
+def test_figures_of_words_of_all_texts_have_no_meaning_where_words_differ() -> None:
     made = compare({"bytes": ByteTokenizer()}, {"eng": "word", "cmn": "我家"})
     assert made.figure("fertility").tolist() == [[4], [3]]
-    assert np.isnan(made.totals("fertility")).all()
+    for name in ("fertility", "words_split", "whole_words"):
+        assert np.isnan(made.totals(name)).all()
+
+
+def test_texts_without_the_lines_of_the_base_have_no_premium() -> None:
+    texts = {"eng": ["a", "b"], "deu": ["a", "b"], "fra": ["a"], "empty": "", "blank": ["", ""]}
+    made = compare({"bytes": ByteTokenizer()}, texts, base="eng")
+    assert np.isnan(made.figure("premium")[:, 0]).tolist() == [False, False, True, True, True]
+    assert np.isnan([made.summary("gini"), made.summary("worst_premium")]).all()
+    said = "Premiums and Gini need the same lines in each text: eng has 2 lines, fra has 1 line, empty is empty, "
+    assert made.premium_note == f"{said}blank is empty."
+    for told in (made.to_markdown(["premium"]), *json.loads(made.to_json(["premium"]))["notes"]):
+        assert made.premium_note in told
+    alike = compare({"bytes": ByteTokenizer()}, {name: texts[name] for name in ("eng", "deu")}, base="eng")
+    assert alike.premium_note == ""
+    assert alike.summary("gini").tolist() == [0]
+
+
+def test_a_text_without_tokens_has_no_premium(tmp_path: Path) -> None:
+    made = compare({"piece": sentence_piece(tmp_path)}, {"eng": "a cat", "spaces": "  "}, base="eng")
+    assert made.tokens[1, 0] == 0
+    assert np.isnan(made.figure("premium")[1, 0])
+
+
+def test_lengths_relate_to_a_chosen_tokenizer(comparison: Comparison) -> None:
+    tokenizers = {each.name: each.tokenizer for each in comparison.compared}
+    made = compare(tokenizers, {"eng": ENGLISH}, against="bytes")
+    assert np.allclose(made.figure("normalised_length")[0], made.tokens[0] / made.tokens[0, 2])
+    assert "N / N(bytes)" in made.to_markdown(["normalised_length"])
+    with pytest.raises(ConfigError, match='No tokenizer is named "words"'):
+        compare(tokenizers, {"eng": ENGLISH}, against="words")
+
+
+def test_each_document_of_a_source_can_be_a_line() -> None:
+    source = Source.from_texts(["a", "", "b\nc"])
+    assert finish(text_work("lines", source, is_lines=True)).lines == 3
 
 
 def test_a_text_without_words_gives_no_number() -> None:
@@ -202,7 +245,47 @@ def test_unknown_tokens_are_said() -> None:
     latin = train(Corpus.from_text("the cat sat on the mat "), config)
     cell = compare({"latin": latin}, {"deu": "saß ßß"}).result(0, 0)
     assert isinstance(cell, Cell)
-    assert cell.counts.remarks == ("3 tokens unknown.",)
+    assert cell.counts.remarks == ("3 unknown tokens.", "Decoding does not restore the text.")
+
+
+def opened(path: Path, content: str | bytes) -> Tokenizer:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return load(path)
+
+
+def sentence_piece(path: Path) -> Tokenizer:
+    return opened(path / "unigram.model", sentencepiece_unigram(ENGLISH * 20, 60))
+
+
+def test_unknown_tokens_of_libraries_are_said_and_are_neither_whole_nor_used(tmp_path: Path) -> None:
+    own = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str())
+    made = compare({"piece": own, "sentence": sentence_piece(tmp_path)}, {"text": "the 猫 cat 語 the"})
+    for column, special in enumerate(("[UNK]", "<unk>")):
+        cell = made.result(0, column)
+        assert isinstance(cell, Cell)
+        assert cell.counts.remarks == ("2 unknown tokens.", "Decoding does not restore the text.")
+        unknown = made.compared[column].tokenizer.special_tokens[special]
+        assert unknown in cell.counts.ids
+        used = len(cell.counts.ids) - 1
+        assert made.figure("vocabulary_used")[0, column] == pytest.approx(used / made.compared[column].size)
+    # "the" and "cat", but neither "猫" nor "語".
+    assert made.figure("whole_words")[0, 0] == pytest.approx(2 / 4)
+    unigram = compare({"unigram": opened(tmp_path / "unigram.json", unigram_of(ENGLISH, 60).to_str())}, {"a": "語"})
+    assert unigram.remarks[0][2] == "1 unknown token."
+
+
+def test_text_is_lost_anywhere_in_a_long_text(tmp_path: Path) -> None:
+    nfkc = opened(tmp_path / "unigram.json", unigram_of(ENGLISH, 60).to_str())
+    plain = "the cat sat " * 3000
+    made = compare({"nfkc": nfkc}, {"plain": plain.strip(), "late": f"{plain}cªt {plain}".strip()})
+    assert made.remarks == (("late", "nfkc", "Decoding does not restore the text."),)
+
+
+def test_one_token_has_no_entropy() -> None:
+    made = compare({"own": trained()}, {"one": "a"})
+    for name in ("shannon", "renyi_whole"):
+        assert math.copysign(1, made.figure(name)[0, 0]) == 1
+        assert made.figure(name)[0, 0] == 0
 
 
 def test_equal_texts_have_one_hash_and_others_another() -> None:

@@ -23,7 +23,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 AnyTokenizer = Tokenizer | SimpleTokenizer
 
-_SAMPLE = 1 << 14  # bytes of text that are decoded again
+_BEGINNING = 1 << 14  # bytes of text that are decoded again
+_WORDS = 1 << 13  # words that are decoded again together
 _TEXTS = 1 << 12
 
 
@@ -55,8 +56,8 @@ class WordPieces:
 
     words: int
     split: int  # words with more than one token
-    types: int  # distinct words
-    whole: int  # distinct words with one token
+    types: int  # distinct words; 0 where they are not known, as of several texts together
+    whole: int  # distinct words with one token that is not the unknown one
 
 
 def counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[TokenCounts]:
@@ -79,24 +80,38 @@ def _remarks_work(tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[n
     """What a reader of the figures must know: unknown tokens, and text that decoding does not restore."""
     if isinstance(tokenizer, SimpleTokenizer):
         return ()
-    unknown = tokenizer.alphabet.unknown
+    remarks, unknown = list[str](), tokenizer.alphabet.unknown
     if unknown is not None and unknown < len(counts) and counts[unknown]:
-        return (f"{several(int(counts[unknown]), 'token')} unknown.",)
-    if tokenizer.library is None and tokenizer.preparation.is_plain:
-        return ()
-    sample = np.asarray(text.source.data[:_SAMPLE]).tobytes().decode("utf-8", "ignore")
-    ids = yield from tokenizer.encode_work(sample)
-    back = yield from tokenizer.decode_bytes_work(ids)
-    return () if back.decode("utf-8", "replace").strip(" ") == sample.strip(" ") else ("Text is lost.",)
+        remarks.append(f"{several(int(counts[unknown]), 'unknown token')}.")
+    if (yield from _is_lost_work(tokenizer, text, bool(remarks))):
+        remarks.append("Decoding does not restore the text.")
+    return tuple(remarks)
+
+
+def _is_lost_work(tokenizer: Tokenizer, text: ComparedText, has_unknown: bool) -> Work[bool]:
+    """Whether decoding changes the beginning of the text, or any of its distinct words."""
+    if has_unknown or (tokenizer.library is None and tokenizer.preparation.is_plain):
+        return has_unknown
+    # Spaces between all words, because marks of different words would be reordered by a normalizer.
+    words = list(map(bytes.lstrip, text.word_types))
+    parts = (b" ".join(words[first : first + _WORDS]) for first in range(0, len(words), _WORDS))
+    for part in (np.asarray(text.source.data[:_BEGINNING]).tobytes(), *parts):
+        known = part.decode("utf-8", "ignore")
+        back = yield from tokenizer.decode_bytes_work((yield from tokenizer.encode_work(known)))
+        if back.decode("utf-8", "replace").strip(" ") != known.strip(" "):
+            return True
+    return False
 
 
 def words_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[WordPieces]:
     """Encodes each distinct word of a text by itself; raises as `counts_work`."""
     words = yield from in_running_text_work(tokenizer, list(text.word_types))
-    sizes = yield from tokens_of_each_work(tokenizer, words)
-    split = sizes > 1
+    ids, sizes = yield from ids_of_each_work(tokenizer, words)
+    split, whole = sizes > 1, sizes == 1
+    if isinstance(tokenizer, Tokenizer) and tokenizer.alphabet.unknown is not None:
+        whole[whole] = ids[np.cumsum(sizes)[whole] - 1] != tokenizer.alphabet.unknown
     occurrences = np.fromiter(text.word_types.values(), np.int64, len(words))
-    return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(~split)))
+    return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(whole)))
 
 
 def tokens_of_text_work(tokenizer: AnyTokenizer | None, text: str, allowed_special: AllowedSpecial = ()) -> Work[int]:

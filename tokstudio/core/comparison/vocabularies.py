@@ -39,7 +39,7 @@ class Vocabularies:
 
     @property
     def jaccard(self) -> float:
-        """Tokens of both by tokens of either; NaN where there are none."""
+        """Shared tokens / tokens of either; NaN where there are none."""
         both, either = self.is_in.all(axis=1).sum(), len(self.tokens)
         return float(both / either) if either else float("nan")
 
