@@ -69,7 +69,7 @@ class ParallelSet:
                 other = self.languages[numbers.index(usual)]
                 raise CorpusError(
                     f"{self.name}: {shown(language)} has {several(number, 'line')}, but {shown(other)} has {usual:,}; "
-                    "each needs the same lines. Correct the texts, or choose only some languages."
+                    "each needs the same lines."
                 )
 
     @property
@@ -190,7 +190,20 @@ def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet
     notes = dict.fromkeys(f"{name}: {one.dropped.note}." for one in read if one.dropped.note)
     if not lines:
         raise CorpusError(" ".join((f"{name}: the table has no rows.", *notes)))
+    notes |= dict.fromkeys(_empty_cells(name, dict(zip(by_language, lines, strict=True))))
     return ParallelSet(name, tuple(by_language), tuple(lines), tuple(notes))
+
+
+def _empty_cells(name: str, lines: Mapping[str, Sequence[bytes]]) -> list[str]:
+    """A sentence about cells that are empty where other languages have text."""
+    without_text = sum(not any(row) for row in zip(*lines.values(), strict=False))
+    empty = {language: number for language, texts in lines.items() if (number := texts.count(b"") - without_text) > 0}
+    if not empty:
+        return []
+    cells = several(
+        sum(empty.values()), "cell is empty and read as an empty line", "cells are empty and read as empty lines"
+    )
+    return [f"{name}: {cells}, in {_listed(list(empty))}."]
 
 
 def _language_columns(columns: Iterable[Column], must_be_known: bool) -> dict[str, Column]:
@@ -228,7 +241,7 @@ def _columns_work(
         if missing := one.dropped.missing + one.dropped.no_text:
             raise CorpusError(
                 f"{name}: the column {shown(column.name)} has no text in {several(missing, 'row')}; each row must have "
-                "every language. Add the texts, or choose other languages."
+                "every language."
             )
     return collect.each
 
