@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from subprocess import Popen
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from tokstudio.core.comparison.counts import tokens_of_each_work
 from tokstudio.core.comparison.figures import FIGURES, SUMMARIES, Cell, gini, renyi_entropy
 from tokstudio.core.comparison.texts import text_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.libraries import client
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.training.trainer import train
@@ -238,6 +240,28 @@ def test_a_tokenizer_that_cannot_encode_a_text_leaves_the_other_cells() -> None:
     assert isinstance(error, TokStudioError)
     assert "ß" in str(error)
     assert np.isnan(made.totals("bytes_per_token")[0])
+
+
+def test_a_library_that_dies_on_one_text_leaves_the_other_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, exchange = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str()), client._exchange
+
+    def dying(process: Popen[bytes], question: client._Question) -> tuple[bytes, bytes] | None:
+        if b"fatal" in question.content:
+            process.kill()
+        return exchange(process, question)
+
+    monkeypatch.setattr(client, "_exchange", dying)
+    texts = {"first": "the cat", "worst": "the fatal cat", "last": "the dog sat"}
+    made = compare({"piece": own, "bytes": ByteTokenizer()}, texts, threads=2)
+    assert made.tokens.tolist() == [[2, 7], [-1, 13], [3, 11]]
+    [(text, tokenizer, why)] = made.errors
+    assert (text, tokenizer) == ("worst", "piece")
+    assert why == "tokenizer.json: the tokenizers library ended without an answer; try again."
+    assert made.figure("words_split")[:, 0].tolist() == [0, pytest.approx(np.nan, nan_ok=True), 0]
+    assert np.isnan(made.totals("bytes_per_token")).tolist() == [True, False]
+    assert "| worst | – |" in made.to_markdown(["bytes_per_token"])
 
 
 def test_unknown_tokens_are_said() -> None:
