@@ -39,9 +39,11 @@ from tokstudio.core.comparison.figures import (
 )
 from tokstudio.core.comparison.table import Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.comparison.written import csv_text, markdown, numbers
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _NAN = float("nan")
 
@@ -217,6 +219,14 @@ class Comparison:
         notes = tuple(filter(None, (figure.note, self.premium_note if name == "premium" else "")))
         return FigureTable(figure, formula, notes, self.tokenizers, self.texts, values, known, ranked, units)
 
+    def overlap_work(self) -> Work[Overlap]:
+        """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
+        columns = [(each, self._whole(number)) for number, each in enumerate(self.compared)]
+        learned = {each.name: each.tokenizer for each, _ in columns if isinstance(each.tokenizer, Tokenizer)}
+        wholes = [whole for each, whole in columns if each.name in learned]
+        uses = [None if whole is None else (whole.counts.ids, whole.counts.counts) for whole in wholes]
+        return (yield from overlap_work(learned, uses))
+
     def to_markdown(self, figures: Sequence[str] | None = None) -> str:
         """Tables of figures by name, None for all that have a number; raises as `figure`."""
         return markdown(self._tables(figures))
@@ -236,9 +246,12 @@ class Comparison:
         return made
 
     def to_json(self, figures: Sequence[str] | None = None) -> str:
-        """All numbers with what they are of, as one object of JSON; null where there is none."""
+        """All numbers with what they are of, as one object of JSON; null where there is none.
+
+        Without `figures` also what the vocabularies share.
+        """
         names = self.known_figures() if figures is None else tuple(figures)
-        told = {
+        told: dict[str, object] = {
             "tokenizers": self.tokenizers,
             "texts": self.texts,
             "base": None if self.base is None else self.texts[self.base],
@@ -259,6 +272,13 @@ class Comparison:
                 for one in self.measured
             ],
         }  # fmt: skip
+        if figures is None:
+            shared = finish(self.overlap_work())
+            told["overlap"] = {
+                "tokenizers": shared.tokenizers,
+                "jaccard": numbers(shared.jaccard),
+                "shared_uses": numbers(shared.shared_uses),
+            }
         return json.dumps(told, ensure_ascii=False)
 
     @property

@@ -13,6 +13,7 @@ from tokstudio.core.comparison.report.facts import TokenFacts
 from tokstudio.core.comparison.report.markup import Markup, joined, name_of, tag
 from tokstudio.core.comparison.report.style import SHADES, shade
 from tokstudio.core.comparison.table import MISSING, UNITS, FigureTable, number_text
+from tokstudio.core.comparison.vocabularies import Overlap
 
 
 def table(heading: Sequence[str], rows: Sequence[Markup], foot: Sequence[Markup] = ()) -> Markup:
@@ -105,6 +106,28 @@ def _cells(shown: FigureTable, text: int) -> list[Markup]:
         ratio = float(shown.ratios[text, column])
         made.append(tag("td", tag("b", cell) if shown.best[text, column] else cell, class_=shade(ratio)))
     return made
+
+
+def overlap_section(overlap: Overlap) -> Markup:
+    """What the vocabularies share, by tokens and by uses."""
+    heading = [head("Tokenizer"), *(tag("th", name_of(name), scope="col") for name in overlap.tokenizers)]
+    parts: list[Markup] = []
+    for title, formula, told, values in (
+        ("Shared tokens", "Shared tokens / tokens of either", "Without special tokens.", overlap.jaccard),
+        (
+            "Shared uses",
+            "Tokens of the row in all texts that are in the vocabulary of the column, too / all of them",
+            "",
+            overlap.shared_uses,
+        ),
+    ):
+        rows = [
+            row(name, [number_text(value, 1, is_share=True) for value in shares])
+            for name, shares in zip(overlap.tokenizers, values.tolist(), strict=True)
+        ]
+        parts += [tag("h3", title), tag("p", tag("span", formula, class_="formula")), table(heading, rows)]
+        parts += [tag("p", told, class_="muted")] if told else []
+    return tag("section", tag("h2", "Vocabularies"), *parts)
 
 
 def legend() -> Markup:
