@@ -11,6 +11,7 @@ from subprocess import Popen
 import numpy as np
 import pytest
 import tokenization_scorer  # pyright: ignore[reportMissingTypeStubs]
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,6 +107,24 @@ def test_words_are_prepared_as_texts_are() -> None:
     lines = ("cafe\u0301 the", "the caf\u00e9")
     compared = compare({"one": tokenizer}, {"eng": lines})
     assert compared.tokens[0, 0] == sum(len(tokenizer.encode(line)) for line in lines)
+
+
+def test_a_space_that_a_library_adds_to_each_text_splits_no_word(tmp_path: Path) -> None:
+    pieces = [("<unk>", 0.0), ("▁", -3.0), ("東", -2.0), ("京", -2.0), ("▁a", -2.0)]
+    library = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=0))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    own = opened(tmp_path / "tokenizer.json", library.to_str())
+    assert own.encode("東京") == [1, 2, 3]
+    made = compare({"own": own}, {"text": "東京 a 京東 東京大"})
+    assert made.figure("words_split")[0, 0] == 0
+    assert made.figure("whole_words")[0, 0] == 3 / 4  # not 大
+
+
+def test_a_word_that_a_library_drops_is_neither_split_nor_whole(tmp_path: Path) -> None:
+    own = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str())
+    made = compare({"own": own}, {"text": "cat \ufffd", "nothing": "\ufffd"})  # BERT's normalizer drops it
+    assert made.figure("words_split")[:, 0].tolist() == [0, 0]
+    assert made.figure("whole_words")[:, 0].tolist() == [1 / 2, 0]
 
 
 def test_words_of_simple_tokenizers_have_no_space() -> None:

@@ -105,13 +105,28 @@ def _is_lost_work(tokenizer: Tokenizer, text: ComparedText, has_unknown: bool) -
 
 def words_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[WordPieces]:
     """Encodes each distinct word of a text by itself; raises as `counts_work`."""
-    words = yield from in_running_text_work(tokenizer, list(text.word_types))
-    ids, sizes = yield from ids_of_each_work(tokenizer, words)
+    words = list(text.word_types)
+    ids, sizes = yield from ids_of_each_work(tokenizer, (yield from in_running_text_work(tokenizer, words)))
+    ends = np.cumsum(sizes)
+    if isinstance(tokenizer, Tokenizer):
+        first = np.full(len(words), -1, np.int64)
+        first[sizes > 0] = ids[(ends - sizes)[sizes > 0]]
+        sizes = sizes - _added_spaces(tokenizer, words, first)
     split, whole = sizes > 1, sizes == 1
     if isinstance(tokenizer, Tokenizer) and tokenizer.alphabet.unknown is not None:
-        whole[whole] = ids[np.cumsum(sizes)[whole] - 1] != tokenizer.alphabet.unknown
+        whole[whole] = ids[ends[whole] - 1] != tokenizer.alphabet.unknown
     occurrences = np.fromiter(text.word_types.values(), np.int64, len(words))
     return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(whole)))
+
+
+def _added_spaces(tokenizer: Tokenizer, words: Sequence[bytes], first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which words without a space before them have the token of one, which their tokenizer adds to each text.
+
+    `first` is int64 [words], the first token of each; -1 where there is none.
+    """
+    spaces = [token for token in np.unique(first).tolist() if token >= 0 and tokenizer.tokens[token] == b" "]
+    has_none = np.fromiter((word[:1] != b" " for word in words), np.bool_, len(words))
+    return has_none & np.isin(first, spaces)
 
 
 def tokens_of_text_work(tokenizer: AnyTokenizer | None, text: str, allowed_special: AllowedSpecial = ()) -> Work[int]:
