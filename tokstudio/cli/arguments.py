@@ -68,7 +68,7 @@ the same bytes, however they were counted.
 
 _COMPARE_TEXT = """\
 Compares tokenizers on texts: a table with a row for each text and a column for each tokenizer.
-A tokenizer that cannot encode a text has a dash there, and the reason is printed; so has a text that is empty.
+A dash stands where a text is empty or a tokenizer cannot encode it; the reason is printed.
 """
 
 _REPORT_TEXT = """\

@@ -229,7 +229,7 @@ def test_files_that_are_no_text_are_named(tmp_path):
         ("empty.csv", b"", "the file is empty"),
         ("names.csv", b"deu,eng,fra\n", "the table has no rows"),
         ("one.csv", b"id,eng\n1,cat\n2,dog\n", 'there is no language "deu"'),
-        ("cut.csv.gz", gzip.compress(TABLES["a.csv"])[:-20], "ends too early|truncated"),
+        ("cut.csv.gz", gzip.compress(TABLES["a.csv"])[:-20], r"ends too early; \d+ bytes before that are whole\.$"),
     ],
 )
 def test_a_file_without_languages_is_refused(tmp_path, name, content, message):

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
+from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.columnar import open_table
+from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import TEXT, Column
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import Look, look, read_rows_work, refuse_unclosed, seekable_work
@@ -108,9 +109,12 @@ def open_parallel_work(
         CorpusError: It cannot be read, a language is missing or occurs once only, or the numbers of lines differ.
     """
     path = Path(path)
-    if not path.is_dir():
-        return (yield from _table_work(path, languages))
-    return (yield from _folder_work(path, languages, part))
+    try:
+        if not path.is_dir():
+            return (yield from _table_work(path, languages))
+        return (yield from _folder_work(path, languages, part))
+    except TruncatedError as error:
+        raise CorpusError(str(error).replace(KEEP_WHOLE, "")) from error  # each language needs all lines
 
 
 def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None) -> Work[ParallelSet]:
