@@ -24,7 +24,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 AnyTokenizer = Tokenizer | SimpleTokenizer
 
 _BEGINNING = 1 << 14  # bytes of text that are decoded again
-_WORDS = 1 << 13  # words that are decoded again together
+_WORDS = 1 << 13
 _TEXTS = 1 << 12
 
 
@@ -89,14 +89,20 @@ def _remarks_work(tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[n
 
 
 def _is_lost_work(tokenizer: Tokenizer, text: ComparedText, has_unknown: bool) -> Work[bool]:
-    """Whether decoding changes the beginning of the text, or any of its distinct words."""
+    """Whether decoding changes the beginning of the text, or words that have all its other characters."""
     if has_unknown or (tokenizer.library is None and tokenizer.preparation.is_plain):
         return has_unknown
-    # Spaces between all words, because marks of different words would be reordered by a normalizer.
-    words = list(map(bytes.lstrip, text.word_types))
-    parts = (b" ".join(words[first : first + _WORDS]) for first in range(0, len(words), _WORDS))
-    for part in (np.asarray(text.source.data[:_BEGINNING]).tobytes(), *parts):
-        known = part.decode("utf-8", "ignore")
+    beginning = np.asarray(text.source.data[:_BEGINNING]).tobytes().decode("utf-8", "ignore")
+    seen, words = set(beginning), list[str]()
+    for number, raw in enumerate(text.word_types):
+        word = raw.decode("utf-8", "ignore").lstrip(" ")
+        if not seen.issuperset(word):
+            seen.update(word)
+            words.append(word)
+        if number % _WORDS == 0:
+            yield Progress("encoding", number, len(text.word_types))
+    # Spaces between all words, because a normalizer would join or reorder marks of different words.
+    for known in (beginning, " ".join(words)):
         back = yield from tokenizer.decode_bytes_work((yield from tokenizer.encode_work(known)))
         if back.decode("utf-8", "replace").strip(" ") != known.strip(" "):
             return True
