@@ -48,7 +48,7 @@ def test_the_figures_are_those_of_the_core(tokenizer, texts, capsys):
 
 def test_bytes_per_token_are_an_aligned_table(tokenizer, texts, capsys):
     lines = printed(capsys, tokenizer, "bytes", "--texts", texts).splitlines()
-    assert lines[0] == "Bytes per token = B / N, bytes of UTF-8 per token"
+    assert lines[0] == "Bytes per token = B / N. Unit: bytes of UTF-8 per token"
     assert lines[1].split() == ["tokenizer", "bytes"]
     assert [line.split("  ")[0] for line in lines[2:]] == ["deu_Latn.txt", "eng_Latn.txt", "All texts"]
     assert len(set(map(len, lines[1:]))) == 1
@@ -76,9 +76,10 @@ def test_csv_is_written_to_a_file(texts, tmp_path, capsys):
     with out.open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     assert rows == [
-        ["figure", "text", "bytes"],
-        ["tokens", "deu_Latn.txt", f"{len(GERMAN.encode())}.0"],
-        ["tokens", "eng_Latn.txt", f"{len(ENGLISH)}.0"],
+        ["figure", "text", "W counts", "bytes"],
+        ["tokens", "deu_Latn.txt", "", f"{len(GERMAN.encode())}.0"],
+        ["tokens", "eng_Latn.txt", "", f"{len(ENGLISH)}.0"],
+        ["tokens", "All texts", "", f"{len(GERMAN.encode()) + len(ENGLISH)}.0"],
     ]
 
 
@@ -148,6 +149,7 @@ def test_what_cannot_be_encoded_is_a_dash_and_a_reason(latin, texts, capsys):
     ("arguments", "said"),
     [
         (["bytes", "--base", "fra"], '--base: no text is named "fra"; the texts are deu_Latn.txt, eng_Latn.txt.'),
+        (["bytes", "--against", "gpt2"], '--against: no tokenizer is named "gpt2"; the tokenizers are bytes.'),
         (["bytes", "--figure", "premium"], "--figure premium: say which text is the base with --base."),
         (["missing.json"], "missing.json: no such file or folder."),
         (["bytes", "--csv", "missing/matrix.csv"], "missing does not exist"),
@@ -170,6 +172,9 @@ def test_what_is_wrong_is_said(texts, tmp_path, monkeypatch, capsys, arguments, 
         ["bytes", "--texts", "a.txt", "--json", "--markdown"],
         ["bytes", "--texts", "-", "-"],
         ["bytes", "--texts", "a", "b", "--parallel"],
+        ["bytes", "--texts", "a", "--parallel", "--split-by", "language"],
+        ["bytes", "--texts", "a", "--parallel", "--documents", "file"],
+        ["bytes", "--texts", "a", "--parallel", "--encoding", "latin-1"],
     ],
 )
 def test_wrong_usage_is_said(arguments, capsys):
@@ -208,6 +213,35 @@ def test_a_parallel_set_of_unequal_lengths_is_refused(tokenizer, texts, capsys):
     assert '"eng_Latn" has 2 lines, but "deu_Latn" has 1' in capsys.readouterr().err
 
 
+def test_lengths_relate_to_a_chosen_tokenizer(tokenizer, texts, capsys):
+    arguments = [tokenizer, "bytes", "--texts", texts, "--figure", "normalised_length", "--json", "--against"]
+    for name in ("bytes", "tokenizer", tokenizer):
+        told = json.loads(printed(capsys, *arguments, name))
+        assert told["against"] == Path(name).stem
+        column = 1 if name == "bytes" else 0
+        assert [row[column] for row in told["figures"]["normalised_length"]] == [1, 1]
+
+
+def test_an_empty_text_beside_others_is_a_dash(texts, typed, capsys):
+    Path(texts, "empty.txt").touch()
+    files = [f"{texts}/{name}" for name in ("deu_Latn.txt", "empty.txt")]
+    typed(b"")
+    assert cli.main(["compare", "bytes", "--texts", *files, "-"]) == 0
+    shown = capsys.readouterr()
+    assert [line.split()[-1] for line in shown.out.splitlines()[2:]] == ["1.00", "–", "–", "1.00"]
+    assert "empty.txt: it has no text." in shown.err
+    assert cli.main(["compare", "bytes", "--texts", files[1]]) == 1
+    assert "empty.txt: the file is empty." in capsys.readouterr().err
+
+
+def test_a_base_with_other_lines_gives_no_premium_and_a_reason(texts, capsys):
+    Path(texts, "deu_Latn.txt").write_text("Eine Katze.\n", encoding="utf-8")
+    assert cli.main(["compare", "bytes", "--texts", texts, "--base", "eng_Latn", "--figure", "premium"]) == 0
+    shown = capsys.readouterr()
+    assert [line.split() for line in shown.out.splitlines()[2:]] == [["deu_Latn.txt", "–"], ["eng_Latn.txt", "1.00"]]
+    assert "eng_Latn.txt has 2 lines, deu_Latn.txt has 1 line." in shown.err
+
+
 # ---- report
 
 
@@ -219,7 +253,7 @@ def test_a_report_has_the_figures_and_the_hashes_of_the_files(tokenizer, texts, 
     assert hashlib.sha256(Path(tokenizer).read_bytes()).hexdigest() in page
     core = compare_in_core({"tokenizer": load(tokenizer)}, {"deu": GERMAN.splitlines(), "eng": ENGLISH.splitlines()})
     assert f">{core.figure('bytes_per_token')[0, 0]:.2f}</td>" in page
-    assert "N / N of eng_Latn" in page
+    assert "N / N(eng_Latn)" in page
 
 
 def test_a_report_that_cannot_be_written_is_said_before_anything_is_read(texts, tmp_path, capsys):

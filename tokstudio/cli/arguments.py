@@ -33,6 +33,11 @@ _FIGURES = (
     "bytes_per_token", "tokens", "characters_per_token", "tokens_per_line", "fertility", "words_split", "whole_words",
     "premium", "renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "begins_inside", "normalised_length",
 )  # fmt: skip
+# Of how files are read.
+_NOT_PARALLEL = (
+    "documents", "encoding", "field", "split_by", "delimiter", "as_text", "min_document_chars", "max_document_chars",
+    "max_bytes", "deduplicate", "keep_truncated",
+)  # fmt: skip
 
 _WINDOW_TEXT = """\
 Opens the window with the given texts. The other commands work without a window:
@@ -63,7 +68,7 @@ the same bytes, however they were counted.
 
 _COMPARE_TEXT = """\
 Compares tokenizers on texts: a table with a row for each text and a column for each tokenizer.
-A tokenizer that cannot encode a text has a dash there, and the reason is printed.
+A dash stands where a text is empty or a tokenizer cannot encode it; the reason is printed.
 """
 
 _REPORT_TEXT = """\
@@ -133,7 +138,7 @@ def _train(words: Sequence[str]) -> argparse.Namespace:
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("corpus").add_argument
-    add("files", nargs="*", metavar="FILE", help="a text, a folder of texts, or - for standard input")
+    add("files", nargs="*", metavar="FILE", help="a text, a data set, a folder of them, or - for standard input")
     add(
         "--counts",
         action="append",
@@ -330,7 +335,7 @@ def _compare(words: Sequence[str]) -> argparse.Namespace:
         choices=_FIGURES,
         metavar="NAME",
         help=f"a figure to show: {', '.join(_FIGURES)}; may be repeated (default: bytes_per_token; for --json and "
-        "--csv all that have a number); normalised_length relates to the first tokenizer",
+        "--csv all that have a number)",
     )
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
@@ -356,21 +361,28 @@ def _add_compared(parser: argparse.ArgumentParser) -> None:
         "tokenizers",
         nargs="+",
         metavar="TOKENIZER",
-        help=f"a tokenizer's file, its folder, {_NAMES}, or a project, whose runs are all compared; bytes, characters "
-        "and words are simple tokenizers for comparison",
+        help="a file, a folder, a project (all its runs), or a name: hf:OWNER/REPOSITORY[@REVISION] or "
+        "tiktoken:ENCODING (uses the network); bytes, characters and words are simple tokenizers for comparison",
     )
     add("--texts", nargs="+", required=True, metavar="FILE", help="texts, data sets, or folders of them")
     add(
         "--parallel",
         action="store_true",
-        help="the texts are one folder or table with the same lines in several languages, which are encoded one by one",
+        help="the texts are one folder or table with the same lines in several languages, which are encoded one by "
+        "one; the options on how files are read are not for it",
     )
     add(
         "--base",
         metavar="TEXT",
-        help="the text that premiums relate to: a language or the name of a file (default with --parallel: English)",
+        help="the text that premiums relate to: a language or the name of a file (default with --parallel: English); "
+        "the others need as many lines",
     )
-    add_documents(add)
+    add(
+        "--against",
+        metavar="TOKENIZER",
+        help="the tokenizer that normalised_length relates to, one of those that are compared (default: the first)",
+    )
+    add_documents(add, None)
     add_encoding(add)
     add_pattern(parser)
     add_reading(parser)
@@ -382,6 +394,9 @@ def _checked_compared(parser: argparse.ArgumentParser, words: Sequence[str]) -> 
         parser.error("standard input can be read only once")
     if arguments.parallel and len(arguments.texts) > 1:
         parser.error("--parallel reads one folder or one table")
+    for name in _NOT_PARALLEL if arguments.parallel else ():
+        if getattr(arguments, name) != parser.get_default(name):
+            parser.error(f"--{name.replace('_', '-')} is not for --parallel, where each line is a document")
     return arguments
 
 

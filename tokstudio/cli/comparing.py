@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.counts import AnyTokenizer
-from tokstudio.core.comparison.figures import FIGURES, Cell
+from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.facts import origin_work
 from tokstudio.core.comparison.report.report import report_work
@@ -46,6 +46,7 @@ _SIMPLE: Mapping[str, AnyTokenizer] = {
 class _Opened:
     """A tokenizer with its name, and a longer one if another has the same; `loaded` is None for one without files."""
 
+    argument: str
     name: str
     longer: str
     tokenizer: AnyTokenizer
@@ -64,7 +65,7 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     base = _base(texts, arguments)
     if base is None and "premium" in (figures or ()):
         raise ConfigError("--figure premium: say which text is the base with --base.")
-    comparison = _compared(opened, texts, base, console)
+    comparison = _compared(opened, texts, base, _against(opened, arguments), console)
     if figures is None or any(FIGURES[name].needs_words for name in figures):
         console.finish(comparison.words_work())
     if arguments.csv is not None:
@@ -83,19 +84,19 @@ def _open(arguments: argparse.Namespace, console: Console) -> list[_Opened]:
     """The tokenizers in their order, with different names."""
     opened = [each for name in arguments.tokenizers for each in _open_one(name, arguments.pattern, console)]
     names = _different([each.name for each in opened], [each.longer for each in opened])
-    return [_Opened(name, name, each.tokenizer, each.loaded) for name, each in zip(names, opened, strict=True)]
+    return [replace(each, name=name) for name, each in zip(names, opened, strict=True)]
 
 
 def _open_one(argument: str, pattern: str | None, console: Console) -> list[_Opened]:
     path = Path(argument)
     if argument in _SIMPLE and not path.exists():
-        return [_Opened(argument, argument, _SIMPLE[argument])]
+        return [_Opened(argument, argument, argument, _SIMPLE[argument])]
     if is_project(path):
-        return [_Opened(name, f"{path.stem}/{name}", run) for name, run in load_runs(path, console)]
+        return [_Opened(argument, name, f"{path.stem}/{name}", run) for name, run in load_runs(path, console)]
     loaded = load_tokenizer(path, pattern, console)
     whole = path.absolute()
     name = loaded.name or (whole.stem if path.is_file() else whole.name)
-    return [_Opened(name, f"{whole.parent.name}/{name}", loaded.tokenizer, loaded)]
+    return [_Opened(argument, name, f"{whole.parent.name}/{name}", loaded.tokenizer, loaded)]
 
 
 def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
@@ -121,7 +122,9 @@ def _read(arguments: argparse.Namespace, console: Console) -> Texts:
         return dict(zip(parallel.languages, parallel.lines, strict=True))
     reading = reading_of(arguments)
     corpus = console.finish(
-        read_corpus_work(arguments.texts, (), arguments.documents, arguments.encoding, console, reading)
+        read_corpus_work(
+            arguments.texts, (), arguments.documents or "file", arguments.encoding, console, reading, keep_empty=True
+        )
     )
     for source in corpus.sources:
         report_source(source, console)
@@ -145,14 +148,28 @@ def _base(texts: Texts, arguments: argparse.Namespace) -> str | None:
     raise ConfigError(f"--base: no text is named {shown(asked)}; the texts are {', '.join(texts)}.")
 
 
-def _compared(opened: Sequence[_Opened], texts: Texts, base: str | None, console: Console) -> Comparison:
+def _against(opened: Sequence[_Opened], arguments: argparse.Namespace) -> str | None:
+    """The tokenizer that lengths relate to, by its name in the table or as it was given."""
+    asked: str | None = arguments.against
+    if asked is None:
+        return None
+    for names in ([each.name for each in opened], [each.argument for each in opened]):
+        if names.count(asked) == 1:
+            return opened[names.index(asked)].name
+    there = ", ".join(each.name for each in opened)
+    raise ConfigError(f"--against: no tokenizer is named {shown(asked)}; the tokenizers are {there}.")
+
+
+def _compared(
+    opened: Sequence[_Opened], texts: Texts, base: str | None, against: str | None, console: Console
+) -> Comparison:
     tokenizers: dict[str, AnyTokenizer] = {}
     for each in opened:
         tokenizers[each.name] = each.tokenizer
         if each.tokenizer is _SIMPLE["words"]:
             text = b"\n".join(map(_whole, texts.values()))
             tokenizers[each.name] = console.finish(WordTokenizer.from_text_work(text))
-    return console.finish(compare_work(tokenizers, texts, base))
+    return console.finish(compare_work(tokenizers, texts, base, against=against))
 
 
 def _whole(text: Source | Sequence[bytes]) -> bytes:
@@ -163,15 +180,11 @@ def _told(comparison: Comparison, console: Console) -> int:
     """Reports what could not be measured and what is unusual; fails where nothing was measured."""
     for text, tokenizer, why in comparison.errors:
         console.complain(f"{tokenizer}, {text}: {why}")
-    measured = 0
-    for row, text in enumerate(comparison.texts):
-        for column, tokenizer in enumerate(comparison.tokenizers):
-            cell = comparison.result(row, column)
-            if isinstance(cell, Cell):
-                measured += 1
-                for remark in cell.counts.remarks:
-                    console.say(f"{tokenizer}, {text}: {remark}")
-    return DONE if measured else FAILED
+    for text, tokenizer, remark in comparison.remarks:
+        console.say(f"{tokenizer}, {text}: {remark}")
+    if comparison.premium_note:
+        console.say(comparison.premium_note)
+    return DONE if (comparison.tokens >= 0).any() else FAILED
 
 
 def report(arguments: argparse.Namespace, console: Console) -> int:
@@ -180,7 +193,7 @@ def report(arguments: argparse.Namespace, console: Console) -> int:
     opened = _open(arguments, console)
     origins = {each.name: console.finish(origin_work(each.loaded)) for each in opened if each.loaded is not None}
     texts = _read(arguments, console)
-    comparison = _compared(opened, texts, _base(texts, arguments), console)
+    comparison = _compared(opened, texts, _base(texts, arguments), _against(opened, arguments), console)
     made = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
     console.finish(write_files({arguments.out: [made.encode()]}))
     console.say(f"Wrote {file_name(arguments.out)}.")

@@ -12,11 +12,12 @@ import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
 from tokstudio.core.analysis.compression import measure_work
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, TokStudioError
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError, TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import count_text, in_units, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
-from tokstudio.core.corpus.open_sources import content_work, read_work
+from tokstudio.core.corpus.open_sources import content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
@@ -29,6 +30,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import Prepared
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
+_STANDARD_INPUT = "standard input"
+
 
 def read_corpus_work(
     files: Iterable[str],
@@ -37,8 +40,12 @@ def read_corpus_work(
     encoding: str | None,
     console: Console,
     reading: Reading | None = None,
+    keep_empty: bool = False,
 ) -> Work[Corpus]:
-    """Reads texts in the order given, then word counts; reports skipped files of folders."""
+    """Reads texts in the order given, then word counts; reports skipped files of folders.
+
+    With `keep_empty`, a file without text beside others is a source without documents, not an error.
+    """
     budget = Budget()
 
     def tell(folder: Folder) -> None:
@@ -51,13 +58,18 @@ def read_corpus_work(
     once = yield from unique_work(entry for entry in entries if entry is not None)
     sources: list[Source] = []
     for entry in entries:
-        if entry is None:
-            raw = np.frombuffer((yield from standard_input_work()), np.uint8)
-            sources += yield from content_work(raw, "standard input", documents, encoding, reading)
-        elif entry in once:
-            once.remove(entry)
-            with plain_reading_errors():
-                sources += yield from read_work(entry, documents, encoding, reading, budget)
+        try:
+            if entry is None:
+                raw = np.frombuffer((yield from standard_input_work()), np.uint8)
+                sources += yield from content_work(raw, _STANDARD_INPUT, documents, encoding, reading)
+            elif entry in once:
+                once.remove(entry)
+                with plain_reading_errors():
+                    sources += yield from read_work(entry, documents, encoding, reading, budget)
+        except EmptyError:
+            if not keep_empty or len(entries) == 1:
+                raise
+            sources.append(empty_source(_STANDARD_INPUT if entry is None else file_name(entry.path)))
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")

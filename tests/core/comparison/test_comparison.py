@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
+from pathlib import Path
+from subprocess import Popen
 
 import numpy as np
 import pytest
 import tokenization_scorer  # pyright: ignore[reportMissingTypeStubs]
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.formats.without_merges import sentencepiece_unigram, word_piece
+from tests.core.formats.without_merges import unigram as unigram_of
 from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
@@ -20,6 +26,7 @@ from tokstudio import (
     Tokenizer,
     WordTokenizer,
     compare,
+    load,
 )
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
@@ -27,6 +34,8 @@ from tokstudio.core.comparison.comparison import compare_work
 from tokstudio.core.comparison.counts import tokens_of_each_work
 from tokstudio.core.comparison.figures import FIGURES, SUMMARIES, Cell, gini, renyi_entropy
 from tokstudio.core.comparison.texts import text_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.libraries import client
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.training.trainer import train
@@ -100,6 +109,24 @@ def test_words_are_prepared_as_texts_are() -> None:
     assert compared.tokens[0, 0] == sum(len(tokenizer.encode(line)) for line in lines)
 
 
+def test_a_space_that_a_library_adds_to_each_text_splits_no_word(tmp_path: Path) -> None:
+    pieces = [("<unk>", 0.0), ("▁", -3.0), ("東", -2.0), ("京", -2.0), ("▁a", -2.0)]
+    library = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=0))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    own = opened(tmp_path / "tokenizer.json", library.to_str())
+    assert own.encode("東京") == [1, 2, 3]
+    made = compare({"own": own}, {"text": "東京 a 京東 東京大"})
+    assert made.figure("words_split")[0, 0] == 0
+    assert made.figure("whole_words")[0, 0] == 3 / 4  # not 大
+
+
+def test_a_word_that_a_library_drops_is_neither_split_nor_whole(tmp_path: Path) -> None:
+    own = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str())
+    made = compare({"own": own}, {"text": "cat \ufffd", "nothing": "\ufffd"})  # BERT's normalizer drops it
+    assert made.figure("words_split")[:, 0].tolist() == [0, 0]
+    assert made.figure("whole_words")[:, 0].tolist() == [1 / 2, 0]
+
+
 def test_words_of_simple_tokenizers_have_no_space() -> None:
     made = compare({"words": WordTokenizer.from_text("\n".join(ENGLISH))}, {"eng": ["cat sat, mat"]})
     assert made.figure("words_split").tolist() == [[pytest.approx(1 / 3)]]  # "sat," has two
@@ -141,9 +168,11 @@ def test_the_figures_of_all_texts_together_are_those_of_one_text(comparison: Com
     together = compare(
         {each.name: each.tokenizer for each in comparison.compared}, {"all": [*ENGLISH, *GERMAN]}, threads=1
     )
-    for name in ("renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "fertility", "words_split"):
+    for name in FIGURES.keys() - {"premium", "whole_words"}:
         assert np.allclose(comparison.totals(name), together.figure(name)[0], equal_nan=True), name
     assert np.isnan(comparison.totals("premium")).all()
+    assert np.isnan(comparison.totals("whole_words")).all()  # a distinct word can be in several texts
+    assert np.array_equal(together.totals("whole_words"), together.figure("whole_words")[0])
 
 
 @pytest.mark.parametrize(
@@ -151,6 +180,10 @@ def test_the_figures_of_all_texts_together_are_those_of_one_text(comparison: Com
     [
         ("Two  words.\nThree", "words", {b" Two", b" words.", b" Three"}),
         ("我家 GPT", "characters", {"我".encode(), "家".encode(), b" GPT"}),
+        ("我家人GPT GPT", "characters", {*(each.encode() for each in "我家人"), b"GPT", b" GPT"}),
+        ("東京、タワー。", "characters", {each.encode() for each in "東京、タワー。"}),
+        ("ｸﾞﾗｰ", "characters", {each.encode() for each in "ｸﾞﾗｰ"}),
+        ("བོད་GPT", "words", {"བོད".encode(), b"GPT"}),
         ("บ้าน", "characters", {each.encode() for each in "บ้าน"}),
         ("བོད་ཡིག", "syllables", {"བོད".encode(), "ཡིག".encode()}),
         ("ሰላም፡ልጅ", "words", {" ሰላም".encode(), " ልጅ".encode()}),
@@ -166,10 +199,45 @@ def test_what_a_word_is(text: str | bytes, units: str, words: set[bytes]) -> Non
     assert made.words == made.word_types.total()
 
 
-def test_fertility_of_all_texts_has_no_meaning_where_words_differ() -> None:
+def test_figures_of_words_of_all_texts_have_no_meaning_where_words_differ() -> None:
     made = compare({"bytes": ByteTokenizer()}, {"eng": "word", "cmn": "我家"})
     assert made.figure("fertility").tolist() == [[4], [3]]
-    assert np.isnan(made.totals("fertility")).all()
+    for name in ("fertility", "words_split", "whole_words"):
+        assert np.isnan(made.totals(name)).all()
+
+
+def test_texts_without_the_lines_of_the_base_have_no_premium() -> None:
+    texts = {"eng": ["a", "b"], "deu": ["a", "b"], "fra": ["a"], "empty": "", "blank": ["", ""]}
+    made = compare({"bytes": ByteTokenizer()}, texts, base="eng")
+    assert np.isnan(made.figure("premium")[:, 0]).tolist() == [False, False, True, True, True]
+    assert np.isnan([made.summary("gini"), made.summary("worst_premium")]).all()
+    said = "Premiums and Gini need the same lines in each text: eng has 2 lines, fra has 1 line, empty is empty, "
+    assert made.premium_note == f"{said}blank is empty."
+    for told in (made.to_markdown(["premium"]), *json.loads(made.to_json(["premium"]))["notes"]):
+        assert made.premium_note in told
+    alike = compare({"bytes": ByteTokenizer()}, {name: texts[name] for name in ("eng", "deu")}, base="eng")
+    assert alike.premium_note == ""
+    assert alike.summary("gini").tolist() == [0]
+
+
+def test_a_text_without_tokens_has_no_premium(tmp_path: Path) -> None:
+    made = compare({"piece": sentence_piece(tmp_path)}, {"eng": "a cat", "spaces": "  "}, base="eng")
+    assert made.tokens[1, 0] == 0
+    assert np.isnan(made.figure("premium")[1, 0])
+
+
+def test_lengths_relate_to_a_chosen_tokenizer(comparison: Comparison) -> None:
+    tokenizers = {each.name: each.tokenizer for each in comparison.compared}
+    made = compare(tokenizers, {"eng": ENGLISH}, against="bytes")
+    assert np.allclose(made.figure("normalised_length")[0], made.tokens[0] / made.tokens[0, 2])
+    assert "N / N(bytes)" in made.to_markdown(["normalised_length"])
+    with pytest.raises(ConfigError, match='No tokenizer is named "words"'):
+        compare(tokenizers, {"eng": ENGLISH}, against="words")
+
+
+def test_each_document_of_a_source_can_be_a_line() -> None:
+    source = Source.from_texts(["a", "", "b\nc"])
+    assert finish(text_work("lines", source, is_lines=True)).lines == 3
 
 
 def test_a_text_without_words_gives_no_number() -> None:
@@ -193,12 +261,74 @@ def test_a_tokenizer_that_cannot_encode_a_text_leaves_the_other_cells() -> None:
     assert np.isnan(made.totals("bytes_per_token")[0])
 
 
+def test_a_library_that_dies_on_one_text_leaves_the_other_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, exchange = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str()), client._exchange
+
+    def dying(process: Popen[bytes], question: client._Question) -> tuple[bytes, bytes] | None:
+        if b"fatal" in question.content:
+            process.kill()
+        return exchange(process, question)
+
+    monkeypatch.setattr(client, "_exchange", dying)
+    texts = {"first": "the cat", "worst": "the fatal cat", "last": "the dog sat"}
+    made = compare({"piece": own, "bytes": ByteTokenizer()}, texts, threads=2)
+    assert made.tokens.tolist() == [[2, 7], [-1, 13], [3, 11]]
+    [(text, tokenizer, why)] = made.errors
+    assert (text, tokenizer) == ("worst", "piece")
+    assert why == "tokenizer.json: the tokenizers library ended without an answer; try again."
+    assert made.figure("words_split")[:, 0].tolist() == [0, pytest.approx(np.nan, nan_ok=True), 0]
+    assert np.isnan(made.totals("bytes_per_token")).tolist() == [True, False]
+    assert "| worst | – |" in made.to_markdown(["bytes_per_token"])
+
+
 def test_unknown_tokens_are_said() -> None:
     config = TrainingConfig(vocabulary_size=30, base="characters", special_tokens=("<unk>",), unknown_token="<unk>")
     latin = train(Corpus.from_text("the cat sat on the mat "), config)
     cell = compare({"latin": latin}, {"deu": "saß ßß"}).result(0, 0)
     assert isinstance(cell, Cell)
-    assert cell.counts.remarks == ("3 tokens unknown.",)
+    assert cell.counts.remarks == ("3 unknown tokens.", "Decoding does not restore the text.")
+
+
+def opened(path: Path, content: str | bytes) -> Tokenizer:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return load(path)
+
+
+def sentence_piece(path: Path) -> Tokenizer:
+    return opened(path / "unigram.model", sentencepiece_unigram(ENGLISH * 20, 60))
+
+
+def test_unknown_tokens_of_libraries_are_said_and_are_neither_whole_nor_used(tmp_path: Path) -> None:
+    own = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str())
+    made = compare({"piece": own, "sentence": sentence_piece(tmp_path)}, {"text": "the 猫 cat 語 the"})
+    for column, special in enumerate(("[UNK]", "<unk>")):
+        cell = made.result(0, column)
+        assert isinstance(cell, Cell)
+        assert cell.counts.remarks == ("2 unknown tokens.", "Decoding does not restore the text.")
+        unknown = made.compared[column].tokenizer.special_tokens[special]
+        assert unknown in cell.counts.ids
+        used = len(cell.counts.ids) - 1
+        assert made.figure("vocabulary_used")[0, column] == pytest.approx(used / made.compared[column].size)
+    # "the" and "cat", but neither "猫" nor "語".
+    assert made.figure("whole_words")[0, 0] == pytest.approx(2 / 4)
+    unigram = compare({"unigram": opened(tmp_path / "unigram.json", unigram_of(ENGLISH, 60).to_str())}, {"a": "語"})
+    assert unigram.remarks[0][2] == "1 unknown token."
+
+
+def test_text_is_lost_anywhere_in_a_long_text(tmp_path: Path) -> None:
+    nfkc = opened(tmp_path / "unigram.json", unigram_of(ENGLISH, 60).to_str())
+    plain = "the cat sat " * 3000
+    made = compare({"nfkc": nfkc}, {"plain": plain.strip(), "late": f"{plain}cªt {plain}".strip()})
+    assert made.remarks == (("late", "nfkc", "Decoding does not restore the text."),)
+
+
+def test_one_token_has_no_entropy() -> None:
+    made = compare({"own": trained()}, {"one": "a"})
+    for name in ("shannon", "renyi_whole"):
+        assert math.copysign(1, made.figure(name)[0, 0]) == 1
+        assert made.figure(name)[0, 0] == 0
 
 
 def test_equal_texts_have_one_hash_and_others_another() -> None:

@@ -110,6 +110,15 @@ def test_each_tokenizer_has_its_settings_and_tokens(page: ElementTree.Element, c
     assert text_of(section(page, "Tokenizer bytes")).endswith("A simple tokenizer: bytes.")
 
 
+def test_what_the_vocabularies_share_is_told(page: ElementTree.Element, comparison: Comparison) -> None:
+    overlap = finish(comparison.overlap_work())
+    assert overlap.tokenizers == ("small", "large")
+    shown = [[text_of(cell) for cell in row.iter("td")] for row in section(page, "Vocabularies").iter("tr")]
+    assert [row for row in shown if row] == [
+        [f"{value:.1%}" for value in row] for shares in (overlap.jaccard, overlap.shared_uses) for row in shares
+    ]
+
+
 def test_unreachable_tokens_are_listed_with_the_reason() -> None:
     # "bc" comes first, so no text becomes "ab" + "c".
     merges = np.array([[98, 99], [97, 98], [257, 99]], np.int32)

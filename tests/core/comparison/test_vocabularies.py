@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, Tokenizer, TrainingConfig, train
+from tokstudio import ByteTokenizer, Corpus, Tokenizer, TrainingConfig, compare, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 
@@ -59,6 +61,27 @@ def test_shared_uses_are_weighted_by_the_text() -> None:
     assert made.shared_uses(np.bincount(ids)) == pytest.approx(expected)
     assert np.isnan(made.shared_uses(np.zeros(3, np.int64)))
     assert 0 < expected < 1
+
+
+def test_the_overlap_of_several_is_that_of_each_two() -> None:
+    tokenizers = {"latin": trained(LATIN, specials=("<|a|>",)), "mixed": trained(MIXED), "few": trained("aa aa", 258)}
+    made = compare({**tokenizers, "simple": ByteTokenizer()}, {"one": LATIN, "two": MIXED})
+    told = json.loads(made.to_json())["overlap"]
+    assert told["tokenizers"] == list(tokenizers)
+    for i, first in enumerate(tokenizers.values()):
+        ids = [*first.encode(LATIN), *first.encode(MIXED)]
+        for j, second in enumerate(tokenizers.values()):
+            two = finish(vocabularies_work(second, first))
+            assert told["jaccard"][i][j] == pytest.approx(two.jaccard)
+            assert told["shared_uses"][i][j] == pytest.approx(two.shared_uses(np.bincount(ids)))
+    assert "overlap" not in json.loads(made.to_json(["tokens"]))
+
+
+def test_shared_uses_are_not_known_where_a_text_cannot_be_encoded() -> None:
+    characters = train(Corpus.from_text("ab"), TrainingConfig(vocabulary_size=3, base="characters"))
+    overlap = finish(compare({"ab": characters, "own": trained(LATIN)}, {"text": "abc"}).overlap_work())
+    assert np.isnan(overlap.shared_uses).tolist() == [[True, True], [False, False]]
+    assert not np.isnan(overlap.jaccard).any()
 
 
 def test_a_vocabulary_equals_itself() -> None:

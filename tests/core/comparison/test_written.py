@@ -38,7 +38,7 @@ def cells_of(line: str) -> list[str]:
 
 def test_markdown_has_aligned_numbers_the_best_in_bold_and_totals(comparison: Comparison) -> None:
     lines = comparison.to_markdown(["bytes_per_token"]).splitlines()
-    assert lines[0] == "**Bytes per token** = B / N, bytes of UTF-8 per token"
+    assert lines[0] == "**Bytes per token** = B / N. Unit: bytes of UTF-8 per token"
     assert cells_of(lines[2]) == ["", "bytes", "characters"]
     assert cells_of(lines[3]) == ["---", "---:", "---:"]
     assert cells_of(lines[4]) == ["eng", "1.00", "1.00"]  # none is better
@@ -51,6 +51,7 @@ def test_markdown_has_aligned_numbers_the_best_in_bold_and_totals(comparison: Co
 def test_what_a_word_is_stands_beside_each_figure_of_words(comparison: Comparison) -> None:
     for name in ("fertility", "words_split", "whole_words"):
         lines = comparison.to_markdown([name]).splitlines()
+        assert cells_of(lines[2])[1] == "W counts"
         assert cells_of(lines[3]) == ["---", "---", "---:", "---:"]
         assert [cells_of(line)[1] for line in lines[4:7]] == ["words", "characters", "words"]
     assert "characters" not in plain_text([comparison.table("premium")]).replace("bytes  characters", "")
@@ -58,7 +59,7 @@ def test_what_a_word_is_stands_beside_each_figure_of_words(comparison: Compariso
 
 def test_premiums_name_their_base_and_have_gini_and_the_worst_below(comparison: Comparison) -> None:
     lines = comparison.to_markdown(["premium"]).splitlines()
-    assert "= N / N of eng," in lines[0]
+    assert "= N / N(eng). Unit: times the tokens of the base" in lines[0]
     below = {name: numbers for name, *numbers in map(cells_of, lines[7:9])}
     assert below["Worst premium"] == [f"{value:.2f}" for value in comparison.summary("worst_premium")]
     assert below["Gini of tokens per line"] == [f"{value:.3f}" for value in comparison.summary("gini")]
@@ -82,10 +83,21 @@ def test_csv_has_all_digits_of_each_figure(comparison: Comparison, tmp_path: Pat
     made = comparison.to_csv(path, ["premium", "words_split"])
     assert path.read_bytes().decode() == made
     rows = list(csv.reader(io.StringIO(made)))
-    assert rows[0] == ["figure", "text", "bytes", "characters"]
-    assert [row[:2] for row in rows[1:]] == [[name, text] for name in ("premium", "words_split") for text in LINES]
-    values = np.array([[float(value) for value in row[2:]] for row in rows[1:4]])
+    assert rows[0] == ["figure", "text", "W counts", "bytes", "characters"]
+    below = "Worst premium", "Gini of tokens per line"
+    names = [("premium", name) for name in (*LINES, *below)] + [("words_split", text) for text in LINES]
+    assert [tuple(row[:2]) for row in rows[1:]] == names
+    assert [row[2] for row in rows[1:]] == [""] * 5 + ["words", "characters", "words"]
+    values = np.array([[float(value) for value in row[3:]] for row in rows[1:4]])
     assert (values == comparison.figure("premium")).all()
+    for row, summary in zip(rows[4:6], ("worst_premium", "gini"), strict=True):
+        assert [float(value) for value in row[3:]] == comparison.summary(summary).tolist()
+
+
+def test_csv_has_the_totals_of_all_texts(comparison: Comparison) -> None:
+    rows = list(csv.reader(io.StringIO(comparison.to_csv(figures=["bytes_per_token"]))))
+    assert rows[-1][:3] == ["bytes_per_token", "All texts", ""]
+    assert [float(value) for value in rows[-1][3:]] == comparison.totals("bytes_per_token").tolist()
 
 
 def test_csv_that_cannot_be_written_is_said(comparison: Comparison, tmp_path: Path) -> None:
@@ -97,7 +109,8 @@ def test_json_is_everything(comparison: Comparison) -> None:
     told = json.loads(comparison.to_json())
     assert told["tokenizers"] == ["bytes", "characters"]
     assert told["texts"] == list(LINES)
-    assert told["base"] == "eng"
+    assert (told["base"], told["against"]) == ("eng", "bytes")
+    assert (told["remarks"], told["notes"]) == ([], [])
     assert told["figures"]["tokens"] == comparison.tokens.tolist()
     assert told["figures"]["words_split"] == comparison.figure("words_split").tolist()
     assert told["totals"]["fertility"] == [None, None]  # units differ
@@ -112,7 +125,7 @@ def test_a_tokenizer_that_fails_is_a_dash_null_and_a_reason(failing: Comparison)
     assert told["figures"] == {"tokens": [failing.tokens[0].tolist(), [None, 4]]}
     assert [(one["text"], one["tokenizer"]) for one in told["errors"]] == [("deu", "latin")]
     assert "ß" in told["errors"][0]["error"]
-    assert failing.to_csv(figures=["tokens"]).splitlines()[-1] == "tokens,deu,,4.0"
+    assert failing.to_csv(figures=["tokens"]).splitlines()[-2:] == ["tokens,deu,,,4.0", "tokens,All texts,,,11.0"]
     assert cells_of(failing.to_markdown(["tokens"]).splitlines()[5]) == ["deu", "–", "4"]
 
 
@@ -128,7 +141,7 @@ def test_only_figures_with_a_number_are_written_by_default(failing: Comparison) 
 def test_plain_text_is_aligned_with_wide_characters_and_marks(comparison: Comparison) -> None:
     made = compare({"猫": ByteTokenizer(), "b": CharacterTokenizer()}, {"n\u0303": "abc", "猫猫": "a" * 1000})
     lines = plain_text([made.table("tokens")]).splitlines()
-    assert lines[0] == "Tokens = N, tokens"
+    assert lines[0] == "Tokens = N. Unit: tokens"
     assert lines[1:] == [
         "              猫      b",
         "n\u0303              3      3",

@@ -53,6 +53,19 @@ def test_a_corpus_may_be_one_empty_document():
     assert (corpus.bytes, corpus.documents, documents_of(corpus)) == (0, 1, [b""])
 
 
+def test_files_without_text_beside_others_are_kept_only_where_that_is_asked(tmp_path):
+    contents = {"text.txt": b"text", "empty.txt": b"", "mark.txt": b"\xef\xbb\xbf", "rows.csv": b"id,text\n"}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    paths = [tmp_path / name for name in contents]
+    corpus = finish(Corpus.from_files_work(paths, keep_empty=True))
+    assert [(source.name, source.bytes) for source in corpus.sources] == [*zip(contents, (4, 0, 0, 0), strict=True)]
+    for path in paths[1:]:
+        for keep_empty, chosen in ((False, [paths[0], path]), (True, [path])):
+            with pytest.raises(CorpusError, match=r"no text|is empty"):
+                finish(Corpus.from_files_work(chosen, keep_empty=keep_empty))
+
+
 @pytest.mark.parametrize("text", ["one text", b"one text"])
 def test_a_single_text_is_not_taken_for_a_list_of_characters(text):
     assert Corpus.from_texts(text).documents == 1

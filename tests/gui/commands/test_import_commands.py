@@ -241,7 +241,7 @@ def test_of_a_truncated_file_what_was_whole_is_kept_by_a_button(qtbot, monkeypat
         assert texts(window) == {}
         [problem] = window.corpus.problems.problems
         assert "ends too early" in problem
-        assert "keeping what is truncated" not in problem
+        assert "without the rest" not in problem
         buttons = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
         assert [button.accessibleName() for button in buttons] == ["Keep what was whole of a.jsonl.gz"]
         buttons[0].click()

@@ -31,8 +31,12 @@ class CorpusError(TokStudioError):
 #: The end of the sentences of `BinaryError`, `TruncatedError` and `NoColumnOfTextError` that say what to do, for which
 #: the window has buttons.
 READ_ANYWAY = '; use the encoding "bytes" to read it anyway'
-KEEP_WHOLE = ", and can be read by keeping what is truncated"
+KEEP_WHOLE = ", and can be read without the rest"
 READ_AS_TEXT = ", else read the file as plain text, with its braces and names"
+
+
+class EmptyError(CorpusError):
+    """A file, or other input, has no text."""
 
 
 class BinaryError(CorpusError):

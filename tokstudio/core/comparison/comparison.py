@@ -33,13 +33,17 @@ from tokstudio.core.comparison.figures import (
     Figure,
     gini,
     normalised_lengths,
+    premium_note,
     premiums,
+    without_lines_of,
 )
 from tokstudio.core.comparison.table import Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.comparison.written import csv_text, markdown, numbers
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _NAN = float("nan")
 
@@ -126,7 +130,9 @@ class Comparison:
         if name == "premium":
             if self.base is None:
                 raise ConfigError("A premium needs a base text: say which text is the base.")
-            return premiums(self._counts, self.base)
+            values = premiums(self._counts, self.base)
+            values[without_lines_of(self.measured, self.base)] = _NAN
+            return values
         if name == "normalised_length":
             return normalised_lengths(self._counts, self.against)
         return self._table(figure.value)
@@ -156,12 +162,14 @@ class Comparison:
         figure = figure_of(name)
         if name == "normalised_length":
             return normalised_lengths(self._counts.sum(axis=0, keepdims=True), self.against)[0]
-        if figure.of is None or (name == "fertility" and len({text.units for text in self.measured}) > 1):
+        if figure.of is None or (figure.is_of_words and len({text.units for text in self.measured}) > 1):
             return np.full(len(self.compared), _NAN)
         return np.array([figure.value(whole) if (whole := self._whole(j)) else _NAN for j in range(len(self.compared))])
 
     def summary(self, name: str) -> NDArray[np.float64]:
         """float64 [tokenizers]: "total" tokens, "gini" of tokens per line, "worst_premium"; NaN where one is missing.
+
+        Gini, too, is NaN where a text is empty or has another number of lines.
 
         Raises:
             ConfigError: There is no such summary, or a premium has no base.
@@ -169,7 +177,8 @@ class Comparison:
         if name == "total":
             return self._counts.sum(axis=0)
         if name == "gini":
-            return np.array([gini(column) for column in self.figure("tokens_per_line").T])
+            missing = without_lines_of(self.measured, self.base or 0)
+            return np.array([_NAN if missing else gini(column) for column in self.figure("tokens_per_line").T])
         if name == "worst_premium":
             return self.figure("premium").max(axis=0, initial=0) if self.measured else np.full(len(self.compared), _NAN)
         raise ConfigError(f'There is no summary "{name}": choose one of {", ".join(SUMMARIES)}.')
@@ -186,6 +195,11 @@ class Comparison:
         """The names of the summaries that have a meaning here: premiums and Gini need a base."""
         return SUMMARIES if self.base is not None else SUMMARIES[:1]
 
+    @property
+    def premium_note(self) -> str:
+        """Which texts have no premium because they do not have the lines of the base, as a sentence; "" for none."""
+        return "" if self.base is None else premium_note(self.measured, self.base)
+
     def table(self, name: str) -> FigureTable:
         """A figure as a table; raises as `figure`."""
         figure, values = figure_of(name), self.figure(name)
@@ -193,16 +207,25 @@ class Comparison:
         if len(self.measured) > 1:
             below.append(Below("All texts", tuple(self.totals(name)), figure.decimals, figure.is_share))
         if name == "premium" and self.base is not None:
-            formula = f"N / N of {self.texts[self.base]}"
+            formula = f"N / N({self.texts[self.base]})"
             below.append(Below("Worst premium", tuple(self.summary("worst_premium")), 2))
             below.append(Below("Gini of tokens per line", tuple(self.summary("gini")), 3))
         elif name == "normalised_length":
-            formula = f"N / N of {self.tokenizers[self.against]}"
+            formula = f"N / N({self.tokenizers[self.against]})"
         units = tuple(text.units for text in self.measured) if figure.is_of_words else None
         known = tuple(row for row in below if row.is_known)
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
         ranked = learned if any(learned) else (True,) * len(learned)
-        return FigureTable(figure, formula, self.tokenizers, self.texts, values, known, ranked, units)
+        notes = tuple(filter(None, (figure.note, self.premium_note if name == "premium" else "")))
+        return FigureTable(figure, formula, notes, self.tokenizers, self.texts, values, known, ranked, units)
+
+    def overlap_work(self) -> Work[Overlap]:
+        """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
+        columns = [(each, self._whole(number)) for number, each in enumerate(self.compared)]
+        learned = {each.name: each.tokenizer for each, _ in columns if isinstance(each.tokenizer, Tokenizer)}
+        wholes = [whole for each, whole in columns if each.name in learned]
+        uses = [None if whole is None else (whole.counts.ids, whole.counts.counts) for whole in wholes]
+        return (yield from overlap_work(learned, uses))
 
     def to_markdown(self, figures: Sequence[str] | None = None) -> str:
         """Tables of figures by name, None for all that have a number; raises as `figure`."""
@@ -210,6 +233,8 @@ class Comparison:
 
     def to_csv(self, path: AnyPath | None = None, figures: Sequence[str] | None = None) -> str:
         """A row for each figure and text and a column for each tokenizer; also writes it to `path`, if given.
+
+        After the texts of a figure come its totals, and a column says what W counts.
 
         Raises:
             ConfigError: As `figure`.
@@ -221,24 +246,39 @@ class Comparison:
         return made
 
     def to_json(self, figures: Sequence[str] | None = None) -> str:
-        """All numbers with what they are of, as one object of JSON; null where there is none."""
+        """All numbers with what they are of, as one object of JSON; null where there is none.
+
+        Without `figures` also what the vocabularies share.
+        """
         names = self.known_figures() if figures is None else tuple(figures)
-        told = {
+        told: dict[str, object] = {
             "tokenizers": self.tokenizers,
             "texts": self.texts,
             "base": None if self.base is None else self.texts[self.base],
+            "against": self.tokenizers[self.against],
             "figures": {name: numbers(self.figure(name)) for name in names},
             "totals": {name: numbers(self.totals(name)) for name in names},
             "summaries": {name: numbers(self.summary(name)) for name in self.summaries},
             "errors": [
                 {"text": text, "tokenizer": tokenizer, "error": error} for text, tokenizer, error in self.errors
             ],
+            "remarks": [
+                {"text": text, "tokenizer": tokenizer, "remark": remark} for text, tokenizer, remark in self.remarks
+            ],
+            "notes": [self.premium_note] if self.premium_note and "premium" in names else [],
             "measured": [
                 {"bytes": one.bytes, "characters": one.characters, "lines": one.lines, "words": one.words,
                  "units": one.units, "sha256": one.sha256}
                 for one in self.measured
             ],
         }  # fmt: skip
+        if figures is None:
+            shared = finish(self.overlap_work())
+            told["overlap"] = {
+                "tokenizers": shared.tokenizers,
+                "jaccard": numbers(shared.jaccard),
+                "shared_uses": numbers(shared.shared_uses),
+            }
         return json.dumps(told, ensure_ascii=False)
 
     @property
@@ -246,6 +286,16 @@ class Comparison:
         """Each text and tokenizer without a result, with the reason."""
         failed = sorted((key, str(error)) for key, error in self._results.items() if isinstance(error, TokStudioError))
         return tuple((self.texts[text], self.tokenizers[column], why) for (text, column), why in failed)
+
+    @property
+    def remarks(self) -> tuple[tuple[str, str, str], ...]:
+        """Each remark on a text and a tokenizer: unknown tokens, text that is lost."""
+        cells = sorted((key, cell) for key, cell in self._results.items() if isinstance(cell, Cell))
+        return tuple(
+            (self.texts[text], self.tokenizers[column], remark)
+            for (text, column), cell in cells
+            for remark in cell.counts.remarks
+        )
 
     def _tables(self, figures: Sequence[str] | None) -> list[FigureTable]:
         return [self.table(name) for name in (self.known_figures() if figures is None else figures)]
@@ -272,6 +322,8 @@ class Comparison:
         if not known or len(known) < len(cells):
             return None
         first = known[0]
+        if len(known) == 1:
+            return first
         text = replace(
             first.text,
             bytes=sum(text.bytes for text in self.measured),
@@ -282,9 +334,8 @@ class Comparison:
         pieces = [cell.words for cell in known if cell.words is not None]
         words = None
         if len(pieces) == len(known):
-            words = WordPieces(
-                *(sum(getattr(each, name) for each in pieces) for name in ("words", "split", "types", "whole"))
-            )
+            # A distinct word can be in several texts.
+            words = WordPieces(sum(each.words for each in pieces), sum(each.split for each in pieces), 0, 0)
         return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in known)), words)
 
 
@@ -300,6 +351,7 @@ def compare(
     texts: Mapping[str, Source | Text | Sequence[Text]],
     base: str | None = None,
     threads: int | None = None,
+    against: str | None = None,
 ) -> Comparison:
     """Compares tokenizers on texts.
 
@@ -308,11 +360,12 @@ def compare(
         texts: The texts by name: each is one text, as a string or bytes, or a sequence of lines, encoded one by one.
         base: The text that premiums relate to: the same lines in another language.
         threads: At most so many; None is one per core.
+        against: The tokenizer that normalised lengths relate to; None for the first.
 
     Raises:
-        ConfigError: There are no tokenizers or texts, or no text has the name of the base.
+        ConfigError: There are no tokenizers or texts, or none has the name of `base` or `against`.
     """
-    return finish(compare_work(tokenizers, texts, base, threads))
+    return finish(compare_work(tokenizers, texts, base, threads, against))
 
 
 def compare_work(
@@ -320,16 +373,25 @@ def compare_work(
     texts: Mapping[str, Source | Text | Sequence[Text]],
     base: str | None = None,
     threads: int | None = None,
+    against: str | None = None,
 ) -> Work[Comparison]:
     """Does the same as `compare` in bounded pieces."""
     if not tokenizers or not texts:
         raise ConfigError("Give at least one tokenizer and one text to compare.")
     if base is not None and base not in texts:
         raise ConfigError(f'No text is named "{base}": the base must be one of the texts.')
+    if against is not None and against not in tokenizers:
+        raise ConfigError(f'No tokenizer is named "{against}": lengths must relate to one of the tokenizers.')
     compared = [Compared(name, tokenizer) for name, tokenizer in tokenizers.items()]
     measured = yield from together("reading", ((1, text_work(name, text)) for name, text in texts.items()))
     results = yield from cells_work(compared, measured, threads)
-    return Comparison(compared, measured, results, None if base is None else list(texts).index(base))
+    return Comparison(
+        compared,
+        measured,
+        results,
+        None if base is None else list(texts).index(base),
+        0 if against is None else list(tokenizers).index(against),
+    )
 
 
 def cells_work(

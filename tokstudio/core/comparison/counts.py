@@ -23,7 +23,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 AnyTokenizer = Tokenizer | SimpleTokenizer
 
-_SAMPLE = 1 << 14  # bytes of text that are decoded again
+_BEGINNING = 1 << 14  # bytes of text that are decoded again
+_WORDS = 1 << 13
 _TEXTS = 1 << 12
 
 
@@ -55,8 +56,8 @@ class WordPieces:
 
     words: int
     split: int  # words with more than one token
-    types: int  # distinct words
-    whole: int  # distinct words with one token
+    types: int  # distinct words; 0 where they are not known, as of several texts together
+    whole: int  # distinct words with one token that is not the unknown one
 
 
 def counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[TokenCounts]:
@@ -79,24 +80,59 @@ def _remarks_work(tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[n
     """What a reader of the figures must know: unknown tokens, and text that decoding does not restore."""
     if isinstance(tokenizer, SimpleTokenizer):
         return ()
-    unknown = tokenizer.alphabet.unknown
+    remarks, unknown = list[str](), tokenizer.alphabet.unknown
     if unknown is not None and unknown < len(counts) and counts[unknown]:
-        return (f"{several(int(counts[unknown]), 'token')} unknown.",)
-    if tokenizer.library is None and tokenizer.preparation.is_plain:
-        return ()
-    sample = np.asarray(text.source.data[:_SAMPLE]).tobytes().decode("utf-8", "ignore")
-    ids = yield from tokenizer.encode_work(sample)
-    back = yield from tokenizer.decode_bytes_work(ids)
-    return () if back.decode("utf-8", "replace").strip(" ") == sample.strip(" ") else ("Text is lost.",)
+        remarks.append(f"{several(int(counts[unknown]), 'unknown token')}.")
+    if (yield from _is_lost_work(tokenizer, text, bool(remarks))):
+        remarks.append("Decoding does not restore the text.")
+    return tuple(remarks)
+
+
+def _is_lost_work(tokenizer: Tokenizer, text: ComparedText, has_unknown: bool) -> Work[bool]:
+    """Whether decoding changes the beginning of the text, or words that have all its other characters."""
+    if has_unknown or (tokenizer.library is None and tokenizer.preparation.is_plain):
+        return has_unknown
+    beginning = np.asarray(text.source.data[:_BEGINNING]).tobytes().decode("utf-8", "ignore")
+    seen, words = set(beginning), list[str]()
+    for number, raw in enumerate(text.word_types):
+        word = raw.decode("utf-8", "ignore").lstrip(" ")
+        if not seen.issuperset(word):
+            seen.update(word)
+            words.append(word)
+        if number % _WORDS == 0:
+            yield Progress("encoding", number, len(text.word_types))
+    # Spaces between all words, because a normalizer would join or reorder marks of different words.
+    for known in (beginning, " ".join(words)):
+        back = yield from tokenizer.decode_bytes_work((yield from tokenizer.encode_work(known)))
+        if back.decode("utf-8", "replace").strip(" ") != known.strip(" "):
+            return True
+    return False
 
 
 def words_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[WordPieces]:
     """Encodes each distinct word of a text by itself; raises as `counts_work`."""
-    words = yield from in_running_text_work(tokenizer, list(text.word_types))
-    sizes = yield from tokens_of_each_work(tokenizer, words)
-    split = sizes > 1
+    words = list(text.word_types)
+    ids, sizes = yield from ids_of_each_work(tokenizer, (yield from in_running_text_work(tokenizer, words)))
+    ends = np.cumsum(sizes)
+    if isinstance(tokenizer, Tokenizer):
+        first = np.full(len(words), -1, np.int64)
+        first[sizes > 0] = ids[(ends - sizes)[sizes > 0]]
+        sizes = sizes - _added_spaces(tokenizer, words, first)
+    split, whole = sizes > 1, sizes == 1
+    if isinstance(tokenizer, Tokenizer) and tokenizer.alphabet.unknown is not None:
+        whole[whole] = ids[ends[whole] - 1] != tokenizer.alphabet.unknown
     occurrences = np.fromiter(text.word_types.values(), np.int64, len(words))
-    return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(~split)))
+    return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(whole)))
+
+
+def _added_spaces(tokenizer: Tokenizer, words: Sequence[bytes], first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which words without a space before them have the token of one, which their tokenizer adds to each text.
+
+    `first` is int64 [words], the first token of each; -1 where there is none.
+    """
+    spaces = [token for token in np.unique(first).tolist() if token >= 0 and tokenizer.tokens[token] == b" "]
+    has_none = np.fromiter((word[:1] != b" " for word in words), np.bool_, len(words))
+    return has_none & np.isin(first, spaces)
 
 
 def tokens_of_text_work(tokenizer: AnyTokenizer | None, text: str, allowed_special: AllowedSpecial = ()) -> Work[int]:

@@ -7,7 +7,7 @@ summaries of a column, are functions of arrays.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import ByteTokenizer, SimpleTokenizer
+from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
@@ -25,6 +26,7 @@ _RUST = "Rust et al. 2021, arXiv:2012.15613"
 _PETROV = "Petrov et al. 2023, arXiv:2305.15425"
 _ZOUHAR = "Zouhar et al. 2023, arXiv:2306.16842"
 _NAN = float("nan")
+_MOST_NAMED = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,12 @@ class Compared:
         """The tokens of its vocabulary without special ones; None where Unicode decides (characters)."""
         if not hasattr(self.tokenizer, "__len__"):
             return None
-        return len(self.tokenizer) - len(self.tokenizer.special_tokens)  # pyright: ignore[reportArgumentType]
+        return len(self.tokenizer) - len(self.specials)  # pyright: ignore[reportArgumentType]
+
+    @cached_property
+    def specials(self) -> NDArray[np.int64]:
+        """The ids of its special tokens, int64."""
+        return np.array(list(self.tokenizer.special_tokens.values()), np.int64)
 
     def cuts(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each token is not UTF-8 by itself, and whether it begins inside a character; bool [ids] each."""
@@ -104,7 +111,7 @@ def words_split(cell: Cell) -> float:
 
 
 def whole_words(cell: Cell) -> float:
-    """Word types with one token / word types, the single token retention rate (STRR)."""
+    """Word types with one token / word types, the single token retention rate (STRR); an unknown token is none."""
     return _NAN if cell.words is None else ratio(cell.words.whole, cell.words.types)
 
 
@@ -113,8 +120,8 @@ def renyi_entropy(shares: NDArray[np.float64], alpha: float = ALPHA) -> float:
     if not len(shares):
         return _NAN
     if alpha == 1:
-        return float(-(shares * np.log2(shares)).sum())
-    return float(np.log2((shares**alpha).sum()) / (1 - alpha))
+        return float(-(shares * np.log2(shares)).sum()) + 0.0  # not -0
+    return float(np.log2((shares**alpha).sum()) / (1 - alpha)) + 0.0
 
 
 def renyi(cell: Cell) -> float:
@@ -137,8 +144,8 @@ def _bits(tokens: int) -> float:
 
 
 def vocabulary_used(cell: Cell) -> float:
-    """Tokens that occur / V."""
-    return ratio(len(cell.counts.ids), cell.of.size or 0)
+    """Tokens that occur / V, both without special tokens."""
+    return ratio(len(np.setdiff1d(cell.counts.ids, cell.of.specials)), cell.of.size or 0)
 
 
 def not_utf8(cell: Cell) -> float:
@@ -157,8 +164,29 @@ def tokens(cell: Cell) -> float:
 
 
 def premiums(counts: NDArray[np.float64], base: int) -> NDArray[np.float64]:
-    """N(language) / N(base language), float64 [texts, tokenizers], for the same lines (Petrov et al. 2023)."""
-    return _divided(counts, counts[base : base + 1])
+    """N(language) / N(base language), float64 [texts, tokenizers], for the same lines (Petrov et al. 2023).
+
+    NaN where a text has no tokens.
+    """
+    return _divided(np.where(counts > 0, counts, _NAN), counts[base : base + 1])
+
+
+def without_lines_of(texts: Sequence[ComparedText], base: int) -> list[int]:
+    """The numbers of the texts that cannot have the same lines as a base: they are empty, or have more or fewer."""
+    return [number for number, text in enumerate(texts) if not text.bytes or text.lines != texts[base].lines]
+
+
+def premium_note(texts: Sequence[ComparedText], base: int) -> str:
+    """Which texts have no premium because they do not have the lines of the base, as a sentence; "" for none."""
+    missing = without_lines_of(texts, base)
+    if not missing:
+        return ""
+    told = [
+        f"{text.name} has {several(text.lines, 'line')}" if text.bytes else f"{text.name} is empty"
+        for text in (texts[number] for number in dict.fromkeys([base, *missing[:_MOST_NAMED]]))
+    ]
+    told += [f"and so on in {several(more, 'other')}"] if (more := len(missing) - _MOST_NAMED) > 0 else []
+    return f"Premiums and Gini need the same lines in each text: {', '.join(told)}."
 
 
 def normalised_lengths(counts: NDArray[np.float64], against: int) -> NDArray[np.float64]:
@@ -228,13 +256,14 @@ FIGURES = {
         Figure("fertility", "Fertility", "N / W", "tokens per word",
                "A word is a run without white space; in Han, Kana, Thai, Khmer, Lao and Myanmar a character, in "
                "Tibetan a syllable. Rows with different units cannot be ranked.", "less", 2, fertility, source=_RUST),
-        Figure("words_split", "Words split", "words with more than one token / W", "share of the words",
+        Figure("words_split", "Words split", "Words with more than one token / W", "share of the words",
                "Each word is encoded with the space before it.", "less", 1, words_split, True, True,
                _RUST),
-        Figure("whole_words", "Whole word types", "word types with one token / word types", "share of the word types",
-               "Rare words count as much as frequent ones. Longer texts have more rare words.", "more", 1, whole_words,
-               True, True, "Nayeem et al. 2025, arXiv:2510.09947 (single token retention rate)"),
-        Figure("premium", "Premium", "N / N of the base text", "times the tokens of the base",
+        Figure("whole_words", "Whole word types", "Word types with one token / word types", "share of the word types",
+               "Unknown tokens do not count. Rare words count as much as frequent ones, and longer texts have more.",
+               "more", 1, whole_words, True, True,
+               "Nayeem et al. 2025, arXiv:2510.09947 (single token retention rate)"),
+        Figure("premium", "Premium", "N / N(base)", "times the tokens of the base",
                "Only for the same lines in several languages.", "less", 2, None, source=_PETROV),
         Figure("renyi", "Renyi efficiency", "H / log2 tokens that occur, H = log2(sum p^2.5) / (1 - 2.5)", "",
                "Compares tokenizers on one text. It does not rank languages: a language that is split into bytes can "
@@ -243,16 +272,16 @@ FIGURES = {
                "V is the whole vocabulary, so a short text lowers it.", None, 4, renyi_whole, source=_ZOUHAR),
         Figure("shannon", "Shannon entropy", "- sum p log2 p", "bits per token",
                "Grows with the vocabulary; not comparable between texts.", None, 4, shannon),
-        Figure("vocabulary_used", "Vocabulary used", "tokens that occur / V", "share of the vocabulary",
+        Figure("vocabulary_used", "Vocabulary used", "Tokens that occur / V", "share of the vocabulary",
                "A short text cannot use a large vocabulary. Special tokens are left out.", None, 1, vocabulary_used,
                False, True),
-        Figure("not_utf8", "Cut characters", "tokens that are not UTF-8 / N", "share of the tokens",
+        Figure("not_utf8", "Cut characters", "Tokens that are not UTF-8 / N", "share of the tokens",
                "Such a token has a part of a character, which a model must put together.", "less", 1, not_utf8, False,
                True),
-        Figure("begins_inside", "Begins inside a character", "tokens that begin inside a character / N",
-               "share of the tokens", "A model can be stopped in the middle of a character.", "less", 1, begins_inside,
+        Figure("begins_inside", "Begins inside a character", "Tokens that begin inside a character / N",
+               "share of the tokens", "Text cut before such a token ends inside a character.", "less", 1, begins_inside,
                False, True),
-        Figure("normalised_length", "Normalised length", "N / N of the chosen tokenizer", "times its tokens",
+        Figure("normalised_length", "Normalised length", "N / N(chosen tokenizer)", "times its tokens",
                "", "less", 3, None, source="Dagan et al. 2024, arXiv:2402.01035"),
     )
 }  # fmt: skip

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
+from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.columnar import open_table
+from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import TEXT, Column
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import Look, look, read_rows_work, refuse_unclosed, seekable_work
@@ -69,7 +70,7 @@ class ParallelSet:
                 other = self.languages[numbers.index(usual)]
                 raise CorpusError(
                     f"{self.name}: {shown(language)} has {several(number, 'line')}, but {shown(other)} has {usual:,}; "
-                    "each needs the same lines. Correct the texts, or choose only some languages."
+                    "each needs the same lines."
                 )
 
     @property
@@ -108,9 +109,12 @@ def open_parallel_work(
         CorpusError: It cannot be read, a language is missing or occurs once only, or the numbers of lines differ.
     """
     path = Path(path)
-    if not path.is_dir():
-        return (yield from _table_work(path, languages))
-    return (yield from _folder_work(path, languages, part))
+    try:
+        if not path.is_dir():
+            return (yield from _table_work(path, languages))
+        return (yield from _folder_work(path, languages, part))
+    except TruncatedError as error:
+        raise CorpusError(str(error).replace(KEEP_WHOLE, "")) from error  # each language needs all lines
 
 
 def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None) -> Work[ParallelSet]:
@@ -190,7 +194,20 @@ def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet
     notes = dict.fromkeys(f"{name}: {one.dropped.note}." for one in read if one.dropped.note)
     if not lines:
         raise CorpusError(" ".join((f"{name}: the table has no rows.", *notes)))
+    notes |= dict.fromkeys(_empty_cells(name, dict(zip(by_language, lines, strict=True))))
     return ParallelSet(name, tuple(by_language), tuple(lines), tuple(notes))
+
+
+def _empty_cells(name: str, lines: Mapping[str, Sequence[bytes]]) -> list[str]:
+    """A sentence about cells that are empty where other languages have text."""
+    without_text = sum(not any(row) for row in zip(*lines.values(), strict=False))
+    empty = {language: number for language, texts in lines.items() if (number := texts.count(b"") - without_text) > 0}
+    if not empty:
+        return []
+    cells = several(
+        sum(empty.values()), "cell is empty and read as an empty line", "cells are empty and read as empty lines"
+    )
+    return [f"{name}: {cells}, in {_listed(list(empty))}."]
 
 
 def _language_columns(columns: Iterable[Column], must_be_known: bool) -> dict[str, Column]:
@@ -228,7 +245,7 @@ def _columns_work(
         if missing := one.dropped.missing + one.dropped.no_text:
             raise CorpusError(
                 f"{name}: the column {shown(column.name)} has no text in {several(missing, 'row')}; each row must have "
-                "every language. Add the texts, or choose other languages."
+                "every language."
             )
     return collect.each
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tokstudio.core.comparison.figures import Figure
 
 MISSING = "\N{EN DASH}"
+UNITS = "W counts"  # the heading of the column that says what a word is
 
 
 def number_text(value: float, decimals: int, is_share: bool = False) -> str:
@@ -48,6 +49,7 @@ class FigureTable:
 
     figure: Figure
     formula: str  # that of the figure, with the names that it relates to
+    notes: tuple[str, ...]  # what to know of it, a sentence or two each
     tokenizers: tuple[str, ...]
     texts: tuple[str, ...]
     values: NDArray[np.float64]  # [texts, tokenizers], NaN where there is none
@@ -62,7 +64,7 @@ class FigureTable:
     @property
     def heading(self) -> str:
         """The figure with its formula and unit, on one line."""
-        return f"{self.figure.title} = {self.formula}" + (f", {self.figure.unit}" if self.figure.unit else "")
+        return f"{self.figure.title} = {self.formula}" + (f". Unit: {self.figure.unit}" if self.figure.unit else "")
 
     @cached_property
     def best(self) -> NDArray[np.bool_]:

@@ -22,8 +22,9 @@ from tokstudio.core.text.utf8 import Text
 
 Units = Literal["words", "characters", "syllables"]
 
-# Scripts that put no space between words; Tibetan, whose tshegs end syllables; and the Ethiopic space.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}"
+# Scripts that put no space between words, with the long vowel marks of Kana, which several scripts share; Tibetan,
+# whose tshegs end syllables; and the Ethiopic space.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}"
 _UNIT = rf"[{_UNSPACED}]|[\p{{Tibetan}}--[\u0f0b\u0f0c]]+|[^\s\u1361{_UNSPACED}\p{{Tibetan}}]+"
 _SPECIAL = rf"[\s\u1361{_UNSPACED}\p{{Tibetan}}]"  # a run without any of these is one word
 _GRAPHIC = bytes(range(0x21, 0x7F))
@@ -48,17 +49,23 @@ class ComparedText:
     lines: int
     words: int
     units: Units
-    # Each distinct word as it is encoded, and how often it occurs. A run has the space before it, as in running text.
+    # Each distinct word as it is encoded, and how often it occurs. The first of a run has the space before it, as in
+    # running text, unless it is of a script without spaces.
     word_types: Counter[bytes]
 
 
-def text_work(name: str, text: Source | Text | Sequence[Text]) -> Work[ComparedText]:
+def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = False) -> Work[ComparedText]:
     """Measures a text: a source, one text, or a sequence of lines, each of which is a document.
+
+    Args:
+        name: Its name.
+        text: The text.
+        is_lines: Whether each document of a source is one line, even an empty one.
 
     Raises:
         ConfigError: The source has word counts, not text.
     """
-    is_lines = not isinstance(text, (Source, str, bytes))
+    is_lines = is_lines or not isinstance(text, (Source, str, bytes))
     source = (
         text
         if isinstance(text, Source)
@@ -102,6 +109,7 @@ def _word_types(source: Source) -> Work[tuple[Counter[bytes], Units]]:
     types, of_units = Counter[bytes](), Counter[Units]()
     unit, special = regex.compile(_UNIT, regex.V1), regex.compile(_SPECIAL, regex.V1)
     unspaced, tibetan = regex.compile(f"[{_UNSPACED}]"), regex.compile(r"\p{Tibetan}")
+    apart = regex.compile(r"[\s\u1361]+")
     data, at = counted.data[: int(counted.ends[-1]) if len(counted.ends) else 0].tobytes(), 0
     for number, (end, occurs) in enumerate(zip(counted.ends.tolist(), counted.counts.tolist(), strict=True)):
         if number % _WORDS == 0:
@@ -110,11 +118,12 @@ def _word_types(source: Source) -> Work[tuple[Counter[bytes], Units]]:
         if raw.translate(None, _GRAPHIC):
             run = raw.decode("utf-8", "surrogateescape").strip()
             if special.search(run):
-                for word in unit.findall(run):
-                    kind = _UNITS[1 if unspaced.match(word) else 2 if tibetan.match(word) else 0]
-                    coded = word.encode("utf-8", "surrogateescape")
-                    types[b" " + coded if kind == "words" else coded] += occurs
-                    of_units[kind] += occurs
+                for part in apart.split(run):
+                    for place, word in enumerate(unit.findall(part)):
+                        kind = _UNITS[1 if unspaced.match(word) else 2 if tibetan.match(word) else 0]
+                        coded = word.encode("utf-8", "surrogateescape")
+                        types[coded if place or kind != "words" else b" " + coded] += occurs
+                        of_units[kind] += occurs
                 continue
             raw = run.encode("utf-8", "surrogateescape")
         if raw:

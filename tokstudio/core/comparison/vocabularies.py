@@ -1,9 +1,10 @@
-"""What two tokenizers have learned differently: the tokens that only one of them has, and those of both."""
+"""What tokenizers have learned differently: the tokens that only one has, and those that several share."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,7 @@ class Vocabularies:
 
     @property
     def jaccard(self) -> float:
-        """Tokens of both by tokens of either; NaN where there are none."""
+        """Shared tokens / tokens of either; NaN where there are none."""
         both, either = self.is_in.all(axis=1).sum(), len(self.tokens)
         return float(both / either) if either else float("nan")
 
@@ -61,24 +62,70 @@ class Vocabularies:
         return uses
 
 
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """What the vocabularies of tokenizers share, each with each; special tokens are left out."""
+
+    tokenizers: tuple[str, ...]
+    jaccard: NDArray[np.float64]  # [n, n], shared tokens / tokens of either
+    # [n, n], the share of the uses of the first whose token the second has, too; NaN where the uses are not known
+    shared_uses: NDArray[np.float64]
+
+
+def overlap_work(
+    tokenizers: Mapping[str, Tokenizer], uses: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]] | None]
+) -> Work[Overlap]:
+    """Compares vocabularies by the bytes of their tokens.
+
+    Args:
+        tokenizers: The tokenizers by name.
+        uses: Of each the ids of the tokens that occur in some text, and how often; None where that is not known.
+    """
+    vocabularies: list[dict[bytes, int]] = []
+    for tokenizer in tokenizers.values():
+        vocabularies.append((yield from _ids_work(tokenizer)))
+    n = len(vocabularies)
+    jaccard, shared = np.full((n, n), np.nan), np.full((n, n), np.nan)
+    for first, (mine, found) in enumerate(zip(vocabularies, uses, strict=True)):
+        counts = Counter[int]() if found is None else Counter(dict(zip(*map(np.ndarray.tolist, found), strict=True)))
+        total = sum(counts[token] for token in mine.values())
+        for second, other in enumerate(vocabularies):
+            both = mine.keys() & other.keys()
+            either = len(mine) + len(other) - len(both)
+            jaccard[first, second] = len(both) / either if either else np.nan
+            shared[first, second] = sum(counts[mine[token]] for token in both) / total if total else np.nan
+            yield Progress("comparing vocabularies", first * n + second, n * n)
+    return Overlap(tuple(tokenizers), jaccard, shared)
+
+
 def vocabularies_work(first: Tokenizer, second: Tokenizer) -> Work[Vocabularies]:
     """Compares two vocabularies by the bytes of their tokens."""
     known: dict[bytes, list[int]] = {}
     for which, tokenizer in enumerate((first, second)):
-        specials, ranks = set(tokenizer.special_tokens.values()), _ranks(tokenizer)
-        tokens: Sequence[bytes | None] = tokenizer.tokens
-        ids: list[int] = tokenizer.tokens.ids().tolist()
-        for number, token in enumerate(ids):
-            spelled = tokens[token]
-            if token not in specials and spelled:
-                entry = known.setdefault(spelled, [-1, -1, -1, -1])
-                if entry[which] < 0:
-                    entry[which], entry[2 + which] = token, ranks.get(token, 0)
+        ranks, ids = _ranks(tokenizer), (yield from _ids_work(tokenizer))
+        for number, (spelled, token) in enumerate(ids.items()):
+            entry = known.setdefault(spelled, [-1, -1, -1, -1])
+            entry[which], entry[2 + which] = token, ranks.get(token, 0)
             if number % _STEP == 0:
                 yield Progress("comparing vocabularies", which * len(ids) + number, 2 * len(ids))
     rows = np.array(list(known.values()), np.int64).reshape(-1, 4)
     scripts, names = yield from _scripts_work(list(known))
     return Vocabularies(tuple(known), rows[:, :2], rows[:, 2:], scripts, names)
+
+
+def _ids_work(tokenizer: Tokenizer) -> Work[dict[bytes, int]]:
+    """The lowest id of each token by its bytes, in the order of ids, without special tokens."""
+    specials = set(tokenizer.special_tokens.values())
+    tokens: Sequence[bytes | None] = tokenizer.tokens
+    made: dict[bytes, int] = {}
+    ids: list[int] = tokenizer.tokens.ids().tolist()
+    for number, token in enumerate(ids):
+        spelled = tokens[token]
+        if spelled and token not in specials:
+            made.setdefault(spelled, token)
+        if number % _STEP == 0:
+            yield Progress("comparing vocabularies", number, len(ids))
+    return made
 
 
 def _ranks(tokenizer: Tokenizer) -> dict[int, int]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.wording import printable
-from tokstudio.core.comparison.table import FigureTable
+from tokstudio.core.comparison.table import UNITS, FigureTable
 
 _WIDE = ("W", "F")
 _MARKUP = re.compile(r"([\\`*_{}\[\]#|~!])")
@@ -34,8 +34,8 @@ def _markdown_lines(table: FigureTable) -> Iterator[str]:
     yield _line(["---", *("---:" if number else "---" for number in _is_number(table))])
     for name, *cells in rows[1:]:
         yield _line([_plain(name), *cells])
-    if table.figure.note:
-        yield from ("", table.figure.note)
+    if table.notes:
+        yield from ("", _plain(" ".join(table.notes)))
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -48,14 +48,19 @@ def _plain(text: str) -> str:
 
 
 def csv_text(tables: Iterable[FigureTable]) -> str:
-    """A row for each figure and text with all digits, shares as numbers up to 1; empty where there is no number."""
+    """A row for each figure and text, and for what is below it, with all digits; empty where there is no number.
+
+    Shares are numbers up to 1. The column after the text says what W counts, for figures of words.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     for number, table in enumerate(tables):
         if number == 0:
-            writer.writerow(["figure", "text", *table.tokenizers])
-        for text, values in zip(table.texts, table.values.tolist(), strict=True):
-            writer.writerow([table.figure.name, text, *("" if math.isnan(value) else value for value in values)])
+            writer.writerow(["figure", "text", UNITS, *table.tokenizers])
+        units = table.units or ("",) * len(table.texts)
+        rows = list(zip(table.texts, units, table.values.tolist(), strict=True))
+        for text, unit, values in [*rows, *((row.name, "", row.values) for row in table.below)]:
+            writer.writerow([table.figure.name, text, unit, *("" if math.isnan(value) else value for value in values)])
     return file.getvalue()
 
 
@@ -101,7 +106,7 @@ def _is_number(table: FigureTable) -> tuple[bool, ...]:
 def _rows(table: FigureTable, bold: str = "") -> Iterator[list[str]]:
     """The cells of the heading, of each text, and of what is below; the first of each is the name."""
     has_units = [""] if table.units else []
-    yield ["", *(["W"] if table.units else []), *table.tokenizers]
+    yield ["", *([UNITS] if table.units else []), *table.tokenizers]
     for text, name in enumerate(table.texts):
         cells = [table.cell(text, tokenizer) for tokenizer in range(len(table.tokenizers))]
         marks = [bold if best else "" for best in table.best[text].tolist()]

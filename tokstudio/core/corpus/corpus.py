@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
-from tokstudio.core.corpus.open_sources import read_work
+from tokstudio.core.corpus.open_sources import empty_source, read_work
 from tokstudio.core.corpus.readers.folders import expand_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
@@ -109,14 +110,23 @@ class Corpus:
         documents: str = "file",
         encoding: str | None = None,
         reading: Reading | None = None,
+        keep_empty: bool = False,
     ) -> Work[Corpus]:
-        """Does the same as `from_files` in bounded pieces."""
+        """Does the same as `from_files` in bounded pieces.
+
+        With `keep_empty`, a file without text beside others is a source without documents, not an error.
+        """
         entries = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
         if not entries:
             raise CorpusError("No files given: name at least one.")
         sources, budget = list[Source](), Budget()
         for entry in entries:
-            sources += yield from read_work(entry, documents, encoding, reading, budget)
+            try:
+                sources += yield from read_work(entry, documents, encoding, reading, budget)
+            except EmptyError:
+                if not keep_empty or len(entries) == 1:
+                    raise
+                sources.append(empty_source(file_name(entry.path)))
         return cls(tuple(sources))
 
     @classmethod

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import BinaryError, CorpusError
+from tokstudio.core.base.errors import BinaryError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Work, part_of
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.plain_text import Place, Wanted, plain_source_work, read_plain_work
@@ -125,6 +125,11 @@ def read_work(
     return tuple(sources)
 
 
+def empty_source(name: str) -> Source:
+    """A source without documents, in place of a file without text."""
+    return replace(Source.from_texts([], name), note="it has no text")
+
+
 def read_again_work(
     path: Path,
     documents: str = "file",
@@ -186,7 +191,7 @@ def content_work(
     """Makes sources of content that is read already, such as standard input; they have no path."""
     wanted, place = _wanted(documents, encoding, reading, None), Place(name, None)
     if not len(raw):
-        raise CorpusError(f"{name}: it has no text.")
+        raise EmptyError(f"{name}: it has no text.")
 
     def read_work(wanted: Wanted) -> Work[list[Source]]:
         if wanted.encoding == "bytes":
@@ -373,5 +378,5 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: Pl
         name = place.name if part.value is None else f"{place.name}: {part.value}"
         sources.append(place.source(name, encoding, "" if sources else note, part, reading, is_rows=True))
     if not any(len(source.data) for source in sources):
-        raise CorpusError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
+        raise EmptyError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
     return sources

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
@@ -106,7 +106,7 @@ def plain_source_work(
     else:
         decoded = yield from decode(raw, wanted.encoding, store)
     if not len(decoded.data):
-        raise CorpusError(f"{place.name}: the file has no text.")
+        raise EmptyError(f"{place.name}: the file has no text.")
     ends = yield from document_ends(decoded.data, wanted.documents)
     part = Part(None, decoded.data, ends, None)
     collect = Collector(place.name, reading, budget)

@@ -344,7 +344,7 @@ class ComparisonState(QObject):
                 continue
             known = self._texts.get((name, id(source.data)))
             if known is None or known.source.data is not source.data or known.source.ends is not source.ends:
-                known = yield from text_work(name, source)
+                known = yield from text_work(name, source, texts.is_parallel)
             rows.append(known)
         return tuple(rows)
 

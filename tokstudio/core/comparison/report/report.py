@@ -10,7 +10,13 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.report.facts import Origin, TokenFacts, token_facts_work
 from tokstudio.core.comparison.report.markup import Markup, joined, name_of, page, tag
-from tokstudio.core.comparison.report.sections import figures_section, legend, overview_section, texts_section
+from tokstudio.core.comparison.report.sections import (
+    figures_section,
+    legend,
+    overlap_section,
+    overview_section,
+    texts_section,
+)
 from tokstudio.core.comparison.report.style import STYLE
 from tokstudio.core.comparison.report.svg import drawing
 from tokstudio.core.comparison.report.tokenizers import tokenizer_section
@@ -36,6 +42,7 @@ def report_work(
     for number, name in enumerate(names):
         tables.append(figures_section(comparison.table(name)))
         yield Progress("writing", number, len(names))
+    overlap = yield from comparison.overlap_work()
     title = f"{'Comparison' if len(comparison.compared) > 1 else 'Report'} of {', '.join(comparison.tokenizers)}"
     return page(
         title,
@@ -50,6 +57,7 @@ def report_work(
             legend() if len(comparison.compared) > 1 else "",
             *tables,
         ),
+        *([overlap_section(overlap)] if len(overlap.tokenizers) > 1 else []),
         texts_section(comparison),
         *(
             tokenizer_section(compared, each, (origins or {}).get(compared.name))

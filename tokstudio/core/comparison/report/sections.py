@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.figures import Cell, Compared
+from tokstudio.core.comparison.figures import Compared
 from tokstudio.core.comparison.report.facts import TokenFacts
 from tokstudio.core.comparison.report.markup import Markup, joined, name_of, tag
 from tokstudio.core.comparison.report.style import SHADES, shade
-from tokstudio.core.comparison.table import MISSING, FigureTable, number_text
+from tokstudio.core.comparison.table import MISSING, UNITS, FigureTable, number_text
+from tokstudio.core.comparison.vocabularies import Overlap
 
 
 def table(heading: Sequence[str], rows: Sequence[Markup], foot: Sequence[Markup] = ()) -> Markup:
@@ -74,21 +75,17 @@ def _numbers(facts: TokenFacts | None) -> list[str]:
 
 def _problems(comparison: Comparison) -> list[Markup]:
     """Cells without a number, with the reason, and remarks on others."""
-    told = [joined(name_of(tokenizer), ", ", name_of(text), ": ", why) for text, tokenizer, why in comparison.errors]
-    for text, text_name in enumerate(comparison.texts):
-        for column, tokenizer in enumerate(comparison.tokenizers):
-            cell = comparison.result(text, column)
-            remarks = cell.counts.remarks if isinstance(cell, Cell) else ()
-            told += [joined(name_of(tokenizer), ", ", name_of(text_name), ": ", remark) for remark in remarks]
+    problems = comparison.errors + comparison.remarks
+    told = [joined(name_of(tokenizer), ", ", name_of(text), ": ", why) for text, tokenizer, why in problems]
     return [tag("h3", "To be noted"), tag("ul", *(tag("li", one) for one in told))] if told else []
 
 
 def figures_section(shown: FigureTable) -> Markup:
     """A figure with its formula, unit and source, its table, and what to know of it."""
     figure, has_units = shown.figure, shown.units is not None
-    unit = f" ({figure.unit})" if figure.unit else ""
+    unit = f". Unit: {figure.unit}" if figure.unit else ""
     parts = [tag("h3", figure.title), tag("p", tag("span", shown.formula, class_="formula"), unit)]
-    heading = [head("Text"), *([head("W")] if has_units else [])]
+    heading = [head("Text"), *([head(UNITS)] if has_units else [])]
     heading += [tag("th", name_of(name), scope="col") for name in shown.tokenizers]
     rows = [
         row(name, [*([tag("td", shown.units[text], class_="name")] if shown.units else []), *_cells(shown, text)])
@@ -97,7 +94,7 @@ def figures_section(shown: FigureTable) -> Markup:
     foot = [row(below.name, [*([""] if has_units else []), *below.cells]) for below in shown.below]
     parts.append(table(heading, rows, foot))
     better = f"{figure.better.capitalize()} is better." if figure.better else ""
-    told = " ".join(filter(None, (better, figure.note, f"Source: {figure.source}." if figure.source else "")))
+    told = " ".join(filter(None, (better, *shown.notes, f"Source: {figure.source}." if figure.source else "")))
     return tag("section", *parts, *([tag("p", told, class_="muted")] if told else []))
 
 
@@ -109,6 +106,28 @@ def _cells(shown: FigureTable, text: int) -> list[Markup]:
         ratio = float(shown.ratios[text, column])
         made.append(tag("td", tag("b", cell) if shown.best[text, column] else cell, class_=shade(ratio)))
     return made
+
+
+def overlap_section(overlap: Overlap) -> Markup:
+    """What the vocabularies share, by tokens and by uses."""
+    heading = [head("Tokenizer"), *(tag("th", name_of(name), scope="col") for name in overlap.tokenizers)]
+    parts: list[Markup] = []
+    for title, formula, told, values in (
+        ("Shared tokens", "Shared tokens / tokens of either", "Without special tokens.", overlap.jaccard),
+        (
+            "Shared uses",
+            "Tokens of the row in all texts that are in the vocabulary of the column, too / all of them",
+            "",
+            overlap.shared_uses,
+        ),
+    ):
+        rows = [
+            row(name, [number_text(value, 1, is_share=True) for value in shares])
+            for name, shares in zip(overlap.tokenizers, values.tolist(), strict=True)
+        ]
+        parts += [tag("h3", title), tag("p", tag("span", formula, class_="formula")), table(heading, rows)]
+        parts += [tag("p", told, class_="muted")] if told else []
+    return tag("section", tag("h2", "Vocabularies"), *parts)
 
 
 def legend() -> Markup:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import CorpusError, EmptyError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.readers.large_file import FileText
@@ -40,7 +40,7 @@ def read_regular_work(
         status = os.fstat(file.fileno())
         size = status.st_size if most is None else min(status.st_size, most)
         if not size:
-            raise CorpusError(f"{file_name(path)}: the file is empty.")
+            raise EmptyError(f"{file_name(path)}: the file is empty.")
         if not budget.take(size):
             # A `FileText` behaves like an array where it is read.
             return cast("NDArray[np.uint8]", FileText(path)[:size]), status

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import CorpusError, EmptyError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.compression import MAGIC_BYTES, Decompressed, Stream, compression_of
 from tokstudio.core.corpus.readers.files import refuse_irregular
@@ -144,7 +144,7 @@ def opened(path: Path) -> Generator[Opened]:
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not status.st_size:
-            raise CorpusError(f"{file_name(path)}: the file is empty.")
+            raise EmptyError(f"{file_name(path)}: the file is empty.")
         yield Opened(file, path, status)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -49,7 +50,7 @@ def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work
     pieces = frozenset(number for token, number in parsed.vocabulary.items() if spelling.is_byte(token))
     not_base = pieces | others.keys()
     may_be_base = {number: token for number, token in tokens.items() if number not in not_base}
-    alphabet = shown_alphabet(may_be_base, spelling.byte_level)
+    alphabet = replace(shown_alphabet(may_be_base, spelling.byte_level), unknown=_unknown(parsed))
     rows = yield from _tree_work(parsed.rows, tokens, frozenset(alphabet.ids.tolist()))
     inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
     extra = {number: token for number, token in tokens.items() if number not in inner}
@@ -63,6 +64,14 @@ def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work
         )
     yield from tokenizer.open_work()
     return tokenizer
+
+
+def _unknown(parsed: ParsedFile) -> int | None:
+    """The id of the token for what is not in the vocabulary, where there is one."""
+    number, token = parsed.model.get("unk_id"), parsed.model.get("unk_token")
+    if isinstance(number, int):
+        return number
+    return parsed.vocabulary.get(token) if isinstance(token, str) else None
 
 
 class _Spelling:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,8 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     tokens = {
         number: token for number, token in enumerate(pieces.bytes) if pieces.kinds[number] not in (_UNKNOWN, _CONTROL)
     }
-    alphabet = shown_alphabet({number: tokens[number] for number in pieces.single}, False)
+    unknown = next((number for number, kind in enumerate(pieces.kinds) if kind == _UNKNOWN), None)
+    alphabet = replace(shown_alphabet({number: tokens[number] for number in pieces.single}, False), unknown=unknown)
     inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
