@@ -15,7 +15,7 @@ import distributed
 from _common import machine, parser, seconds, table, texts
 
 from tokstudio.cli.cluster import count_on_cluster
-from tokstudio.cli.terminal import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith

@@ -14,7 +14,7 @@ from fifty import FIFTY
 
 from tokstudio import ByteTokenizer, Corpus, Trainer, TrainingConfig, cli, load
 from tokstudio import compare as compare_in_core
-from tokstudio.cli.arguments import _FIGURES
+from tokstudio.cli.arguments.comparing import FIGURES as _FIGURES
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.project import Project, ProjectRun, save_work

@@ -13,7 +13,8 @@ import tokenizers
 from fifty import FIFTY
 
 from tokstudio import cli, load
-from tokstudio.cli import arguments, terminal
+from tokstudio.cli.arguments.parser import EXPORTS
+from tokstudio.cli.process import terminal
 from tokstudio.core.formats import FORMATS, fit
 
 
@@ -193,7 +194,7 @@ def test_inspect_refuses_other_files_in_one_sentence(tmp_path, capsys):
 
 
 def test_every_writable_format_is_an_option():
-    assert {name for name, known in FORMATS.items() if known.writable} <= set(arguments._EXPORTS)
+    assert {name for name, known in FORMATS.items() if known.writable} <= set(EXPORTS)
 
 
 @pytest.mark.parametrize(

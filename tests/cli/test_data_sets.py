@@ -7,7 +7,7 @@ import pytest
 
 from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
 from tokstudio import cli
-from tokstudio.cli.arguments import parse
+from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.reading import reading_of
 from tokstudio.core.corpus.readers.reading import Reading
 

@@ -12,9 +12,9 @@ import io
 import sys
 from collections.abc import Sequence
 
-from tokstudio.cli.arguments import parse
+from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.process.signals import Signals
-from tokstudio.cli.terminal import DONE, FAILED, Console, complain
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, complain
 from tokstudio.core.base.errors import TokStudioError
 
 
@@ -65,6 +65,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.comparing import compare, report
 
             return (compare if arguments.command == "compare" else report)(arguments, console)
+        if arguments.command == "check":
+            from tokstudio.cli.checking import check
+
+            return check(arguments, console)
         if arguments.command == "count":
             from tokstudio.cli.counting import count
 

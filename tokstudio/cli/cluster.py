@@ -16,7 +16,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokstudio.cli.terminal import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.folders import Entry

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.loading import load_tokenizer
-from tokstudio.cli.terminal import Console, put, standard_input_work
+from tokstudio.cli.process.terminal import Console, put, standard_input_work
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.files import read_file_work

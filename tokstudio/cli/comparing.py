@@ -15,9 +15,9 @@ import numpy as np
 
 from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs
 from tokstudio.cli.reading import read_corpus_work, reading_of, report_source
-from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_run
-from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.readers.files import read_file_work

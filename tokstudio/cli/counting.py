@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from tokstudio.cli.exporting import try_place_work
+from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import plain_reading_errors, reading_of, report_source
-from tokstudio.cli.terminal import Console, put
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several

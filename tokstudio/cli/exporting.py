@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tokstudio.cli.terminal import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Work

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.loading import PREPARING
+from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.projects import is_project, project_lines, project_rows
-from tokstudio.cli.terminal import Console, put
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokstudio.cli.terminal import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Loaded, PatternNeeded, load_work

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tokstudio.cli.terminal import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tokstudio.cli.terminal import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.model.run import Run
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work

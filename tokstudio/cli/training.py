@@ -12,6 +12,7 @@ from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.process.signals import Signals
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import (
     read_corpus_work,
     reading_of,
@@ -21,7 +22,6 @@ from tokstudio.cli.reading import (
     report_sources,
 )
 from tokstudio.cli.rescue import rescue
-from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory

@@ -120,6 +120,7 @@ RECOUNTED = {
     "endoftext-pieces": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"(<\|endoftext\|>)", TEXTS)
                           for w in regex.findall(GPT2, part)], {}),
     "crlf": (divided(TEXT.replace(b"\r\n", b"\n")), {}),
+    "crlf, the other way": (divided(TEXT.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")), {}),
     "replacement": (divided(TEXT.decode("utf-8", "replace").encode()), {}),
 }  # fmt: skip
 
@@ -127,7 +128,7 @@ RECOUNTED = {
 @pytest.mark.parametrize("name", RECOUNTED)
 def test_a_mistake_in_a_training_that_recounts_is_named(checker, name):
     words, mistake = RECOUNTED[name]
-    assert (name,) in causes(checker, recounting_student(words, MERGES, **mistake))
+    assert (name.split(",")[0],) in causes(checker, recounting_student(words, MERGES, **mistake))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_ties_by_ids_are_named(checker, best):
     ("first", "second", "recipe"),
     [
         ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case=True)),
-        ("words-once", "crlf", Recipe(words_once=True, newlines="\r\n")),
+        ("words-once", "crlf", Recipe(words_once=True, newlines=("\r\n", "\n"))),
         ("characters", "specials-left", Recipe(characters=True, specials="left")),
     ],
 )

@@ -1,6 +1,6 @@
-"""The process of the command line: its signals, and a start of the window that fails.
+"""The process of the command line: its streams, its signals, and a start of the window that fails.
 
-Imports nothing else of ours.
+May import `core.base`.
 """
 
 # SPDX-License-Identifier: MIT

@@ -12,11 +12,10 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exercises.hypotheses import TIES, Hypothesis, hypotheses
 from tokstudio.core.exercises.naive import NaiveTrainer, Pair, Recipe, Ties, Words, count_words
+from tokstudio.core.exercises.submissions import Merge, Submission
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.model.config import TieBreak, TrainingConfig
 from tokstudio.core.training.trainer import Trainer
-
-Merge = tuple[bytes, bytes]
 
 _SOME = 64  # merges between two reports of progress
 _SHORT_BY_256 = Hypothesis(
@@ -147,6 +146,22 @@ class Checker:
         difference = yield from self._difference_work(theirs, ours, place)
         causes = yield from self._causes_work(theirs, ours, place)
         return Check(len(theirs), len(ours), difference, causes)
+
+    def check_submission_work(self, submission: Submission) -> Work[Check]:
+        """Checks the reading of a file that fits best; of equal ones, the first that has a cause."""
+        places: list[tuple[int, Sequence[Merge]]] = []
+        for merges in submission.readings:
+            ours = yield from self.expected_work(len(merges))
+            place = _first_difference(merges, ours)
+            places.append((len(merges) + 1 if place is None else place, merges))
+        best = max(place for place, _ in places)
+        checks: list[Check] = []
+        for place, merges in places:
+            if place == best:
+                checks.append((yield from self.check_work(merges)))
+                if checks[-1].identical or checks[-1].causes:
+                    return checks[-1]
+        return checks[0]
 
     def _difference_work(self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int) -> Work[Difference]:
         trainer = NaiveTrainer(self._right_words(), self._settings.recipe)

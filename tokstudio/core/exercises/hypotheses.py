@@ -139,9 +139,9 @@ def _of_text() -> list[Hypothesis]:
         ),
         Hypothesis(
             "crlf",
-            r"\r\n became \n.",
+            r"The ends of lines were changed: \r\n became \n, or the other way round.",
             'Look at how the file is opened: `open(path, newline="")` or bytes keep the ends of lines as they are.',
-            ({"newlines": "\r\n?"}, {"newlines": "\r\n"}),
+            ({"newlines": ("\r\n?", "\n")}, {"newlines": ("\r\n", "\n")}, {"newlines": ("(?<!\r)\n", "\r\n")}),
         ),
         Hypothesis(
             "replacement",

@@ -41,7 +41,7 @@ class Recipe:
     Attributes:
         pattern: A name of `patterns.NAMES`, a regular expression, or "str.split".
         errors: What becomes of bytes that are not UTF-8: kept ("surrogateescape"), or as `bytes.decode` has it.
-        newlines: The ends of lines that are translated to \n, as a regular expression; "" for none.
+        newlines: The ends of lines that are changed, as a regular expression, and what they become; "" for none.
         parts: What the pattern is applied to: texts between special tokens, or their lines.
         stripped: What loses white space at both ends.
         words_once: Whether each distinct word counts once.
@@ -54,7 +54,7 @@ class Recipe:
 
     pattern: str = "gpt2"
     errors: str = "surrogateescape"
-    newlines: str = ""
+    newlines: tuple[str, str] = ("", "")
     lower_case: bool = False
     specials: Specials = "cut"
     parts: Parts = "whole"
@@ -82,8 +82,8 @@ def count_words(texts: Iterable[bytes], specials: Sequence[str], recipe: Recipe)
     words = Counter[str]()
     for raw in texts:
         text = raw.decode("utf-8", recipe.errors)
-        if recipe.newlines:
-            text = re.sub(recipe.newlines, "\n", text)
+        pattern, becomes = recipe.newlines
+        text = re.sub(pattern, becomes, text) if pattern else text
         text = text.lower() if recipe.lower_case else text
         text = text.strip() if recipe.stripped == "text" else text
         text = "\n".join(map(str.strip, text.split("\n"))) if recipe.stripped == "lines" else text

@@ -8,14 +8,22 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from tokstudio.cli.terminal import put
+from tokstudio.cli.process.terminal import put
 from tokstudio.core.base.wording import printable
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-# A copy of the core's list, whose import would load NumPy; a test compares them.
+# Copies of the core's lists, whose import would load NumPy; a test compares them.
 PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+
+TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
+EXPORTS = (
+    "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
+    "vocabulary-csv",
+)  # fmt: skip
+
+NAMES = "its name, which uses the network: hf:OWNER/REPOSITORY[@REVISION] or tiktoken:ENCODING"
 
 EXIT_CODES = """\
 exit codes: 0 done, 1 an error (one sentence says which), 2 wrong usage, 129 ended by a closed terminal, 130 by Ctrl+C,

@@ -1,0 +1,114 @@
+"""The arguments of `encode`, `decode`, `convert` and `inspect`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokstudio.cli.arguments.parser import (
+    EXPORTS,
+    NAMES,
+    add_pattern,
+    add_quiet,
+    new_parser,
+    whole,
+)
+
+
+def encode(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `encode`."""
+    parser = new_parser(
+        "tokstudio encode", "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte."
+    )
+    parser.add_argument(
+        "--allow-special",
+        action="append",
+        default=[],
+        metavar="all|TOKEN",
+        help="encode this special token, or all of them, as their ids; other special tokens are plain text; "
+        "may be repeated",
+    )
+    return _parse_coding(
+        parser,
+        words,
+        file_help="a file to encode (default: standard input, also -)",
+        text_help="encode TEXT",
+        out_help="write the ids to FILE: NAME.npy as a NumPy array (uint16 if the whole vocabulary fits, else uint32), "
+        "any other name as a JSON list",
+    )
+
+
+def decode(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `decode`."""
+    parser = new_parser(
+        "tokstudio decode",
+        "Turns token ids back into exactly the bytes they encode. Ids are a JSON list, separated by white space, or\n"
+        "a NumPy array.",
+    )
+    return _parse_coding(
+        parser,
+        words,
+        file_help="a file of ids (default: standard input, also -)",
+        text_help="decode the ids in TEXT",
+        out_help="write the bytes to FILE",
+    )
+
+
+def convert(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `convert`."""
+    parser = new_parser(
+        "tokstudio convert",
+        "Writes a tokenizer's files in another format. The library that owns the format reads them back and must\n"
+        "give the same ids. Losses are reported before anything is written.",
+    )
+    add = parser.add_argument
+    add("source", metavar="IN", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project")
+    add("target", metavar="OUT", type=Path, help="a file, or a folder where the format has several files")
+    add("--format", choices=EXPORTS, required=True, help="the format to write")
+    add_pattern(parser)
+    add("--run", metavar="NAME", help="for a project: the run to convert")
+    add("--merges", type=whole, metavar="N", help="only the first N merges")
+    add("--close-gaps", action="store_true", help="renumber the tokens to close gaps between ids")
+    add("--accept-loss", action="store_true", help="write even if the format loses part of the tokenizer")
+    add(
+        "--sample", metavar="FILE", type=Path, help="a text to test the files with, in addition to a built-in hard text"
+    )
+    add("--report", metavar="FILE", type=Path, help="write a report with the proof to FILE")
+    add("--json", action="store_true", help="print the report as one JSON object")
+    add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def inspect(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `inspect`."""
+    parser = new_parser("tokstudio inspect", "Shows what a tokenizer's files or a project contain.")
+    parser.add_argument(
+        "path", metavar="PATH|NAME", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project"
+    )
+    add_pattern(parser)
+    parser.add_argument("--json", action="store_true", help="print it as one JSON object")
+    add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def _parse_coding(
+    parser: argparse.ArgumentParser, words: Sequence[str], file_help: str, text_help: str, out_help: str
+) -> argparse.Namespace:
+    parser.add_argument("file", nargs="?", metavar="FILE", help=file_help)
+    parser.add_argument("--text", metavar="TEXT", help=text_help)
+    parser.add_argument(
+        "--tokenizer",
+        metavar="PATH|NAME",
+        type=Path,
+        required=True,
+        help=f"the tokenizer's file, or the folder it is in, or {NAMES}",
+    )
+    add_pattern(parser)
+    parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
+    add_quiet(parser)
+    arguments = parser.parse_args(words)
+    if arguments.text is not None and arguments.file is not None:
+        parser.error("give either --text or a file")
+    return arguments

@@ -1,0 +1,162 @@
+"""The arguments of `compare`, `report` and `check`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokstudio.cli.arguments.parser import (
+    EXIT_CODES,
+    PATTERNS,
+    TIE_BREAKS,
+    add_documents,
+    add_encoding,
+    add_pattern,
+    add_quiet,
+    add_reading,
+    add_special,
+    new_parser,
+    whole,
+)
+
+# A copy of the core's list, whose import would load NumPy; a test compares them.
+FIGURES = (
+    "bytes_per_token", "tokens", "characters_per_token", "tokens_per_line", "fertility", "words_split", "whole_words",
+    "premium", "renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "begins_inside", "normalised_length",
+)  # fmt: skip
+
+_NOT_PARALLEL = (
+    "documents", "encoding", "field", "split_by", "delimiter", "as_text", "min_document_chars", "max_document_chars",
+    "max_bytes", "deduplicate", "keep_truncated",
+)  # fmt: skip
+
+_COMPARE_TEXT = """\
+Compares tokenizers on texts: a table with a row for each text and a column for each tokenizer.
+A dash stands where a text is empty or a tokenizer cannot encode it; the reason is printed.
+"""
+
+_REPORT_TEXT = """\
+Writes a page about tokenizers and what they make of texts: settings, the curve of compression, all figures with their
+formulas, tokens that are unreachable, unused or cut characters, versions and hashes. The page is one file that loads
+nothing and runs nothing.
+"""
+
+
+_CHECK_TEXT = """\
+Checks the merges of a student's training: identical, or the first difference, with both counts. Then it names the
+mistakes in a training that give exactly this list. Read are lines of two tokens, JSON, repr of Python's bytes, minbpe's
+models, and pickles of plain lists; nothing in a file is run.
+"""
+
+_CHECK_CODES = "exit codes: 0 all are identical, 1 one differs or cannot be read, 2 wrong usage"
+
+
+def compare(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `compare`."""
+    parser = new_parser("tokstudio compare", _COMPARE_TEXT)
+    _add_compared(parser)
+    add = parser.add_argument_group("output").add_argument
+    add(
+        "--figure",
+        action="append",
+        choices=FIGURES,
+        metavar="NAME",
+        help=f"a figure to show: {', '.join(FIGURES)}; may be repeated (default: bytes_per_token; for --json and "
+        "--csv all that have a number)",
+    )
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    forms.add_argument("--markdown", action="store_true", help="print tables in Markdown")
+    forms.add_argument("--csv", type=Path, metavar="FILE", help="write a table to FILE instead of printing it")
+    add_quiet(parser)
+    return _checked_compared(parser, words)
+
+
+def report(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `report`."""
+    parser = new_parser("tokstudio report", _REPORT_TEXT)
+    _add_compared(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the page to write, such as a.html")
+    add_quiet(parser)
+    return _checked_compared(parser, words)
+
+
+def check(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `check`."""
+    parser = new_parser("tokstudio check", _CHECK_TEXT)
+    parser.epilog = _CHECK_CODES
+    add = parser.add_argument
+    add("theirs", nargs="+", type=Path, metavar="THEIRS", help="a file of merges, or a folder with one or with many")
+    add("--corpus", nargs="+", required=True, metavar="FILE", help="the text that they were trained on")
+    add(
+        "--vocab-size",
+        type=whole,
+        metavar="N",
+        help="tokens in all, with bytes and special tokens (default: as many as there are merges)",
+    )
+    add(
+        "--pattern",
+        default="gpt2",
+        metavar="NAME|REGEX",
+        help=f"how the text is split: {', '.join(PATTERNS)}, or a regular expression (default: gpt2)",
+    )
+    add(
+        "--tie-break",
+        choices=TIE_BREAKS,
+        default="bytes",
+        help="which of several pairs with the highest count is merged (default: bytes, the greatest by its bytes)",
+    )
+    add_special(add)
+    add_encoding(add)
+    add("--json", action="store_true", help="print an object of JSON; for several submissions, a list of them")
+    add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def _add_compared(parser: argparse.ArgumentParser) -> None:
+    """Adds tokenizers and texts."""
+    parser.epilog = EXIT_CODES
+    add = parser.add_argument
+    add(
+        "tokenizers",
+        nargs="+",
+        metavar="TOKENIZER",
+        help="a file, a folder, a project (all its runs), or a name: hf:OWNER/REPOSITORY[@REVISION] or "
+        "tiktoken:ENCODING (uses the network); bytes, characters and words are simple tokenizers for comparison",
+    )
+    add("--texts", nargs="+", required=True, metavar="FILE", help="texts, data sets, or folders of them")
+    add(
+        "--parallel",
+        action="store_true",
+        help="the texts are one folder or table with the same lines in several languages, which are encoded one by "
+        "one; the options on how files are read are not for it",
+    )
+    add(
+        "--base",
+        metavar="TEXT",
+        help="the text that premiums relate to: a language or the name of a file (default with --parallel: English); "
+        "the others need as many lines",
+    )
+    add(
+        "--against",
+        metavar="TOKENIZER",
+        help="the tokenizer that normalised_length relates to, one of those that are compared (default: the first)",
+    )
+    add_documents(add, None)
+    add_encoding(add)
+    add_pattern(parser)
+    add_reading(parser)
+
+
+def _checked_compared(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    arguments = parser.parse_args(words)
+    if arguments.texts.count("-") > 1:
+        parser.error("standard input can be read only once")
+    if arguments.parallel and len(arguments.texts) > 1:
+        parser.error("--parallel reads one folder or one table")
+    for name in _NOT_PARALLEL if arguments.parallel else ():
+        if getattr(arguments, name) != parser.get_default(name):
+            parser.error(f"--{name.replace('_', '-')} is not for --parallel, where each line is a document")
+    return arguments

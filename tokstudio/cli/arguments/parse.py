@@ -1,0 +1,79 @@
+"""Parses the arguments of the program: those of a command, or of the window."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokstudio.cli.arguments.coding import convert, decode, encode, inspect
+from tokstudio.cli.arguments.comparing import check, compare, report
+from tokstudio.cli.arguments.parser import new_parser
+from tokstudio.cli.arguments.training import count, train
+from tokstudio.version import __version__
+
+_WINDOW_TEXT = """\
+Opens the window with the given texts. The other commands work without a window:
+
+  tokstudio train    train a tokenizer on text and export it
+  tokstudio count    count the words of texts, to train later or elsewhere
+  tokstudio encode   turn text into token ids
+  tokstudio decode   turn token ids into text
+  tokstudio convert  write a tokenizer's files in another format, and prove that they encode the same
+  tokstudio inspect  show what a tokenizer's files or a project contain
+  tokstudio compare  compare tokenizers on texts, by bytes per token and other figures
+  tokstudio report   write all about tokenizers and texts to a page for a browser
+  tokstudio check    check the merges of a student's training, and name its mistakes
+
+Each has its own --help. To open a file with the name of a command, write ./train.
+"""
+
+_COMMANDS = {
+    "train": train,
+    "count": count,
+    "encode": encode,
+    "decode": decode,
+    "convert": convert,
+    "inspect": inspect,
+    "compare": compare,
+    "report": report,
+    "check": check,
+}
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments after the program's name; `command` is the first of them, or None for the window.
+
+    Raises:
+        SystemExit: They are wrong, or help was asked for; the message has been printed.
+    """
+    command = words[0] if words and words[0] in _COMMANDS else None
+    arguments = _COMMANDS[command](words[1:]) if command else _window(words)
+    arguments.command = command
+    return arguments
+
+
+def _window(words: Sequence[str]) -> argparse.Namespace:
+    parser = new_parser("tokstudio", _WINDOW_TEXT)
+    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a text, a folder, or a project to open")
+    parser.add_argument("--demo", action="store_true", help="open on a sample corpus and train on it")
+    parser.add_argument(
+        "--screenshot", metavar="PNG", type=Path, help="with --demo: save a picture of the window, and quit"
+    )
+    parser.add_argument("--new-window", action="store_true", help="open a new window, even if one is already open")
+    parser.add_argument(
+        "--reset-settings",
+        action="store_true",
+        help="reset the layout, appearance, recent files and all other settings",
+    )
+    parser.add_argument("--log-file", metavar="FILE", type=Path, help="append the program's log to FILE")
+    parser.add_argument("--version", action="version", version=f"tokstudio {__version__}")
+    arguments = parser.parse_args(words)
+    if arguments.screenshot and not arguments.demo:
+        parser.error("--screenshot needs --demo")
+    if arguments.demo and arguments.files:
+        parser.error("--demo opens its own text: give no files with it")
+    if words and words[0].isalpha() and not Path(words[0]).exists():
+        parser.error(f"{words[0]} is neither a command ({', '.join(_COMMANDS)}) nor a file in this folder")
+    return arguments

@@ -1,0 +1,204 @@
+"""The arguments of `train` and `count`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokstudio.cli.arguments.parser import (
+    EXIT_CODES,
+    EXPORTS,
+    PATTERNS,
+    TIE_BREAKS,
+    add_documents,
+    add_encoding,
+    add_quiet,
+    add_reading,
+    add_special,
+    new_parser,
+    whole,
+)
+
+# Copies of the core's lists, whose import would load NumPy; a test compares them.
+_BASES = ("bytes", "characters")
+
+_PLACEMENTS = ("last", "first")
+
+
+_TRAIN_TEXT = """\
+Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
+If it is interrupted or the terminal is closed, it exports what it has trained so far.
+If an export fails, the run is saved beside it as NAME.tokstudio, for the window and for convert.
+"""
+
+_COUNT_TEXT = """\
+Counts the words (pre-tokens) of texts and writes a table, on which train --counts trains as on the texts. The texts are
+read one after another and not kept, so they may be larger than the memory. The same texts, settings and versions give
+the same bytes, however they were counted.
+"""
+
+
+def train(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `train`."""
+    parser = new_parser("tokstudio train", _TRAIN_TEXT)
+    parser.epilog = EXIT_CODES
+    _add_corpus(parser)
+    _add_limits(parser)
+    _add_tokens(parser)
+    _add_results(parser)
+    arguments = parser.parse_args(words)
+    if not arguments.files and not arguments.counts:
+        parser.error("the following arguments are required: FILE or --counts")
+    if arguments.sample_bytes is not None and arguments.sample_bytes < 1:
+        parser.error("--sample-bytes must be at least 1")
+    if arguments.sample_bytes is not None and arguments.counts:
+        parser.error("--sample-bytes is for texts: a sample of word counts would not keep their proportions")
+    if arguments.files.count("-") > 1:
+        parser.error("standard input can be read only once")
+    return arguments
+
+
+def _add_corpus(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("corpus").add_argument
+    add("files", nargs="*", metavar="FILE", help="a text, a data set, a folder of them, or - for standard input")
+    add(
+        "--counts",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a table of tokstudio count, whose pattern, special tokens and --documents are taken over, or a file of "
+        "pre-tokens and counts, with a pre-token, a tab and its count on each line, or a JSON value such as "
+        '["the", 12]; alone or after the texts; may be repeated',
+    )
+    add_documents(add, None)
+    add(
+        "--sample-bytes",
+        type=whole,
+        metavar="N",
+        help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
+    )
+    add_encoding(add)
+    add_reading(parser)
+    add(
+        "--weight",
+        action="append",
+        default=[],
+        type=_weight,
+        metavar="NAME=W",
+        help="how much a text counts, such as de.txt=3 or de.txt=0.5, from 0 to 1000 (default: 1); NAME is that of a "
+        "file or a folder, or a number from 0 in their order; may be repeated",
+    )
+    add(
+        "--held-out",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="hold this share of the text, such as 0.1, out of training and report how well it is compressed",
+    )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("limits and merging").add_argument
+    add("--vocab-size", type=whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
+    add("--min-frequency", type=whole, metavar="N", help="stop when no pair occurs N times")
+    add("--tie-break", choices=TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
+    add("--max-token-bytes", type=whole, metavar="N", help="make no token longer than N bytes")
+    add(
+        "--pattern",
+        metavar="NAME|REGEX",
+        help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
+        "none, which lets merges cross spaces)",
+    )
+    add("--force", action="store_true", help="train even if there is probably too little memory")
+
+
+def _add_tokens(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("base and special tokens").add_argument
+    add("--base", choices=_BASES, default="bytes", help="the units that merging begins with")
+    add(
+        "--base-vocabulary",
+        type=Path,
+        metavar="FILE",
+        help="with --base characters: the base tokens in the order of their ids, as a JSON list or one per line, where "
+        r"\n, \r, \t and \\ are a line feed, a carriage return, a tab and a backslash; an entry of several characters "
+        "is a special token",
+    )
+    add("--unknown-token", metavar="TOKEN", help="with --base characters: the special token for other characters")
+    add_special(add)
+    add(
+        "--special-placement", choices=_PLACEMENTS, default="last", help="give special tokens the last ids or the first"
+    )
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("output").add_argument
+    add(
+        "--export",
+        action="append",
+        default=[],
+        type=_export_target,
+        metavar="FORMAT=PATH",
+        help=f"write the tokenizer: {', '.join(EXPORTS)}; PATH is a file, or a folder for formats of several files; "
+        "may be repeated",
+    )
+    add("--accept-loss", action="store_true", help="export even if a format loses part of the tokenizer")
+    add("--json", action="store_true", help="print the result as one JSON object")
+    add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
+    add_quiet(parser)
+
+
+def count(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `count`."""
+    parser = new_parser("tokstudio count", _COUNT_TEXT)
+    parser.epilog = EXIT_CODES
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="a text, a data set, or a folder of them")
+    add("--out", type=Path, required=True, metavar="FILE", help="the table to write, a Parquet file")
+    add(
+        "--pattern",
+        required=True,
+        metavar="NAME|REGEX",
+        help=f"how text is split into words: {', '.join(PATTERNS[1:])}, or a regular expression of your own",
+    )
+    add_special(add)
+    add_documents(add)
+    add_encoding(add)
+    add_reading(parser)
+    add(
+        "--dask",
+        metavar="local|ADDRESS",
+        help="count on a Dask cluster whose workers see the same files, such as tcp://10.0.0.1:8786; local starts a "
+        "worker per core here (needs tokstudio[dask])",
+    )
+    add("--json", action="store_true", help="print the result as one JSON object")
+    add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, sign, number = text.rpartition("=")
+    try:
+        if not sign or not name:
+            raise ValueError(text)
+        return name, float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=W, such as de.txt=3') from None
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number, such as 0.1') from None
+
+
+def _export_target(text: str) -> tuple[str, Path]:
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f'"{text}" is not FORMAT=PATH, such as huggingface=tokenizer.json')
+    if name not in EXPORTS:
+        raise argparse.ArgumentTypeError(f'format "{name}" is unknown; choose one of: {", ".join(EXPORTS)}')
+    return name, Path(path)
