@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, figure_text
+from tokstudio.core.comparison.table import number_text
+from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -90,7 +91,7 @@ def test_rows_are_sorted_by_a_column(compared: ComparePane) -> None:
     table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     assert column_of(compared, 0) == ["cmn", "deu", "eng"]
     menu = QMenu()
-    compared.fill_row_menu(menu, 0)
+    compared.fill_menu(menu, 0, 1)
     menu.actions()[-1].trigger()
     assert column_of(compared, 0) == ["eng", "deu", "cmn"]
 
@@ -109,19 +110,19 @@ def test_every_figure_is_shown_with_its_formula(qtbot: QtBot, compared: CompareP
     for name, figure in FIGURES.items():
         choose(compared, name)
         qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
-        assert figure.formula in compared.meaning.text()
+        assert figure.formula[1:] in compared.meaning.text()
         assert figure.note in compared.meaning.text()
         made = compared._state.comparison
         assert made is not None
         shown = column_of(compared, compared.matrix.model.first)
-        assert shown == [figure_text(value, figure) for value in made.known(name)[:, 0]]
+        assert shown == [number_text(value, figure.decimals, figure.is_share) for value in made.known(name)[:, 0]]
 
 
 def test_another_base_changes_premiums(compared: ComparePane) -> None:
     choose(compared, "premium")
     assert column_of(compared, 0)[0] == "eng (base)"
     menu = QMenu()
-    compared.fill_row_menu(menu, 1)
+    compared.fill_menu(menu, 1, 1)
     menu.actions()[0].trigger()
     assert column_of(compared, 0)[1] == "deu (base)"
     assert column_of(compared, 1)[1] == "1.00"
