@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -26,6 +27,7 @@ from tokstudio.gui.panes.compare.vocabulary_rows import (
     ID,
     IN_TEXTS,
     KINDS_SHOWN,
+    LENGTH,
     LONGEST,
     NOT_IN_TEXTS,
     ONLY_FIRST,
@@ -59,11 +61,11 @@ from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
 _TYPED = 200  # milliseconds after the last key
-_SUMMARY = 300  # pixels
+_SUMMARY, _TOKENS = 310, 110  # pixels
 _HEADS = "First", "Both", "Second"
 _STEP = 1 << 12
 _OF_FIRST, _OF_SECOND = (ID, RANK, USES), (SECOND_ID, SECOND_RANK, SECOND_USES)
-_WIDEST = {TOKEN: "aaaaaaaaaaaaaa", SCRIPT: "Devanagari"}
+_WIDEST = {LENGTH: "Length", SCRIPT: "Devanagari"}
 
 
 class VocabulariesView(QWidget):
@@ -161,6 +163,11 @@ class VocabulariesView(QWidget):
         if len(columns) > 1:
             self._compare()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fits the columns to the new width."""
+        super().resizeEvent(event)
+        self._spread()
+
     def forget_missing(self) -> None:
         """Releases tokenizers that are not compared any more."""
         if not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:
@@ -235,6 +242,7 @@ class VocabulariesView(QWidget):
             self.table.setColumnHidden(at, part == ONLY_SECOND)
         for at in _OF_SECOND:
             self.table.setColumnHidden(at, part == ONLY_FIRST)
+        self._spread()
         self.filter.setToolTip(f"{several(len(rows), 'token')}. {FILTER_HINT}")
         self.kinds.panel.matches.setText(several(len(rows), "token"))
 
@@ -297,17 +305,23 @@ class VocabulariesView(QWidget):
         self._made_of = None
         self.note.setText(str(error))
 
+    def _spread(self) -> None:
+        """Gives the tokens the width that other columns leave, but always some."""
+        header = self.table.horizontalHeader()
+        others = sum(header.sectionSize(at) for at in range(self.rows.columnCount()) if at != TOKEN)
+        header.resizeSection(TOKEN, max(self._theme.scaled(_TOKENS), self.table.viewport().width() - others))
+
     def _apply_style(self) -> None:
         metrics, header = self.table.fontMetrics(), self.table.horizontalHeader()
         for at in range(self.rows.columnCount()):
-            header.resizeSection(at, metrics.horizontalAdvance(_WIDEST.get(at, "000,000")) + 36)
-        header.setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
+            header.resizeSection(at, metrics.horizontalAdvance(_WIDEST.get(at, "000,000")) + 24)
         for table in (self.table, self.summary):
             table.verticalHeader().setDefaultSectionSize(self._theme.scaled(26))
         heads = self.summary.horizontalHeader()
         heads.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for at in (1, 2, 3):
-            heads.resizeSection(at, metrics.horizontalAdvance("Second") + 22)
+            heads.resizeSection(at, metrics.horizontalAdvance("000,000") + 14)
+        self._spread()
 
 
 def _pair_work(first: Column, second: Column) -> Work[Pair]:
