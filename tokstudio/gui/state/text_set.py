@@ -10,8 +10,7 @@ from pathlib import Path
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
-from tokstudio.core.corpus.open_sources import expand_work, read_work
-from tokstudio.core.corpus.readers.text_store import Budget
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.languages import language_name
 
@@ -56,12 +55,7 @@ def file_set(paths: Sequence[Path]) -> TextSet:
 
 def _files_work(paths: Sequence[Path]) -> Work[ReadTexts]:
     """Reads files; of several, an empty one is an empty text."""
-    entries, budget = (yield from expand_work(paths)), Budget()
-    sources: list[Source] = []
-    for entry in entries:
-        path = entry.path
-        is_empty = len(entries) > 1 and not entry.shards and path.is_file() and not path.stat().st_size
-        sources += (Source.from_texts([], path.name),) if is_empty else (yield from read_work(entry, budget=budget))
+    sources = (yield from Corpus.from_files_work(paths, keep_empty=True)).sources
     notes = [f"{source.name}: {said}." for source in sources if (said := _said(source))]
     return ReadTexts([(source.name, source) for source in sources], tuple(notes))
 

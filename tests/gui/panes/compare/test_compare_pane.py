@@ -116,7 +116,7 @@ def test_every_figure_is_shown_with_its_formula(qtbot: QtBot, compared: CompareP
     for name, figure in FIGURES.items():
         choose(compared, name)
         qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
-        assert figure.formula[1:] in compared.meaning.text()
+        assert figure.formula in compared.meaning.text()
         assert figure.note in compared.meaning.text()
         made = compared._state.comparison
         assert made is not None

@@ -15,8 +15,8 @@ from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.figures import FIGURES, Cell, Figure
-from tokstudio.core.comparison.table import FigureTable, number_text
+from tokstudio.core.comparison.figures import FIGURES, Figure
+from tokstudio.core.comparison.table import UNITS, FigureTable, number_text
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import in_a_sentence, plain
@@ -51,6 +51,7 @@ class Content:
         return FigureTable(
             self.figure,
             self.figure.formula,
+            tuple(filter(None, (self.figure.note, made.premium_note if self.figure.name == "premium" else ""))),
             made.tokenizers,
             made.texts,
             made.known(self.figure.name),
@@ -58,13 +59,6 @@ class Content:
             trained if any(trained) else (True,) * len(trained),
             tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
         )
-
-    @property
-    def has_remarks(self) -> bool:
-        """Whether a tokenizer does not know or lose a part of a text, so that a cell has a mark."""
-        made = self.comparison
-        cells = (made.result(row, at) for row in range(len(made.measured)) for at in range(len(made.compared)))
-        return any(isinstance(cell, Cell) and cell.counts.remarks for cell in cells)
 
     def is_simple(self, number: int) -> bool:
         """Whether a column is a simple tokenizer, which is shown for comparison and never the best."""
@@ -146,7 +140,7 @@ class MatrixModel(QAbstractTableModel):
             return None
         name = self.tokenizer_of(section)
         if role == Qt.ItemDataRole.DisplayRole:
-            return name if name is not None else ("Text", "W counts")[min(section, 1)]
+            return name if name is not None else ("Text", UNITS)[min(section, 1)]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT if section >= self.first else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole and name is not None:

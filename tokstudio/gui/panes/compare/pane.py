@@ -181,9 +181,8 @@ class ComparePane(Pane):
         content = Content(comparison, figure, active.name if active else None, of_columns)
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
-        formula = f"{figure.formula[0].upper()}{figure.formula[1:]}."
-        remarks = _REMARKS if content.has_remarks else ""
-        self.meaning.setText(" ".join(filter(None, (formula, unit, _BETTER[figure.better], figure.note, remarks))))
+        sentences = f"{figure.formula}.", unit, _BETTER[figure.better], *content.table.notes
+        self.meaning.setText(" ".join(filter(None, (*sentences, _REMARKS if comparison.remarks else ""))))
 
     def _show_content(self, content: Content | None) -> None:
         self.matrix.show_content(content)
