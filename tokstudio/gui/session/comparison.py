@@ -6,7 +6,6 @@ What was measured once is kept by the text and the tokenizer, so that a new colu
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,7 +29,7 @@ from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.comparison_work import Column, Found, Key, cell_at, missing_works, with_words_work
+from tokstudio.gui.state.comparison_work import Column, Found, Key, base_of, cell_at, missing_works, with_words_work
 from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
 MOST = 8  # tokenizers in one table
@@ -207,18 +206,9 @@ class ComparisonState(QObject):
             [Compared(column.name, column.tokenizer or ByteTokenizer()) for column in columns],
             rows,
             results,
-            self._base_of(rows),
+            base_of(rows, self.base, is_parallel=self.texts.is_parallel),
             tokenizers.index(self.against) if self.against in tokenizers else 0,
         )
-
-    def _base_of(self, rows: Sequence[ComparedText]) -> int | None:
-        """The text that premiums relate to, English or the first; None where the texts have different lines."""
-        names = [row.name for row in rows]
-        if not names or (not self.texts.is_parallel and len({row.lines for row in rows}) > 1):
-            return None
-        if self.base in names:
-            return names.index(self.base)
-        return next((at for at, name in enumerate(names) if name.startswith("English")), 0)
 
     def uses(self, column: Column) -> NDArray[np.int64] | None:
         """int64, the uses of a tokenizer's tokens in all texts, by id; None until they are known."""

@@ -112,7 +112,7 @@ class Matrix(QWidget):
         room = self.table.viewport().width()
         least = self._theme.scaled(_VALUE_COLUMN)
         names = [self.model.tokenizer_of(at) or "" for at in range(first, columns)]
-        wanted = max([least, *(metrics.horizontalAdvance(name) + 34 for name in names)])
+        wanted = max([least, *(metrics.horizontalAdvance(name) + 22 for name in names)])
         width = min(wanted, self._theme.scaled(_WIDEST))
         if first == 2:
             header.resizeSection(1, self._theme.scaled(_UNIT_COLUMN))

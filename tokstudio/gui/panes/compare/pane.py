@@ -86,13 +86,18 @@ class ComparePane(Pane):
         page = QWidget()
         column((self._views, 1), self.meaning, spacing=8, parent=page)
         self._stack = stacked(page, self.empty, self.vocabularies, self.same_text, self.words)
+        whole = QWidget()
+        column(self._choices, self._problem, (self._stack, 1), spacing=8, parent=whole)
         # A narrow column is as narrow as other panes let it be.
-        self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._stack.setMinimumSize(_LEAST)
-        self.body.addWidget(self._choices)
-        self.body.addWidget(self._problem)
-        self.body.addWidget(self._stack, 1)
+        whole.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        whole.setMinimumSize(_LEAST)
+        self.body.addWidget(whole)
         self._seen = False
+        self._connect()
+        self._fill_texts()
+        self._refresh()
+
+    def _connect(self) -> None:
         self.visibilityChanged.connect(self._set_seen)
         self._state.changed.connect(self._refresh)
         self._state.stack_asked.connect(partial(self._show_tab, _SAME_TEXT))
@@ -100,8 +105,6 @@ class ComparePane(Pane):
         self.vocabularies.tokenAsked.connect(self._show_token)
         self.same_text.tokenAsked.connect(self._show_token)
         self.matrix.menuAsked.connect(self._show_menu)
-        self._fill_texts()
-        self._refresh()
 
     def fill_menu(self, menu: QMenu, number: int, at: int) -> None:
         """Fills the menu of a row, -1 for none, and a column of the matrix."""

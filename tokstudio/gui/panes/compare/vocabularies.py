@@ -62,6 +62,8 @@ from tokstudio.gui.widgets.tables import ReadOnlyTable
 _EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
 _TYPED = 200  # milliseconds after the last key
 _SUMMARY, _TOKENS = 310, 110  # pixels
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _HEADS = "First", "Both", "Second"
 _STEP = 1 << 12
 _OF_FIRST, _OF_SECOND = (ID, RANK, USES), (SECOND_ID, SECOND_RANK, SECOND_USES)
@@ -166,7 +168,8 @@ class VocabulariesView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fits the columns to the new width."""
         super().resizeEvent(event)
-        self._spread()
+        # The table gets its width after this.
+        QTimer.singleShot(0, self, self._spread)
 
     def forget_missing(self) -> None:
         """Releases tokenizers that are not compared any more."""
@@ -265,11 +268,13 @@ class VocabulariesView(QWidget):
         with QSignalBlocker(self.summary):
             self.summary.setRowCount(len(shown))
             self.summary.setHorizontalHeaderLabels(["Bytes" if by_length else "Script", *_HEADS])
+            heads = self.summary.model()
+            for at in range(4):
+                side = _RIGHT if at else _LEFT
+                heads.setHeaderData(at, Qt.Orientation.Horizontal, side, Qt.ItemDataRole.TextAlignmentRole)
             tips = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
             for part, tip in enumerate(tips, 1):
-                self.summary.model().setHeaderData(
-                    part, Qt.Orientation.Horizontal, plain(tip), Qt.ItemDataRole.ToolTipRole
-                )
+                heads.setHeaderData(part, Qt.Orientation.Horizontal, plain(tip), Qt.ItemDataRole.ToolTipRole)
             for at, key in enumerate(shown.tolist()):
                 name = pair.vocabularies.script_names[key] if not by_length else ""
                 more = "+" if key == LONGEST else ""
@@ -279,7 +284,7 @@ class VocabulariesView(QWidget):
                 self.summary.setItem(at, 0, head)
                 for part in range(3):
                     item = QTableWidgetItem(f"{counts[part][key]:,}")
-                    item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                    item.setTextAlignment(_RIGHT)
                     item.setFont(self._theme.tabular_font())
                     item.setToolTip(f"{counts[part][key] / max(1, counts[part].sum()):.1%} of this part")
                     self.summary.setItem(at, 1 + part, item)
