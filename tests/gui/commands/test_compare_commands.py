@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
@@ -17,7 +19,7 @@ from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.session.availability import nothing_compared
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run import Origin, StudioRun
 from tokstudio.gui.state.text_set import file_set, parallel_set, story_set
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -97,8 +99,8 @@ def test_the_story_is_a_set_from_the_beginning(session: Session, tmp_path: Path)
     assert session.comparison.texts.is_parallel
     assert window.shown == 1
     texts = finish(story_set().read())
-    assert len(texts) >= 24
-    assert {source.documents for _, source in texts} == {20}
+    assert story_set().title == f"Our story in {len(texts.named)} languages"
+    assert {source.documents for _, source in texts.named} == {20}
 
 
 def test_a_cancelled_dialog_changes_nothing(session: Session, tmp_path: Path) -> None:
@@ -132,13 +134,23 @@ def compared(qtbot: QtBot, session: Session, make_run: Callable[..., StudioRun])
     return session
 
 
-def test_the_shown_figure_is_copied(compared: Session, tmp_path: Path) -> None:
+def test_the_shown_figure_is_copied(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
     made, _ = commands(compared, tmp_path)
-    made.copy_figure()
     comparison = compared.comparison.comparison
     assert comparison is not None
-    assert QGuiApplication.clipboard().text() == comparison.to_markdown(["bytes_per_token"])
-    assert "| eng" in QGuiApplication.clipboard().text()
+    clipboard = QGuiApplication.clipboard()
+    clipboard.clear()
+    made.copy_markdown()
+    assert clipboard.text() == ""  # a job makes the table
+    qtbot.waitUntil(lambda: clipboard.text() == comparison.to_markdown(["bytes_per_token"]), timeout=PATIENCE)
+    assert "| eng" in clipboard.text()
+    made.copy_csv()
+    qtbot.waitUntil(lambda: clipboard.text() == comparison.to_csv(figures=["bytes_per_token"]), timeout=PATIENCE)
+    compared.comparison.choose_figure("words_split")
+    made.copy_csv()
+    qtbot.waitUntil(lambda: "words_split,eng" in clipboard.text(), timeout=PATIENCE)
+    row = next(line for line in clipboard.text().splitlines() if line.startswith("words_split,eng"))
+    assert row[-1].isdigit()  # the words are encoded in the job
 
 
 def test_all_figures_are_written_as_csv(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
@@ -160,6 +172,78 @@ def test_the_report_is_written(qtbot: QtBot, compared: Session, tmp_path: Path) 
     page = (tmp_path / "out.html").read_text()
     assert "Run 1" in page
     assert "<script" not in page
+
+
+def test_the_report_has_the_hashes_of_opened_files(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
+    file, gone = tmp_path / "merges.txt", tmp_path / "vocab.json"
+    file.write_bytes(b"some merges")
+    origin = Origin(tmp_path, (file, gone), "GPT-2", True)
+    compared.runs.add_tokenizer(compared.runs.all[0].tokenizer, "opened", origin)
+    qtbot.waitUntil(lambda: nothing_compared(compared) is None, timeout=PATIENCE)
+    made, _ = commands(compared, tmp_path, tmp_path / "out.html")
+    made.save_report()
+    qtbot.waitUntil((tmp_path / "out.html").exists, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not compared.jobs.running, timeout=PATIENCE)
+    page = (tmp_path / "out.html").read_text()
+    assert hashlib.sha256(b"some merges").hexdigest() in page
+    assert "vocab.json" not in page
+
+
+def test_words_are_read_from_a_file(
+    qtbot: QtBot, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("quagga\nzebra")
+    made, window = commands(session, tmp_path, file)
+    with qtbot.waitSignal(session.comparison.words_asked, timeout=PATIENCE):
+        made.open_words()
+    assert session.comparison.own_words == "quagga\nzebra"
+    assert window.shown == 1
+    assert made._preferences.folder == tmp_path
+    file.write_bytes(b"a " * 1_500_000)
+    monkeypatch.setattr("tokstudio.gui.commands.compare_commands.read_source", lambda _: pytest.fail("it is read"))
+    with qtbot.waitSignal(session.jobs.failed, timeout=PATIENCE) as failed:
+        made.open_words()
+    assert "at most 2 MB" in failed.args[0].text
+    assert session.comparison.own_words == "quagga\nzebra"
+
+
+def test_notes_of_parallel_texts_and_files_are_told(qtbot: QtBot, session: Session, folder: Path) -> None:
+    (folder / "deu_Latn.txt").write_bytes("Ein schöner Tag für große Bäume.\nZwei Mäuse.\n".encode("windows-1252"))
+    made, _ = commands(session, folder, folder)
+    made.open_parallel_folder()
+    with qtbot.waitSignal(session.jobs.told, timeout=PATIENCE) as told:
+        session.comparison.set_seen(True)
+    assert "deu_Latn.txt: read as windows-1252" in told.args[0]
+    assert session.comparison.notes == (told.args[0],)
+    made, _ = commands(session, folder, folder / "eng_Latn.txt", folder / "deu_Latn.txt")
+    with qtbot.waitSignal(session.jobs.told, timeout=PATIENCE) as told:
+        made.open_texts()
+    assert "deu_Latn.txt: read as windows-1252" in told.args[0]
+
+
+def test_an_empty_file_among_others_is_an_empty_text(
+    qtbot: QtBot, session: Session, folder: Path, make_run: Callable[..., StudioRun]
+) -> None:
+    make_run(vocabulary_size=270)
+    (folder / "deu_Latn.txt").write_bytes(b"")
+    made, _ = commands(session, folder, folder / "eng_Latn.txt", folder / "deu_Latn.txt")
+    made.open_texts()
+    session.comparison.set_seen(True)
+    qtbot.waitUntil(lambda: session.comparison.is_measured, timeout=PATIENCE)
+    comparison = session.comparison.comparison
+    assert comparison is not None
+    assert comparison.tokens[:, 0].tolist()[1] == 0
+    assert np.isnan(comparison.known("bytes_per_token")[1, 0])
+
+
+def test_empty_lines_of_parallel_texts_are_lines(qtbot: QtBot, session: Session, folder: Path) -> None:
+    (folder / "deu_Latn.txt").write_text("\nZwei.\n")
+    made, _ = commands(session, folder, folder)
+    made.open_parallel_folder()
+    session.comparison.set_seen(True)
+    qtbot.waitUntil(lambda: session.comparison.rows is not None, timeout=PATIENCE)
+    assert [row.lines for row in session.comparison.rows or ()] == [2, 2]
 
 
 def test_a_report_that_cannot_be_written_is_said(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:

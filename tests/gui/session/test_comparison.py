@@ -10,7 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio import compare
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.comparison.counts import TokenCounts
 from tokstudio.core.comparison.figures import Cell
+from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.gui.session.availability import no_figure, nothing_compared, nothing_to_measure
 from tokstudio.gui.session.comparison import MOST
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state import comparison_work as module
@@ -39,6 +44,71 @@ def complete(session: Session) -> bool:
 
 def wait(qtbot: QtBot, session: Session) -> None:
     qtbot.waitUntil(lambda: complete(session), timeout=PATIENCE)
+
+
+def test_what_was_cancelled_is_measured_later(
+    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(vocabulary_size=270)
+    state, original = two_texts.comparison, module.counts_work
+
+    def held(*_: object) -> Work[TokenCounts]:
+        while True:
+            yield Progress("held")
+
+    monkeypatch.setattr(module, "counts_work", held)
+    state.set_seen(True)
+    qtbot.waitUntil(lambda: state.rows is not None, timeout=PATIENCE)
+    two_texts.jobs.running[-1].cancel()
+    qtbot.waitUntil(lambda: state.cancelled and not state.busy, timeout=PATIENCE)
+    assert "not complete" in (nothing_compared(two_texts) or "")
+    assert nothing_to_measure(two_texts) is None
+    monkeypatch.setattr(module, "counts_work", original)
+    state.measure()
+    wait(qtbot, two_texts)
+    assert not state.cancelled
+    assert nothing_compared(two_texts) is None
+    assert nothing_to_measure(two_texts) == "Everything is measured."
+
+
+def test_what_failed_is_tried_again(
+    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(vocabulary_size=270)
+    state, original = two_texts.comparison, module.counts_work
+
+    def dies(tokenizer: object, text: ComparedText) -> Work[TokenCounts]:
+        if text.name == "deu":
+            raise FormatError("The library ended.")
+        return (yield from original(tokenizer, text))  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(module, "counts_work", dies)
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+    assert state.comparison is not None
+    assert state.comparison.errors == (("deu", "Run 1", "The library ended."),)
+    monkeypatch.setattr(module, "counts_work", original)
+    assert nothing_to_measure(two_texts) is None
+    state.measure()
+    wait(qtbot, two_texts)
+    assert state.comparison.errors == ()
+
+
+def test_premiums_have_a_base_only_where_lines_are_equal(qtbot: QtBot, session: Session, make_run: Make) -> None:
+    session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\n")])
+    make_run(vocabulary_size=257)
+    state = session.comparison
+    state.set_seen(True)
+    wait(qtbot, session)
+    assert state.comparison is not None
+    assert state.comparison.base is None
+    state.choose_figure("premium")
+    assert no_figure(session) is not None
+    session.corpus.set_sources(())
+    session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\nc\n")])
+    wait(qtbot, session)
+    assert state.comparison.base == 0
+    assert no_figure(session) is None
 
 
 def test_each_source_is_measured_by_each_shown_run(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:

@@ -3,24 +3,35 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
-from tokstudio.core.base.atomic_files import write_files
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.comparison.report.facts import Origin
 from tokstudio.core.comparison.report.report import report_work
+from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
+from tokstudio.core.formats.report import WrittenFile
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import Origin as RunOrigin
 from tokstudio.gui.state.text_set import TextSet, file_set, parallel_set
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _TABLES = "Tables (*.csv *.tsv *.jsonl *.json *.parquet *.arrow *.gz *.zst *.xz *.bz2);;All files (*)"
+_MOST_WORDS = 2_000_000  # bytes of a file of words
 
 
 class CompareCommands(QObject):
@@ -31,6 +42,7 @@ class CompareCommands(QObject):
     ) -> None:
         super().__init__(parent)
         self._state, self._jobs, self._preferences = session.comparison, session.jobs, preferences
+        self._runs = session.runs
         self._choosers, self._window = choosers, window
 
     def open_texts(self) -> None:
@@ -56,12 +68,24 @@ class CompareCommands(QObject):
         self._state.choose_texts(next(each for each in self._state.sets if each.is_parallel))
         self._window.show_compare()
 
-    def copy_figure(self) -> None:
+    def open_words(self) -> None:
+        """Asks for a file with words to compare."""
+        for path in self._choosers.open_files("Open Words", self._preferences.folder)[:1]:
+            self._preferences.folder = path.parent
+            self._jobs.start(partial(_words_work, path), self._show_words)
+
+    def measure(self) -> None:
+        """Measures what is missing, and tries again what failed."""
+        self._window.show_compare()
+        self._state.measure()
+
+    def copy_markdown(self) -> None:
         """Copies the shown figure as a table in Markdown."""
-        comparison = self._state.comparison
-        if comparison is not None:
-            QGuiApplication.clipboard().setText(comparison.to_markdown([self._state.figure]))
-            self._jobs.tell("Copied the figure as Markdown.")
+        self._copy(Comparison.to_markdown, self._copied_markdown)
+
+    def copy_csv(self) -> None:
+        """Copies the shown figure as a table with commas."""
+        self._copy(_csv, self._copied_csv)
 
     def save_csv(self) -> None:
         """Writes all figures to a table."""
@@ -69,7 +93,27 @@ class CompareCommands(QObject):
 
     def save_report(self) -> None:
         """Writes the report, a page that a browser shows."""
-        self._save("Report of the Comparison", "comparison.html", "Web page (*.html)", report_work)
+        opened = {each.name: each.origin for each in self._runs.shown if each.origin is not None}
+        self._save(
+            "Report of the Comparison", "comparison.html", "Web page (*.html)", partial(_report_work, opened=opened)
+        )
+
+    def _copy(self, make: Callable[[Comparison, list[str]], str], copied: Callable[[str], None]) -> None:
+        comparison = self._state.comparison
+        if comparison is not None:
+            self._jobs.start(partial(_table_work, comparison, self._state.figure, make), copied)
+
+    def _copied_markdown(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self._jobs.tell("Copied the figure as Markdown.")
+
+    def _copied_csv(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self._jobs.tell("Copied the figure as CSV.")
+
+    def _show_words(self, words: str) -> None:
+        self._window.show_compare()
+        self._state.show_words(words)
 
     def _save(self, title: str, name: str, filters: str, make: Callable[[Comparison], Work[str]]) -> None:
         comparison = self._state.comparison
@@ -89,9 +133,56 @@ class CompareCommands(QObject):
         self._window.show_compare()
 
 
+def _table_work(comparison: Comparison, figure: str, make: Callable[[Comparison, list[str]], str]) -> Work[str]:
+    if FIGURES[figure].needs_words:
+        yield from comparison.words_work()
+    yield Progress("writing")
+    return make(comparison, [figure])
+
+
+def _csv(comparison: Comparison, figures: list[str]) -> str:
+    return comparison.to_csv(figures=figures)
+
+
 def _csv_work(comparison: Comparison) -> Work[str]:
     yield from comparison.words_work()
     return comparison.to_csv()
+
+
+def _report_work(comparison: Comparison, opened: Mapping[str, RunOrigin]) -> Work[str]:
+    origins: dict[str, Origin] = {}
+    for name, origin in opened.items():
+        if name in comparison.tokenizers:
+            origins[name] = Origin(origin.format, (yield from _hashed_work(origin)))
+    return (yield from report_work(comparison, origins))
+
+
+def _hashed_work(origin: RunOrigin) -> Work[tuple[WrittenFile, ...]]:
+    """The files of a tokenizer with their hashes; without those that cannot be read any more."""
+    files: list[WrittenFile] = []
+    if origin.kept is not None:
+        contents = [(Path(file.name), file.content) for file in origin.kept.files]
+    else:
+        contents = list[tuple[Path, bytes]]()
+        for path in origin.files:
+            with suppress(CorpusError):
+                contents.append((path, (yield from read_file_work(path))))
+    for path, content in contents:
+        files.append(WrittenFile(path, len(content), hashlib.sha256(content).hexdigest()))
+        yield Progress("writing")
+    return tuple(files)
+
+
+def _words_work(path: Path) -> Work[str]:
+    """The text of a file of words; raises CorpusError if it is too long or cannot be read."""
+    with plain_errors(path):
+        size = path.stat().st_size
+    if size <= _MOST_WORDS:
+        source = yield from read_source(path)
+        size = len(source.data)
+        if size <= _MOST_WORDS:
+            return np.asarray(source.data[:]).tobytes().decode("utf-8", "replace")
+    raise CorpusError(f"{file_name(path)}: too long for a list of words: at most {_MOST_WORDS // 1_000_000} MB.")
 
 
 def _write_work(comparison: Comparison, make: Callable[[Comparison], Work[str]], path: Path) -> Work[Path]:

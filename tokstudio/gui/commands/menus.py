@@ -26,8 +26,8 @@ _MENUS: dict[str, str] = {
     ">Base_To&kens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last play >Playin&g_Speed < - "
     "previous_run next_run rename_run change_pattern count_uses measure_held_out delete_run",
-    "&Compare": "compare_on_story open_compared_texts open_parallel_folder open_parallel_table - copy_figure "
-    "save_comparison_csv save_report - "
+    "&Compare": "compare_on_story open_compared_texts open_parallel_folder open_parallel_table "
+    "open_compared_words - measure_comparison - copy_figure copy_figure_csv save_comparison_csv save_report - "
     ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file <",
     "&View": ">Wor&kspaces workspace_train workspace_compare workspace_learn < >&Panes < "
     "maximise_pane float_pane reset_layout - why_merge why_not_one_token step_through_text - "

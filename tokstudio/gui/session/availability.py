@@ -164,7 +164,29 @@ def nothing_compared(session: Session) -> str | None:
         return "Nothing is compared: open the Compare pane with a tokenizer and a text."
     if session.comparison.busy:
         return "The comparison is being measured."
+    if not session.comparison.is_measured:
+        return "The comparison is not complete: choose Measure in the menu Compare."
     return None
+
+
+def no_figure(session: Session) -> str | None:
+    """Why the shown figure cannot be copied."""
+    made = session.comparison.comparison
+    if made is not None and made.base is None and session.comparison.figure == "premium":
+        return nothing_compared(session) or "Premiums need texts with the same lines."
+    return nothing_compared(session)
+
+
+def nothing_to_measure(session: Session) -> str | None:
+    """Why there is nothing to measure for the comparison."""
+    state = session.comparison
+    if not state.columns:
+        return "Nothing is compared: open the Compare pane with a tokenizer and a text."
+    if state.busy:
+        return "The comparison is being measured."
+    made = state.comparison
+    done = made is not None and state.is_measured and not made.errors
+    return "Everything is measured." if done and not (state.problem or state.cancelled) else None
 
 
 def no_pane_text(session: Session) -> str | None:

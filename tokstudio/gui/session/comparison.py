@@ -6,7 +6,6 @@ What was measured once is kept by the text and the tokenizer, so that a new colu
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,8 +29,8 @@ from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.comparison_work import Column, Found, Key, cell_at, missing_works, with_words_work
-from tokstudio.gui.state.text_set import NamedTexts, TextSet, story_set
+from tokstudio.gui.state.comparison_work import Column, Found, Key, base_of, cell_at, missing_works, with_words_work
+from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
 MOST = 8  # tokenizers in one table
 SIMPLE = ("Characters", "Bytes", "Words")
@@ -62,12 +61,14 @@ class ComparisonState(QObject):
         simple: The simple tokenizers that are compared, names of `SIMPLE`.
         own_words: Words to compare, as the user wrote them.
         problem: Why the texts could not be read; "" if they could.
+        notes: What the user should know of how the texts were read, a sentence each.
     """
 
     changed = Signal()  # rows, columns, figures, or what is chosen
     words_changed = Signal()
     stack_asked = Signal()  # to show the texts in each tokenizer, one below another
-    _texts_read = Signal(object, object)
+    words_asked = Signal()  # to show the words
+    _texts_read = Signal(object, object, object)
     _cell_found = Signal(object, object)
 
     def __init__(
@@ -88,6 +89,7 @@ class ComparisonState(QObject):
         self.simple: frozenset[str] = frozenset()
         self.own_words = ""
         self.problem = ""
+        self.notes: tuple[str, ...] = ()
         self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
         self._known: dict[Key, Found] = {}
         self._news = 0  # how often something became known, or was released
@@ -165,6 +167,20 @@ class ComparisonState(QObject):
         return self._job is not None or self._later.isActive()
 
     @property
+    def cancelled(self) -> bool:
+        """Whether the user has cancelled the measuring."""
+        return self._cancelled
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether each text was measured by each tokenizer; some may have failed."""
+        made = self.comparison
+        if made is None:
+            return False
+        cells = ((row, column) for row in range(len(made.measured)) for column in range(len(made.compared)))
+        return all(made.result(row, column) is not None for row, column in cells)
+
+    @property
     def comparison(self) -> Comparison | None:
         """What is known so far; None until the texts are read."""
         rows, columns = self._rows, self.columns
@@ -185,12 +201,12 @@ class ComparisonState(QObject):
                     found = cell_at(row, column, counts)
                 if found is not None and not isinstance(found, CountsByMerge):
                     results[at, number] = found
-        names, tokenizers = [row.name for row in rows], [column.name for column in columns]
+        tokenizers = [column.name for column in columns]
         return Comparison(
             [Compared(column.name, column.tokenizer or ByteTokenizer()) for column in columns],
             rows,
             results,
-            names.index(self.base) if self.base in names else _first_base(names),
+            base_of(rows, self.base, is_parallel=self.texts.is_parallel),
             tokenizers.index(self.against) if self.against in tokenizers else 0,
         )
 
@@ -242,6 +258,11 @@ class ComparisonState(QObject):
         self.against = name
         self.changed.emit()
 
+    def show_words(self, words: str) -> None:
+        """Compares other words, and shows them."""
+        self.set_own_words(words)
+        self.words_asked.emit()
+
     def set_own_words(self, words: str) -> None:
         """Compares other words, separated by white space or commas."""
         if words != self.own_words:
@@ -260,9 +281,12 @@ class ComparisonState(QObject):
             self._again()
 
     def measure(self) -> None:
-        """Measures again after the user has cancelled it."""
-        self._cancelled = False
+        """Measures what is missing after the user has cancelled it, and tries again what failed."""
+        self._known = {key: found for key, found in self._known.items() if not isinstance(found, TokStudioError)}
+        self._news += 1
+        self._cancelled, self.problem = False, ""
         self._again()
+        self.changed.emit()
 
     def close(self) -> None:
         """Starts no more measurements, at the end of the session."""
@@ -297,7 +321,7 @@ class ComparisonState(QObject):
             self._forget_rows()
 
     def _forget_rows(self) -> None:
-        self._rows, self.problem, self._cancelled, self._asked = None, "", False, ()
+        self._rows, self.problem, self.notes, self._cancelled, self._asked = None, "", (), False, ()
         self.changed.emit()
         self._again()
 
@@ -326,8 +350,8 @@ class ComparisonState(QObject):
         yield from prepare_work()
         rows = wanted.known_texts
         if rows is None:
-            rows = yield from self._rows_work(wanted.texts)
-            self._texts_read.emit(wanted.texts, rows)
+            rows, notes = yield from self._rows_work(wanted.texts)
+            self._texts_read.emit(wanted.texts, rows, notes)
         columns = yield from with_words_work(wanted.columns, rows)
         works = missing_works(wanted.known, rows, columns, wanted.needs_words)
         keys = list(works)
@@ -337,20 +361,23 @@ class ComparisonState(QObject):
 
         yield from in_threads("comparing", list(works.values()), tell)
 
-    def _rows_work(self, texts: TextSet) -> Work[tuple[ComparedText, ...]]:
+    def _rows_work(self, texts: TextSet) -> Work[tuple[tuple[ComparedText, ...], tuple[str, ...]]]:
         rows: list[ComparedText] = []
-        for name, source in (yield from texts.read()):
+        read = yield from texts.read()
+        for name, source in read.named:
             if source.counts is not None:
                 continue
             known = self._texts.get((name, id(source.data)))
             if known is None or known.source.data is not source.data or known.source.ends is not source.ends:
                 known = yield from text_work(name, source, texts.is_parallel)
             rows.append(known)
-        return tuple(rows)
+        return tuple(rows), read.notes
 
-    def _take_texts(self, texts: TextSet, rows: tuple[ComparedText, ...]) -> None:
+    def _take_texts(self, texts: TextSet, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
         if texts is self.texts:
-            self._rows = rows
+            self._rows, self.notes, self.problem = rows, notes, ""
+            if notes:
+                self._jobs.tell(" ".join(notes))
             self._asked = self.texts, rows, *self._asked[2:]
             self._texts |= {(row.name, id(row.source.data)): row for row in rows}
             self._tell.start()
@@ -379,22 +406,17 @@ class ComparisonState(QObject):
 
     # ---- sets of texts
 
-    def _read_corpus(self) -> Work[NamedTexts]:
+    def _read_corpus(self) -> Work[ReadTexts]:
         yield from ()
-        return [(source.name, source) for source in self._corpus.sources]
+        return ReadTexts([(source.name, source) for source in self._corpus.sources])
 
-    def _read_held_out(self) -> Work[NamedTexts]:
+    def _read_held_out(self) -> Work[ReadTexts]:
         run = self._held_out_of = self._runs.active
         if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
-            return []
+            return ReadTexts([])
         _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out)
-        return [(source.name, source) for source in held_out]
+        return ReadTexts([(source.name, source) for source in held_out])
 
-    def _read_text(self) -> Work[NamedTexts]:
+    def _read_text(self) -> Work[ReadTexts]:
         yield from ()
-        return [("Text", Source.from_texts([self._view.text]))] if self._view.text else []
-
-
-def _first_base(names: Sequence[str]) -> int | None:
-    """English, or the first text."""
-    return next((at for at, name in enumerate(names) if name.startswith("English")), 0 if names else None)
+        return ReadTexts([("Text", Source.from_texts([self._view.text]))] if self._view.text else [])

@@ -14,8 +14,13 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.languages import language_name
 
-#: The texts of a set, each with its name.
-NamedTexts = Sequence[tuple[str, Source]]
+
+@dataclass(frozen=True, eq=False)
+class ReadTexts:
+    """The texts of a set."""
+
+    named: Sequence[tuple[str, Source]]
+    notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +30,14 @@ class TextSet:
     key: str  # never shown
     title: str
     meaning: str  # one sentence
-    read: Callable[[], Work[NamedTexts]]
+    read: Callable[[], Work[ReadTexts]]
     is_parallel: bool = False  # whether all have the same lines, in different languages
 
 
 def story_set() -> TextSet:
     """Our own story, in many languages."""
     meaning = "Twenty sentences of our own, the same in each language."
-    return TextSet("story", "One Story", meaning, partial(_parallel_work, story_work), is_parallel=True)
+    return TextSet("story", "Our story in 31 languages", meaning, partial(_parallel_work, story_work), is_parallel=True)
 
 
 def parallel_set(path: Path) -> TextSet:
@@ -48,15 +53,23 @@ def file_set(paths: Sequence[Path]) -> TextSet:
     return TextSet(key, title, "Opened for measuring only: nothing is trained on it.", partial(_files_work, paths))
 
 
-def _files_work(paths: Sequence[Path]) -> Work[NamedTexts]:
-    corpus = yield from Corpus.from_files_work(paths)
-    return [(source.name, source) for source in corpus.sources]
+def _files_work(paths: Sequence[Path]) -> Work[ReadTexts]:
+    """Reads files; of several, an empty one is an empty text."""
+    sources = (yield from Corpus.from_files_work(paths, keep_empty=True)).sources
+    notes = [f"{source.name}: {said}." for source in sources if (said := _said(source))]
+    return ReadTexts([(source.name, source) for source in sources], tuple(notes))
 
 
-def _parallel_work(read: Callable[[], Work[ParallelSet]]) -> Work[NamedTexts]:
+def _said(source: Source) -> str:
+    """How a text was read, where that is not as it stands."""
+    encoding = "" if source.encoding == "utf-8" else f"read as {source.encoding}"
+    return ", ".join(filter(None, (encoding, source.note)))
+
+
+def _parallel_work(read: Callable[[], Work[ParallelSet]]) -> Work[ReadTexts]:
     texts = yield from read()
     named = zip(texts.languages, texts.lines, strict=True)
-    return [(_language(code), Source.from_texts(lines, code)) for code, lines in named]
+    return ReadTexts([(_language(code), Source.from_texts(lines, code)) for code, lines in named], texts.notes)
 
 
 def _language(code: str) -> str:

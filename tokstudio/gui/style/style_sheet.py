@@ -246,8 +246,8 @@ QHeaderView { background: $surface; border: 0; }
 QHeaderView::section { background: $surface; color: $muted; font-size: $small; font-weight: 600; border: 0;
     border-bottom: 1px solid $grid; padding: 6px; }
 QHeaderView::section:hover { color: $text; }
-QHeaderView::up-arrow { $image_up_text width: 10px; height: 10px; subcontrol-position: center right; right: 2px; }
-QHeaderView::down-arrow { $image_down_text width: 10px; height: 10px; subcontrol-position: center right; right: 2px; }
+QHeaderView::up-arrow { $image_up_text width: 9px; height: 9px; subcontrol-position: top center; }
+QHeaderView::down-arrow { $image_down_text width: 9px; height: 9px; subcontrol-position: top center; }
 QTableCornerButton::section { background: $surface; border: 0; border-bottom: 1px solid $grid; }
 
 QAbstractScrollArea::corner { background: transparent; border: 0; }

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMenu
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, figure_text
+from tokstudio.core.comparison.table import number_text
+from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE
 from tokstudio.gui.panes.compare.pane import ComparePane
+from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.text_set import parallel_set
+from tokstudio.gui.style.theme import Theme
 
 Make = Callable[..., StudioRun]
 
@@ -90,7 +97,7 @@ def test_rows_are_sorted_by_a_column(compared: ComparePane) -> None:
     table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     assert column_of(compared, 0) == ["cmn", "deu", "eng"]
     menu = QMenu()
-    compared.fill_row_menu(menu, 0)
+    compared.fill_menu(menu, 0, 1)
     menu.actions()[-1].trigger()
     assert column_of(compared, 0) == ["eng", "deu", "cmn"]
 
@@ -114,14 +121,14 @@ def test_every_figure_is_shown_with_its_formula(qtbot: QtBot, compared: CompareP
         made = compared._state.comparison
         assert made is not None
         shown = column_of(compared, compared.matrix.model.first)
-        assert shown == [figure_text(value, figure) for value in made.known(name)[:, 0]]
+        assert shown == [number_text(value, figure.decimals, figure.is_share) for value in made.known(name)[:, 0]]
 
 
 def test_another_base_changes_premiums(compared: ComparePane) -> None:
     choose(compared, "premium")
     assert column_of(compared, 0)[0] == "eng (base)"
     menu = QMenu()
-    compared.fill_row_menu(menu, 1)
+    compared.fill_menu(menu, 1, 1)
     menu.actions()[0].trigger()
     assert column_of(compared, 0)[1] == "deu (base)"
     assert column_of(compared, 1)[1] == "1.00"
@@ -168,3 +175,124 @@ def test_tokenizers_are_chosen_in_a_menu(qtbot: QtBot, compared: ComparePane, se
     entries["Run 1"].setChecked(False)
     qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
     assert compared.tokenizers.text() == "Tokenizers: 1"
+
+
+def test_a_set_that_cannot_be_read_keeps_the_choices(
+    qtbot: QtBot, compared: ComparePane, session: Session, tmp_path: Path, actions: Actions
+) -> None:
+    for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\n")):
+        (tmp_path / name).write_text(text)
+    session.comparison.add_texts(parallel_set(tmp_path))
+    qtbot.waitUntil(lambda: '"deu_Latn" has 1' in compared.problem.text(), timeout=PATIENCE)
+    assert compared.texts.isVisible()
+    assert compared.measure.isVisible()
+    actions["measure_comparison"].triggered.connect(session.comparison.measure)
+    (tmp_path / "deu_Latn.txt").write_text("Eins.\nZwei.\n")
+    compared.measure.click()
+    qtbot.waitUntil(lambda: column_of(compared, 0) == ["German deu_Latn", "English eng_Latn"], timeout=PATIENCE)
+    assert not compared.problem.isVisible()
+
+
+def test_cancelled_measuring_is_said(compared: ComparePane, session: Session) -> None:
+    assert not compared.problem.isVisible()
+    session.comparison._cancelled = True
+    session.comparison.changed.emit()
+    assert compared.problem.isVisible()
+    assert "cancelled" in compared.problem.text()
+    assert compared.measure.isVisible()
+
+
+def test_a_cell_that_failed_says_so(qtbot: QtBot, compared: ComparePane, session: Session, make_run: Make) -> None:
+    make_run("abc abc", base="characters", vocabulary_size=30)
+    session.corpus.add_texts([("rus", "кот")])
+    qtbot.waitUntil(lambda: cells(compared) == 12, timeout=PATIENCE)
+    assert column_of(compared, 3)[3] == "failed"
+    assert column_of(compared, 1)[3] != "failed"
+    assert compared.problem.text().startswith("Run 3 failed on rus: ")
+
+
+def test_equal_values_are_not_the_best(qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make) -> None:
+    session.corpus.add_texts(TEXTS)
+    make_run(vocabulary_size=262)
+    make_run(vocabulary_size=262)
+    qtbot.waitUntil(lambda: cells(pane) == 6, timeout=PATIENCE)
+    model = pane.matrix.model
+    assert [model.index(0, column).data(BEST) for column in (1, 2)] == [False, False]
+    assert not model.index(0, 1).data(Qt.ItemDataRole.FontRole).bold()
+
+
+def test_dots_have_the_colours_of_the_runs(qtbot: QtBot, compared: ComparePane, session: Session, theme: Theme) -> None:
+    session.runs.show_curve(session.runs.all[0], False)
+    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
+    compared.tabs.setCurrentIndex(1)
+    picture = compared.dots.viewport().grab().toImage()
+    seen = {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
+    assert curve_pen(theme.palette, session.runs.all[1].hue, active=True).color().name() in seen
+    assert curve_pen(theme.palette, session.runs.all[0].hue, active=True).color().name() not in seen
+
+
+def test_the_menu_of_a_cell_sorts_and_relates_lengths(compared: ComparePane, session: Session) -> None:
+    table = compared.matrix.table
+    table.setCurrentIndex(compared.matrix.model.index(1, 2))
+    with_key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint())
+    asked: list[tuple[int, int]] = []
+    compared.matrix.menuAsked.connect(lambda row, column, _: asked.append((row, column)))
+    QApplication.sendEvent(table, with_key)
+    assert asked == [(1, 2)]
+    menu = QMenu()
+    compared.fill_menu(menu, 1, 2)
+    entries = {action.text(): action for action in menu.actions()}
+    entries["Sort &Descending"].trigger()
+    values = [float(text) for text in column_of(compared, 2)]
+    assert values == sorted(values, reverse=True)
+    entries["Sort &Ascending"].trigger()
+    assert [float(text) for text in column_of(compared, 2)] == sorted(values)
+    entries["Compare &Lengths with This"].trigger()
+    choose(compared, "normalised_length")
+    assert set(column_of(compared, 2)) == {"1.000"}
+
+
+def test_the_figure_box_follows_the_session(compared: ComparePane, session: Session) -> None:
+    session.comparison.choose_figure("fertility")
+    assert compared.figures.choices[compared.figures.currentIndex()].value == "fertility"
+
+
+def test_every_tab_has_the_choice_of_texts(compared: ComparePane) -> None:
+    for tab in range(5):
+        compared.tabs.setCurrentIndex(tab)
+        assert compared.texts.isVisible()
+        assert compared.tokenizers.isVisible()
+        assert compared.figures.isVisible() == (tab < 2)
+
+
+def test_the_mark_of_lost_text_is_explained(
+    qtbot: QtBot, session: Session, pane: ComparePane, unknown_run: Make
+) -> None:
+    session.corpus.add_texts([("eng", "the cat")])
+    unknown_run()
+    qtbot.waitUntil(lambda: cells(pane) == 1, timeout=PATIENCE)
+    assert "*" not in pane.meaning.text()
+    session.corpus.add_texts([("deu", "Hund")])
+    qtbot.waitUntil(lambda: cells(pane) == 2, timeout=PATIENCE)
+    assert column_of(pane, 1)[1].startswith("*")
+    assert "* Some of the text is unknown" in pane.meaning.text()
+
+
+def test_premiums_of_different_lines_are_refused(
+    qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make
+) -> None:
+    session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\n")])
+    make_run(vocabulary_size=257)
+    qtbot.waitUntil(lambda: cells(pane) == 2, timeout=PATIENCE)
+    choose(pane, "premium")
+    assert "same lines" in pane.meaning.text()
+    choose(pane, "tokens")
+    menu = QMenu()
+    pane.fill_menu(menu, 0, 1)
+    assert not any("Premiums" in action.text() for action in menu.actions())
+
+
+def test_the_meaning_names_the_unit(compared: ComparePane) -> None:
+    choose(compared, "words_split")
+    assert compared.meaning.text().startswith("Words with more than one token / W. Unit: share of the words.")
+    assert compared.matrix.model.headerData(1, Qt.Orientation.Horizontal) == "W counts"

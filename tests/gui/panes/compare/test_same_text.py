@@ -91,7 +91,7 @@ def test_lines_that_differ_most_come_first(qtbot: QtBot, view: SameTextView, ses
     tokenizers = [run.tokenizer for run in session.runs.shown]
     ratios = difference(np.array([[len(each.encode(line)) for line in lines] for each in tokenizers]))
     view.differing.click()
-    qtbot.waitUntil(lambda: "Number 1 " in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Line 1 " in view.note.text(), timeout=PATIENCE)
     assert view.line.value() == int(ratios.argmax()) + 1
     assert f"{ratios.max():.2f} times" in view.note.text()
     seen = [view.line.value()]

@@ -6,10 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.vocabulary_rows import LENGTH, SECOND_USES, TOKEN, USES
 from tokstudio.gui.session.session import Session
@@ -100,6 +104,88 @@ def test_a_row_of_the_summary_filters(qtbot: QtBot, view: VocabulariesView) -> N
     expected = int(view.summary.item(row, 3).text())
     qtbot.waitUntil(lambda: view.rows.rowCount() == expected < every, timeout=PATIENCE)
     assert {view.rows.index(at, LENGTH).data() for at in range(expected)} == {"3"}
+
+
+def test_the_last_row_by_length_has_all_longer_tokens(
+    qtbot: QtBot, session: Session, theme: Theme, make_run: Make, show: Show
+) -> None:
+    session.corpus.add_texts([("eng", "abcdefghijklmnopqrstuvwx " * 9)])
+    make_run(vocabulary_size=256 + 22)
+    session.corpus.set_sources(())
+    session.corpus.add_texts([("deu", "zyxw " * 9)])
+    make_run(vocabulary_size=258)
+    view = VocabulariesView(session, theme)
+    show(view, 900, 500)
+    view.refresh()
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 0, timeout=PATIENCE)
+    choose(qtbot, view, ONLY_FIRST)
+    view.by.setCurrentIndex(1)
+    row = view.summary.rowCount() - 1
+    assert view.summary.item(row, 0).text() == "16+"
+    view.summary.selectRow(row)
+    longer = sum(len(token) >= 16 for token in spelled(session, 0))
+    assert longer > 1
+    qtbot.waitUntil(lambda: view.rows.rowCount() == longer, timeout=PATIENCE)
+    assert view.summary.item(row, 1).text() == f"{longer}"
+
+
+def test_kinds_and_uses_filter(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
+    choose(qtbot, view, BOTH)
+    every = view.rows.rowCount()
+    merged = [len(token) > 1 for token in spelled(session, 0) & spelled(session, 1)]
+    assert 0 < sum(merged) < every
+    panel = view.kinds.panel
+    panel.choose({"Merges"})
+    qtbot.waitUntil(lambda: view.rows.rowCount() == sum(merged), timeout=PATIENCE)
+    panel.choose({"Base", "Merges", "Cuts a character"})
+    qtbot.waitUntil(lambda: view.rows.rowCount() == 128, timeout=PATIENCE)
+    used = [np.bincount(run.tokenizer.encode(GERMAN), minlength=300) > 0 for run in session.runs.all]
+    pair = view.rows.pair
+    assert pair is not None
+    rows = pair.vocabularies.ids[pair.part(BOTH)].tolist()
+    expected = sum(bool(used[0][one] or used[1][other]) for one, other in rows)
+    panel.choose({"In the texts"})
+    qtbot.waitUntil(lambda: view.rows.rowCount() == expected, timeout=PATIENCE)
+    panel.choose({"Not in the texts"})
+    qtbot.waitUntil(lambda: view.rows.rowCount() == every - expected, timeout=PATIENCE)
+    panel.clear()
+    panel.set_lengths(2, 3)
+    lengths = pair.lengths[pair.part(BOTH)]
+    expected = np.count_nonzero((lengths >= 2) & (lengths <= 3))
+    assert expected > 0
+    qtbot.waitUntil(lambda: view.rows.rowCount() == expected, timeout=PATIENCE)
+    panel.set_lengths(2, 0)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == np.count_nonzero(lengths >= 2), timeout=PATIENCE)
+    panel.set_lengths(0, 0)
+    panel.expression.setChecked(True)
+    view.filter.setText("^.a")
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 0 and all(t[1:2] == "a" for t in tokens(view)), timeout=PATIENCE)
+
+
+def test_unreachable_tokens_are_found(qtbot: QtBot, session: Session, theme: Theme, make_run: Make, show: Show) -> None:
+    one = Tokenizer(np.array([[97, 98], [98, 99], [97, 257]], np.int32))
+    session.runs.add_tokenizer(one, "one")
+    make_run(vocabulary_size=260)
+    view = VocabulariesView(session, theme)
+    show(view, 900, 500)
+    view.refresh()
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 0, timeout=PATIENCE)
+    choose(qtbot, view, ONLY_FIRST)
+    view.kinds.panel.choose({"Unreachable"})
+    reach = finish(reachability_work(one))
+    expected = {one.tokens[token] for token in np.flatnonzero(reach != REACHED).tolist()}
+    assert expected
+    qtbot.waitUntil(lambda: {token.encode() for token in tokens(view)} == expected, timeout=PATIENCE)
+
+
+def test_scripts_are_not_cut_and_columns_say_whose_they_are(view: VocabulariesView) -> None:
+    metrics, heads = view.summary.fontMetrics(), view.summary.horizontalHeader()
+    assert heads.sectionSize(0) >= metrics.horizontalAdvance("Devanagari") + 12
+    model = view.summary.model()
+    tips = [model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole) for at in (1, 2, 3)]
+    assert tips == ["Only in Run 1", "In both", "Only in Run 2"]
+    for at in (1, 2, 3):
+        assert heads.sectionSize(at) >= metrics.horizontalAdvance("100,000") + 12
 
 
 def test_one_tokenizer_alone_is_not_compared(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE, Answers
+from tests.gui.conftest import Actions
+from tests.gui.person import PATIENCE
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST_WORDS, WordsView
 from tokstudio.gui.panes.compare.words_model import MOST, WORD
@@ -90,7 +90,7 @@ def test_words_that_are_one_token_everywhere_are_marked(qtbot: QtBot, view: Word
     assert whole == {"the": True, "zebra": False}
     for row, word in enumerate(words(view)):
         assert (view.rows.index(row, WORD).data(Qt.ItemDataRole.DecorationRole) is not None) == whole[word]
-    assert "1 are one token in every tokenizer, 1 are split" in view.note.text()
+    assert "1 are one token in every tokenizer, 1 are split in at least one." in view.note.text()
 
 
 def test_pieces_are_drawn_in_colour(qtbot: QtBot, view: WordsView, theme: Theme) -> None:
@@ -101,19 +101,12 @@ def test_pieces_are_drawn_in_colour(qtbot: QtBot, view: WordsView, theme: Theme)
     assert len(seen & set(theme.palette.tokens)) > 1
 
 
-def test_words_are_read_from_a_file(qtbot: QtBot, view: WordsView, session: Session, tmp_path: Path) -> None:
-    answers = Answers()
-    file = tmp_path / "words.txt"
-    file.write_text("quagga\nzebra")
-    answers.files = [file]
-    view.choosers = answers  # pyright: ignore[reportAttributeAccessIssue]
-    view.open.click()
+def test_words_of_a_file_are_shown(qtbot: QtBot, view: WordsView, session: Session, actions: Actions) -> None:
+    with qtbot.waitSignal(actions["open_compared_words"].triggered):
+        view.open.click()
+    session.comparison.show_words("quagga\nzebra")
     qtbot.waitUntil(lambda: sorted(words(view)) == ["quagga", "zebra"], timeout=PATIENCE)
-    assert session.comparison.own_words == "quagga\nzebra"
-    file.write_bytes(b"a " * 1_500_000)
-    view.open.click()
-    qtbot.waitUntil(lambda: "at most 2 MB" in view.note.text(), timeout=PATIENCE)
-    assert sorted(words(view)) == ["quagga", "zebra"]
+    assert view.own.toPlainText() == "quagga\nzebra"
 
 
 def test_long_words_and_lists_are_cut_and_said(qtbot: QtBot, view: WordsView) -> None:
@@ -122,7 +115,10 @@ def test_long_words_and_lists_are_cut_and_said(qtbot: QtBot, view: WordsView) ->
     assert words(view) == ["mat"]
     view.own.setPlainText(" ".join(map(str, range(MOST_WORDS + 5))))
     qtbot.waitUntil(lambda: len(view.rows.order) == MOST_WORDS, timeout=PATIENCE)
-    assert "after the first" in view.note.text()
+    assert f"5 words after the first {MOST_WORDS:,}" in view.note.text()
+    view.own.setPlainText(" ".join(["x" * (LONGEST_WORD + 1), *map(str, range(MOST_WORDS + 4))]))
+    qtbot.waitUntil(lambda: "4 words after the first" in view.note.text(), timeout=PATIENCE)
+    assert "Left out: 1 word of more" in view.note.text()
 
 
 def test_a_word_that_a_vocabulary_lacks_has_a_dash(

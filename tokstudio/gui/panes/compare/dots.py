@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
-from tokstudio.gui.panes.compare.matrix_model import Content, figure_text
+from tokstudio.gui.panes.compare.matrix_model import Content
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
@@ -47,7 +50,7 @@ class Dots(QAbstractScrollArea):
     def show_content(self, content: Content | None) -> None:
         """Shows another state."""
         self._content = content
-        values = np.zeros((0, 0)) if content is None else content.comparison.known(content.figure.name)
+        values = np.zeros((0, 0)) if content is None else content.table.values
         self._values = values
         self._order = []
         if content is not None:
@@ -80,10 +83,9 @@ class Dots(QAbstractScrollArea):
     def row_text(self, row: int) -> str:
         """The name of a row with the values of all tokenizers."""
         assert self._content is not None
-        comparison, figure = self._content.comparison, self._content.figure
-        text = self._order[row]
-        values = zip(comparison.tokenizers, self._values[text].tolist(), strict=True)
-        return "\n".join([comparison.texts[text], *(f"{name}: {figure_text(value, figure)}" for name, value in values)])
+        table, text = self._content.table, self._order[row]
+        told = (f"{name}: {table.cell(text, number)}" for number, name in enumerate(table.tokenizers))
+        return "\n".join([table.texts[text], *told])
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws rows, axis and legend."""
@@ -127,9 +129,7 @@ class Dots(QAbstractScrollArea):
             painter.drawText(QRectF(4, y, left - 8, height), _ALIGN | Qt.AlignmentFlag.AlignRight, name)
             for number, value in enumerate(self._values[text].tolist()):
                 if not np.isnan(value):
-                    painter.setPen(QPen(QColor(palette.surface), 1))
-                    painter.setBrush(self._colour(number))
-                    painter.drawEllipse(QPointF(x_of(value), y + height / 2), _RADIUS, _RADIUS)
+                    self._draw_mark(painter, content.hues, number, QPointF(x_of(value), y + height / 2))
         painter.restore()
         painter.setPen(QColor(palette.muted))
         percent = content.figure.is_share
@@ -141,17 +141,25 @@ class Dots(QAbstractScrollArea):
     def _draw_legend(self, painter: QPainter, content: Content, left: float) -> None:
         metrics, x = painter.fontMetrics(), left
         for number, name in enumerate(content.comparison.tokenizers):
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._colour(number))
-            painter.drawEllipse(QPointF(x + _RADIUS, self._head() / 2), _RADIUS, _RADIUS)
+            self._draw_mark(painter, content.hues, number, QPointF(x + _RADIUS, self._head() / 2))
             painter.setPen(QColor(self._theme.palette.text))
             name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, self._theme.scaled(140))
             width = metrics.horizontalAdvance(name)
             painter.drawText(QRectF(x + 14, 0, width + 2, self._head()), _ALIGN, name)
             x += width + 32
 
-    def _colour(self, number: int) -> QColor:
-        return curve_pen(self._theme.palette, number, active=True).color()
+    def _draw_mark(self, painter: QPainter, hues: Sequence[int | None], number: int, place: QPointF) -> None:
+        """Draws a dot in the colour of the run, and for simple tokenizers a grey triangle, square or pentagon."""
+        hue, palette = hues[number], self._theme.palette
+        painter.setPen(QPen(QColor(palette.surface), 1))
+        painter.setBrush(QColor(palette.muted) if hue is None else curve_pen(palette, hue, active=True).color())
+        if hue is not None:
+            painter.drawEllipse(place, _RADIUS, _RADIUS)
+            return
+        corners = 3 + hues[:number].count(None)
+        turns = [2 * math.pi * (corner / corners - 0.25) for corner in range(corners)]
+        ends = [QPointF(math.cos(turn), math.sin(turn)) * (_RADIUS + 1) + place for turn in turns]
+        painter.drawPolygon(QPolygonF(ends))
 
     def _range(self, content: Content) -> tuple[float, float]:
         """The ends of the axis: from 0, unless all values are far from it."""

@@ -30,9 +30,7 @@ _NO_INDEX = QModelIndex()
 class Matrix(QWidget):
     """Shows a `Content`; a click on a heading sorts."""
 
-    rowMenuAsked = Signal(int, QPoint)  # the menu of a row, by its number; at a point of the screen
-    columnMenuAsked = Signal(int, QPoint)
-    rowChosen = Signal(int)  # a row was double-clicked, or Enter pressed
+    menuAsked = Signal(int, int, QPoint)  # the menu of a row and a column, -1 for no row; at a point of the screen
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -57,7 +55,6 @@ class Matrix(QWidget):
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._ask_column_menu)
         header.sectionResized.connect(lambda section, _, width: self.summary.setColumnWidth(section, width))
-        self.table.activated.connect(lambda index: self.rowChosen.emit(index.row()))
         self.table.installEventFilter(self)
         self.summary.horizontalHeader().hide()
         self.summary.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -89,7 +86,7 @@ class Matrix(QWidget):
         self._spread()
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
-        """Asks for the menu of a row."""
+        """Asks for the menu of a cell."""
         if event.type() == QEvent.Type.ContextMenu and isinstance(event, QContextMenuEvent):
             by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
             viewport = self.table.viewport()
@@ -98,13 +95,13 @@ class Matrix(QWidget):
             )
             if index.isValid():
                 place = viewport.mapToGlobal(self.table.visualRect(index).center()) if by_key else event.globalPos()
-                self.rowMenuAsked.emit(index.row(), place)
+                self.menuAsked.emit(index.row(), index.column(), place)
             return True
         return False
 
     def _ask_column_menu(self, place: QPoint) -> None:
         header = self.table.horizontalHeader()
-        self.columnMenuAsked.emit(header.logicalIndexAt(place), header.mapToGlobal(place))
+        self.menuAsked.emit(-1, header.logicalIndexAt(place), header.mapToGlobal(place))
 
     def _spread(self) -> None:
         """Gives each tokenizer the same width, and the names of texts the rest."""
@@ -115,7 +112,7 @@ class Matrix(QWidget):
         room = self.table.viewport().width()
         least = self._theme.scaled(_VALUE_COLUMN)
         names = [self.model.tokenizer_of(at) or "" for at in range(first, columns)]
-        wanted = max([least, *(metrics.horizontalAdvance(name) + 34 for name in names)])
+        wanted = max([least, *(metrics.horizontalAdvance(name) + 22 for name in names)])
         width = min(wanted, self._theme.scaled(_WIDEST))
         if first == 2:
             header.resizeSection(1, self._theme.scaled(_UNIT_COLUMN))

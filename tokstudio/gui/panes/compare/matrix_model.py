@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.figures import FIGURES, Cell, Figure
+from tokstudio.core.comparison.figures import FIGURES, Figure
+from tokstudio.core.comparison.table import UNITS, FigureTable, number_text
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import in_a_sentence, plain
@@ -23,21 +25,13 @@ _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_NOTHING, _WAITING = "–", "…"
+_WAITING, _FAILED = "…", "failed"
 _UNITS = ("words", "characters", "syllables")
-_OF_WORDS = ("fertility", "words_split", "whole_words")
 _WORST = 2.0  # times the best value: without colour
 
 #: Roles of a cell: from 0 for the worst to 1 for the best of a row; its part of the largest value; whether it is the
 #: best.
 GRADE, SHARE, BEST = (Qt.ItemDataRole.UserRole + number for number in range(3))
-
-
-def figure_text(value: float, figure: Figure) -> str:
-    """A value with the decimals of its figure; a dash where there is none."""
-    if np.isnan(value):
-        return _NOTHING
-    return f"{value:,.{figure.decimals}%}" if figure.is_share else f"{value:,.{figure.decimals}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +41,24 @@ class Content:
     comparison: Comparison
     figure: Figure
     active: str | None  # the name of the tokenizer that the window shows
+    hues: tuple[int | None, ...]  # the colour number of each tokenizer; None for a simple one
 
-    @property
-    def has_units(self) -> bool:
-        """Whether a column says what a word is."""
-        return self.figure.name in _OF_WORDS
+    @cached_property
+    def table(self) -> FigureTable:
+        """What is known of the figure, which are the best of each row, and how much worse the others are."""
+        made = self.comparison
+        trained = tuple(not self.is_simple(number) for number in range(len(made.compared)))
+        return FigureTable(
+            self.figure,
+            self.figure.formula,
+            tuple(filter(None, (self.figure.note, made.premium_note if self.figure.name == "premium" else ""))),
+            made.tokenizers,
+            made.texts,
+            made.known(self.figure.name),
+            (),
+            trained if any(trained) else (True,) * len(trained),
+            tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
+        )
 
     def is_simple(self, number: int) -> bool:
         """Whether a column is a simple tokenizer, which is shown for comparison and never the best."""
@@ -59,7 +66,7 @@ class Content:
 
     def in_groups(self, keys: NDArray[np.float64]) -> NDArray[np.int64]:
         """The numbers of the texts by ascending keys, float64 [texts]; texts with different units are not ranked."""
-        units = [_UNITS.index(text.units) if self.has_units else 0 for text in self.comparison.measured]
+        units = [_UNITS.index(text.units) if self.table.units else 0 for text in self.comparison.measured]
         return np.lexsort((np.nan_to_num(keys, nan=np.inf), np.array(units)))
 
 
@@ -88,13 +95,13 @@ class MatrixModel(QAbstractTableModel):
         shape = self.rowCount(), self.columnCount()
         heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
         self._content = content
-        self.first = 2 if content is not None and content.has_units else 1
+        self.first = 2 if content is not None and content.table.units is not None else 1
         self._values, self._titles, self._figures = np.zeros((0, 0)), [], []
         if content is not None:
             if self._summaries:
                 self._take_summaries(content)
             else:
-                self._values = content.comparison.known(content.figure.name)
+                self._values = content.table.values
         self._order = self._sorted()
         after = self.rowCount(), self.columnCount()
         if shape != after:
@@ -133,7 +140,7 @@ class MatrixModel(QAbstractTableModel):
             return None
         name = self.tokenizer_of(section)
         if role == Qt.ItemDataRole.DisplayRole:
-            return name if name is not None else ("Text", "Words are")[min(section, 1)]
+            return name if name is not None else ("Text", UNITS)[min(section, 1)]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT if section >= self.first else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole and name is not None:
@@ -184,59 +191,47 @@ class MatrixModel(QAbstractTableModel):
             return _RIGHT
         if role == Qt.ItemDataRole.FontRole:
             font = self._theme.tabular_font()
-            font.setBold(not self._summaries and self._is_best(content, row, number))
+            font.setBold(not self._summaries and bool(content.table.best[row, number]))
             return font
         if role == Qt.ItemDataRole.ForegroundRole and (np.isnan(value) or content.is_simple(number)):
-            return QColor(self._theme.palette.muted)
+            failed = not self._summaries and isinstance(content.comparison.result(row, number), TokStudioError)
+            return QColor(self._theme.palette.error if failed else self._theme.palette.muted)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain("\n".join(self._tip(content, row, number, value)))
+            return plain("\n".join(self._tip(content, row, number)))
         if self._summaries or np.isnan(value):
             return None
         if role == GRADE:
-            return None if content.is_simple(number) else _grade(value, self._best(content, row))
+            worse = float(content.table.ratios[row, number])
+            return None if np.isnan(worse) else max(0.0, 1 - (worse - 1) / (_WORST - 1))
         if role == SHARE:
             most = float(np.nanmax(self._values[row]))
             return value / most if most > 0 else 0.0
-        if role == BEST:
-            return self._is_best(content, row, number)
-        return None
+        return bool(content.table.best[row, number]) if role == BEST else None
 
     def _written(self, content: Content, row: int, number: int, value: float) -> str:
         if self._summaries:
-            return figure_text(value, self._figures[row])
+            return number_text(value, self._figures[row].decimals, self._figures[row].is_share)
         result = content.comparison.result(row, number)
-        if result is None or (content.figure.needs_words and isinstance(result, Cell) and result.words is None):
+        if isinstance(result, TokStudioError):
+            return _FAILED
+        if result is None or (content.figure.needs_words and result.words is None):
             return _WAITING
-        mark = "*" if isinstance(result, Cell) and result.counts.remarks else ""
-        return mark + figure_text(value, content.figure)
+        return ("*" if result.counts.remarks else "") + content.table.cell(row, number)
 
-    def _tip(self, content: Content, row: int, number: int, value: float) -> list[str]:
+    def _tip(self, content: Content, row: int, number: int) -> list[str]:
         if self._summaries:
             return [self._titles[row][1]]
         result = content.comparison.result(row, number)
         if isinstance(result, TokStudioError):
             return [str(result)]
-        if not isinstance(result, Cell):
+        if result is None:
             return ["Not measured yet."]
         names = content.comparison.tokenizers[number], content.comparison.texts[row]
-        lines = [", ".join(names), f"{content.figure.title}: {figure_text(value, content.figure)}"]
-        best = self._best(content, row)
-        if best is not None and best > 0 and not np.isnan(value) and value != best:
-            lines.append(f"{value / best:,.2f} times the best of the row")
+        lines = [", ".join(names), f"{content.figure.title}: {content.table.cell(row, number)}"]
+        worse = float(content.table.ratios[row, number])
+        if 1 < worse < float("inf"):
+            lines.append(f"The best of the row is {worse:,.2f} times better.")
         return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks]
-
-    def _best(self, content: Content, row: int) -> float | None:
-        values = [
-            value
-            for number, value in enumerate(self._values[row].tolist())
-            if not content.is_simple(number) and not np.isnan(value)
-        ]
-        if content.figure.better is None or len(values) < 2:
-            return None
-        return max(values) if content.figure.better == "more" else min(values)
-
-    def _is_best(self, content: Content, row: int, number: int) -> bool:
-        return not content.is_simple(number) and float(self._values[row, number]) == self._best(content, row)
 
     def _take_summaries(self, content: Content) -> None:
         comparison, figure = content.comparison, content.figure
@@ -246,8 +241,7 @@ class MatrixModel(QAbstractTableModel):
             if not np.isnan(totals).all():
                 meaning = "The figure of all texts together; not the mean of the rows."
                 rows.append(("All texts", meaning, figure, totals))
-            lines = {text.lines for text in comparison.measured}
-            if len(lines) == 1 and figure.name in ("tokens", "tokens_per_line", "premium"):
+            if comparison.base is not None and figure.name in ("tokens", "tokens_per_line", "premium"):
                 ratio = FIGURES["premium"]
                 meaning = "Inequality of tokens per line between the texts: 0 if all are equal."
                 rows.append(("Gini", meaning, FIGURES["renyi"], comparison.summary("gini")))
@@ -273,12 +267,3 @@ class MatrixModel(QAbstractTableModel):
 
 
 _ASCENDING = Qt.SortOrder.AscendingOrder
-
-
-def _grade(value: float, best: float | None) -> float | None:
-    """From 1 for the best value of a row to 0 for twice as bad and worse; None where no value is better."""
-    if best is None:
-        return None
-    less, more = sorted((value, best))
-    worse = more / less if less else _WORST if more else 1.0
-    return float(np.clip(1 - (worse - 1) / (_WORST - 1), 0, 1))

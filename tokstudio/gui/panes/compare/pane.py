@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.gui.panes.compare.dots import Dots
 from tokstudio.gui.panes.compare.matrix import Matrix
@@ -21,8 +22,8 @@ from tokstudio.gui.session.comparison import MOST, SIMPLE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.labels import paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.labels import in_a_sentence, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _TABS = {
@@ -42,6 +43,9 @@ _NO_TEXT = {
 }
 _NO_TEXTS = "There is no text in this set."
 _BETTER = {"more": "More is better.", "less": "Less is better.", None: ""}
+_NO_BASE = "A premium needs the same lines in each text: choose parallel texts, or texts with equal numbers of lines."
+_CANCELLED = "Measuring was cancelled."
+_REMARKS = "* Some of the text is unknown to the tokenizer or lost: the tip of the number says what."
 
 
 class ComparePane(Pane):
@@ -51,7 +55,8 @@ class ComparePane(Pane):
         super().__init__("compare", "Compare")
         self._session, self._state, self._actions = session, session.comparison, actions
         self.matrix, self.dots, self.vocabularies = Matrix(theme), Dots(theme), VocabulariesView(session, theme)
-        self.same_text, self.words = SameTextView(session, theme), WordsView(session, theme)
+        self.same_text = SameTextView(session, theme)
+        self.words = WordsView(session, theme, actions["open_compared_words"])
         self.tabs = HeaderTabs("Views of the comparison", _TABS)
         self.tabs.currentChanged.connect(self._refresh)
         self.header.insertWidget(1, self.tabs)
@@ -67,42 +72,52 @@ class ComparePane(Pane):
         self.tokenizers_menu = QMenu("Tokenizers", self)
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)
         self.tokenizers.setMenu(self.tokenizers_menu)
-        labels = plain_label("muted", "Texts"), plain_label("muted", "Figure")
-        choices = row(labels[0], (self.texts, 1), 8, labels[1], (self.figures, 1), 8, self.tokenizers)
+        self._figure_label, self._choices = plain_label("muted", "Figure"), QWidget()
+        texts = plain_label("muted", "Texts"), (self.texts, 1), 8
+        row(*texts, self._figure_label, (self.figures, 1), 8, self.tokenizers, STRETCH, parent=self._choices)
+        self.problem = paragraph_label()
+        self.measure = QPushButton("&Measure")
+        self.measure.clicked.connect(actions["measure_comparison"].trigger)
+        self._problem = QWidget()
+        row((self.problem, 1), self.measure, spacing=8, parent=self._problem)
         self.meaning = paragraph_label("muted")
         self.empty = EmptyState(_NO_TOKENIZER)
         self._views = stacked(self.matrix, self.dots)
         page = QWidget()
-        column(choices, (self._views, 1), self.meaning, spacing=8, parent=page)
+        column((self._views, 1), self.meaning, spacing=8, parent=page)
         self._stack = stacked(page, self.empty, self.vocabularies, self.same_text, self.words)
+        whole = QWidget()
+        column(self._choices, self._problem, (self._stack, 1), spacing=8, parent=whole)
         # A narrow column is as narrow as other panes let it be.
-        self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._stack.setMinimumSize(_LEAST)
-        self.body.addWidget(self._stack)
+        whole.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        whole.setMinimumSize(_LEAST)
+        self.body.addWidget(whole)
         self._seen = False
-        self.visibilityChanged.connect(self._set_seen)
-        self._state.changed.connect(self._refresh)
-        self._state.stack_asked.connect(self._show_stack)
-        self.vocabularies.tokenAsked.connect(self._show_token)
-        self.same_text.tokenAsked.connect(self._show_token)
-        self.matrix.rowMenuAsked.connect(self._show_row_menu)
-        self.matrix.columnMenuAsked.connect(self._show_column_menu)
+        self._connect()
         self._fill_texts()
         self._refresh()
 
-    def fill_row_menu(self, menu: QMenu, number: int) -> None:
-        """Fills the menu of a row of the matrix."""
-        text = self.matrix.model.text_of(number)
-        if text is not None:
-            menu.addAction("Use as &Base of Premiums", partial(self._state.choose_base, text.name))
-        menu.addAction("&Original Order", partial(self.matrix.table.sortByColumn, -1, Qt.SortOrder.AscendingOrder))
+    def _connect(self) -> None:
+        self.visibilityChanged.connect(self._set_seen)
+        self._state.changed.connect(self._refresh)
+        self._state.stack_asked.connect(partial(self._show_tab, _SAME_TEXT))
+        self._state.words_asked.connect(partial(self._show_tab, _WORDS))
+        self.vocabularies.tokenAsked.connect(self._show_token)
+        self.same_text.tokenAsked.connect(self._show_token)
+        self.matrix.menuAsked.connect(self._show_menu)
 
-    def fill_column_menu(self, menu: QMenu, number: int) -> None:
-        """Fills the menu of a column of the matrix."""
-        name = self.matrix.model.tokenizer_of(number)
+    def fill_menu(self, menu: QMenu, number: int, at: int) -> None:
+        """Fills the menu of a row, -1 for none, and a column of the matrix."""
+        sort, comparison = self.matrix.table.sortByColumn, self._state.comparison
+        text, name = self.matrix.model.text_of(number), self.matrix.model.tokenizer_of(at)
+        if text is not None and comparison is not None and comparison.base is not None:
+            menu.addAction("Use as &Base of Premiums", partial(self._state.choose_base, text.name))
         if name is not None:
-            menu.addAction("Relate &Lengths to This", partial(self._state.choose_against, name))
-        menu.addAction("&Original Order", partial(self.matrix.table.sortByColumn, -1, Qt.SortOrder.AscendingOrder))
+            menu.addAction("Compare &Lengths with This", partial(self._state.choose_against, name))
+        if at >= 0:
+            menu.addAction("Sort &Ascending", partial(sort, at, Qt.SortOrder.AscendingOrder))
+            menu.addAction("Sort &Descending", partial(sort, at, Qt.SortOrder.DescendingOrder))
+        menu.addAction("&Original Order", partial(sort, -1, Qt.SortOrder.AscendingOrder))
 
     # ---- updates
 
@@ -112,53 +127,69 @@ class ComparePane(Pane):
         self._refresh()
 
     def _refresh(self) -> None:
-        state, columns = self._state, self._state.columns
+        state, columns, tab = self._state, self._state.columns, self.tabs.currentIndex()
         self.vocabularies.forget_missing()
         if not self._seen:
             # Deleted runs are released at once, even in a hidden pane.
-            self.matrix.show_content(None)
-            self.dots.show_content(None)
+            self._show_content(None)
             return
         self._fill_texts()
-        comparison = state.comparison
+        with QSignalBlocker(self.figures):
+            self.figures.setCurrentIndex(list(FIGURES).index(state.figure))
+        self._choices.setVisible(bool(columns))
+        for widget in (self._figure_label, self.figures):
+            widget.setVisible(tab < _SAME_TEXT)
+        self._say_problem()
         if not columns:
-            self._say(_NO_TOKENIZER)
-        elif self.tabs.currentIndex() == _VOCABULARIES:
-            self.vocabularies.refresh()
-            self._stack.setCurrentWidget(self.vocabularies)
-        elif self.tabs.currentIndex() == _WORDS:
-            self.words.refresh()
-            self._stack.setCurrentWidget(self.words)
-        elif state.problem:
-            self._say(state.problem)
-        elif self.tabs.currentIndex() == _SAME_TEXT:
-            self.same_text.refresh()
-            self._stack.setCurrentWidget(self.same_text)
-        elif comparison is not None and not comparison.measured:
-            self._say(_NO_TEXT.get(state.texts.key, _NO_TEXTS), keep_choices=True)
+            self._stack.setCurrentWidget(self.empty)
+        elif tab >= _SAME_TEXT:
+            view = {_SAME_TEXT: self.same_text, _VOCABULARIES: self.vocabularies, _WORDS: self.words}[tab]
+            view.refresh()
+            self._stack.setCurrentWidget(view)
         else:
-            active = self._session.runs.active
-            figure = FIGURES[state.figure]
-            content = None if comparison is None else Content(comparison, figure, active.name if active else None)
-            self.matrix.show_content(content)
-            self.dots.show_content(content)
-            self._views.setCurrentIndex(min(self.tabs.currentIndex(), 1))
             self._stack.setCurrentIndex(0)
-            unit = f" {figure.unit[0].upper()}{figure.unit[1:]}." if figure.unit else ""
-            sentences = (f"{figure.formula}.{unit}", _BETTER[figure.better], figure.note)
-            self.meaning.setText(" ".join(filter(None, sentences)))
+            self._views.setCurrentIndex(tab)
+            self._show_figure()
         names = f"{len(columns)} of {MOST}" if len(columns) == MOST else f"{len(columns)}"
         self.tokenizers.setText(f"Tokenizers: {names}")
 
-    def _say(self, text: str, *, keep_choices: bool = False) -> None:
-        if keep_choices:
-            self.matrix.show_content(None)
-            self.dots.show_content(None)
-            self.meaning.setText(text)
-            self._stack.setCurrentIndex(0)
-        else:
-            self.empty.label.setText(text)
-            self._stack.setCurrentIndex(1)
+    def _say_problem(self) -> None:
+        """Says why something is not measured, beside a button that tries again."""
+        state, comparison = self._state, self._state.comparison
+        said = state.problem or (_CANCELLED if state.cancelled else "")
+        errors = comparison.errors if comparison is not None else ()
+        if errors and not said:
+            text, name, why = errors[0]
+            more = f" {several(len(errors) - 1, 'other')} failed, too." if len(errors) > 1 else ""
+            said = f"{name} failed on {text}: {why}{more}"
+        self._problem.setVisible(bool(said and state.columns))
+        self.measure.setEnabled(not state.busy)
+        self.problem.setText(in_a_sentence(said))
+
+    def _show_figure(self) -> None:
+        state, comparison, figure = self._state, self._state.comparison, FIGURES[self._state.figure]
+        said = ""
+        if state.problem or comparison is None:
+            comparison = None
+        elif not comparison.measured:
+            said = _NO_TEXT.get(state.texts.key, _NO_TEXTS)
+        elif figure.name == "premium" and comparison.base is None:
+            said = _NO_BASE
+        if said or comparison is None:
+            self._show_content(None)
+            self.meaning.setText(said)
+            return
+        active, hues = self._session.runs.active, {run.name: run.hue for run in self._session.runs.shown}
+        of_columns = tuple(None if name in SIMPLE else hues.get(name) for name in comparison.tokenizers)
+        content = Content(comparison, figure, active.name if active else None, of_columns)
+        self._show_content(content)
+        unit = f"Unit: {figure.unit}." if figure.unit else ""
+        sentences = f"{figure.formula}.", unit, _BETTER[figure.better], *content.table.notes
+        self.meaning.setText(" ".join(filter(None, (*sentences, _REMARKS if comparison.remarks else ""))))
+
+    def _show_content(self, content: Content | None) -> None:
+        self.matrix.show_content(content)
+        self.dots.show_content(content)
 
     def _fill_texts(self) -> None:
         sets = self._state.sets
@@ -166,6 +197,7 @@ class ComparePane(Pane):
             self.texts.blockSignals(True)
             self.texts.set_choices([Choice(each.key, each.title, each.meaning) for each in sets])
             self.texts.blockSignals(False)
+        self.texts.setToolTip(plain(" ".join((self._state.texts.meaning, *self._state.notes))))
         at = sets.index(self._state.texts)
         if self.texts.currentIndex() != at:
             self.texts.setCurrentIndex(at)
@@ -196,8 +228,9 @@ class ComparePane(Pane):
     def _choose_figure(self, at: int) -> None:
         self._state.choose_figure(self.figures.choices[at].value)
 
-    def _show_stack(self) -> None:
-        self.tabs.setCurrentIndex(_SAME_TEXT)
+    def _show_tab(self, tab: int) -> None:
+        self.tabs.setCurrentIndex(tab)
+        self._refresh()
         self.show()
         self.raise_()
 
@@ -206,12 +239,8 @@ class ComparePane(Pane):
         if active is not None and active.name == name:
             self._session.view.look_at(token)
 
-    def _show_row_menu(self, number: int, place: QPoint) -> None:
+    def _show_menu(self, number: int, at: int, place: QPoint) -> None:
         menu = QMenu(self)
-        self.fill_row_menu(menu, number)
-        menu.popup(place)
-
-    def _show_column_menu(self, number: int, place: QPoint) -> None:
-        menu = QMenu(self)
-        self.fill_column_menu(menu, number)
+        self.fill_menu(menu, number, at)
+        menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(place)

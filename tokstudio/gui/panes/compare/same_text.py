@@ -40,11 +40,11 @@ LONGEST = 3_000  # characters of a line that are shown
 
 _NARROWEST = 70  # pixels of the choice of a text
 _READING = "The texts are being read…"
-_NO_TEXT = "One line of text is shown here in each tokenizer. Open a text, or choose other texts under Figures."
+_NO_TEXT = "One line of text is shown here in each tokenizer. Open a text, or choose other texts."
 _LEGEND = "A blue line is a border of tokens that not all of these tokenizers have."
 _ONE = "Show a second tokenizer to see where they differ."
 _EMPTY_LINE = "This line is empty."
-_RANKED = "Number {:,} of the lines that differ most: {:.2f} times as many tokens."
+_RANKED = "Line {:,} by difference: the most tokens are {:.2f} times the fewest."
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,8 @@ class SameTextView(QWidget):
         """Follows the texts and tokenizers that are compared; call it while the view is visible."""
         rows = self._state.rows
         if not rows:
-            self.empty.label.setText(_READING if rows is None else _NO_TEXT)
+            is_reading = rows is None and not self._state.problem and not self._state.cancelled
+            self.empty.label.setText(_READING if is_reading else _NO_TEXT)
             self._stack.setCurrentIndex(0)
             return
         listed = [(each.sha256, each.name) for each in rows]

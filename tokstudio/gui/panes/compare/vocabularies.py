@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -17,12 +19,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabulary_rows import (
     ID,
+    IN_TEXTS,
+    KINDS_SHOWN,
+    LENGTH,
+    LONGEST,
+    NOT_IN_TEXTS,
     ONLY_FIRST,
     ONLY_SECOND,
     RANK,
@@ -35,26 +42,32 @@ from tokstudio.gui.panes.compare.vocabulary_rows import (
     Pair,
     Question,
     VocabularyRows,
+    kinds_work,
     rows_work,
 )
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.comparison_work import Column
+from tokstudio.gui.state.token_flags import describe_token
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filter_edit import FilterEdit
+from tokstudio.gui.token_table.filter_panel import FilterButton
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.labels import in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
 _TYPED = 200  # milliseconds after the last key
-_LONGEST = 16  # lengths from which all share a row of the summary
-_SUMMARY = 270  # pixels
+_SUMMARY, _TOKENS = 310, 110  # pixels
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_HEADS = "First", "Both", "Second"
+_STEP = 1 << 12
 _OF_FIRST, _OF_SECOND = (ID, RANK, USES), (SECOND_ID, SECOND_RANK, SECOND_USES)
-_WIDEST = {TOKEN: "aaaaaaaaaaaaaa", SCRIPT: "Devanagari"}
+_WIDEST = {LENGTH: "Length", SCRIPT: "Devanagari"}
 
 
 class VocabulariesView(QWidget):
@@ -69,6 +82,7 @@ class VocabulariesView(QWidget):
         self._pair: Pair | None = None
         self._made_of: tuple[object, object] | None = None
         self._picked: tuple[str | None, int | None] = (None, None)
+        self._told = ""  # of the pair
         self._sorting = (USES, True)
         self.first, self.second = ChoiceBox(()), ChoiceBox(())
         for box, name in ((self.first, "First tokenizer"), (self.second, "Second tokenizer")):
@@ -84,6 +98,8 @@ class VocabulariesView(QWidget):
         self._typed = QTimer(self, singleShot=True, interval=_TYPED)
         self._typed.timeout.connect(self._list)
         self.filter.textChanged.connect(self._typed.start)
+        self.kinds = FilterButton(theme, KINDS_SHOWN, (IN_TEXTS, NOT_IN_TEXTS), has_scripts=False)
+        self.kinds.panel.changed.connect(self._list)
         self.rows = VocabularyRows(theme, self)
         self.table = ReadOnlyTable("Compared tokens")
         self.table.setModel(self.rows)
@@ -115,7 +131,7 @@ class VocabulariesView(QWidget):
         page, beside = QWidget(), QWidget()
         beside.setFixedWidth(theme.scaled(_SUMMARY))
         column(self.by, (self.summary, 1), spacing=6, parent=beside)
-        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1), 8, self.filter)
+        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1), 8, self.filter, self.kinds)
         column(heads, self.parts, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=page)
         self._stack = stacked(self.empty, page)
         column(self._stack, parent=self)
@@ -149,6 +165,12 @@ class VocabulariesView(QWidget):
         if len(columns) > 1:
             self._compare()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fits the columns to the new width."""
+        super().resizeEvent(event)
+        # The table gets its width after this.
+        QTimer.singleShot(0, self, self._spread)
+
     def forget_missing(self) -> None:
         """Releases tokenizers that are not compared any more."""
         if not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:
@@ -180,28 +202,29 @@ class VocabulariesView(QWidget):
         made = [None if counts is None else pair.vocabularies.uses(counts, which) for which, counts in enumerate(known)]
         if self._pair is not None and all(uses is None for uses in made):
             return
-        self._pair = pair = Pair(pair.names, pair.vocabularies, pair.lengths, (made[0], made[1]))
+        self._pair = pair = replace(pair, uses=(made[0], made[1]))
         titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
         for part, title in enumerate(titles):
             self.parts.setTabText(part, f"{title}: {np.count_nonzero(pair.part(part)):,}".replace("&", "&&"))
-        share = f"Jaccard index {pair.vocabularies.jaccard:.1%}: tokens of both by tokens of either."
+        share = f"Jaccard index {pair.vocabularies.jaccard:.1%}: shared tokens / tokens of either."
         counts = known[1]
         uses = float("nan") if counts is None else pair.vocabularies.shared_uses(counts)
         more = (
             ""
             if np.isnan(uses)
-            else f" Of the uses of {pair.names[1]} in these texts, {uses:.1%} are of tokens of both."
+            else f" {uses:.1%} of {pair.names[1]}'s tokens in these texts are in {pair.names[0]}'s vocabulary, too."
         )
-        self.note.setText(share + more)
+        self._told = in_a_sentence(share + more)
         self._summarise()
         self._list()
 
     def _list(self) -> None:
-        pair, query = self._pair, FilterQuery(self.filter.text())
+        pair, panel = self._pair, self.kinds.panel
+        query = FilterQuery(self.filter.text(), panel.expression.isChecked())
         if pair is None:
             return
+        self.note.setText(query.error or self._told)
         if query.error:
-            self.note.setText(query.error)
             return
         part, (script, length), (column, descending) = self.parts.currentIndex(), self._picked, self._sorting
         if part == ONLY_SECOND and column in _OF_FIRST:
@@ -209,7 +232,7 @@ class VocabulariesView(QWidget):
         elif part == ONLY_FIRST and column in _OF_SECOND:
             column = _OF_FIRST[_OF_SECOND.index(column)]
         self._sorting = column, descending
-        question = Question(part, query, script, length, column, descending)
+        question = Question(part, query, script, length, panel.chosen(), panel.lengths(), column, descending)
         self._listing.run(partial(rows_work, pair, question))
 
     def _take_rows(self, rows: NDArray[np.int64]) -> None:
@@ -222,7 +245,9 @@ class VocabulariesView(QWidget):
             self.table.setColumnHidden(at, part == ONLY_SECOND)
         for at in _OF_SECOND:
             self.table.setColumnHidden(at, part == ONLY_FIRST)
+        self._spread()
         self.filter.setToolTip(f"{several(len(rows), 'token')}. {FILTER_HINT}")
+        self.kinds.panel.matches.setText(several(len(rows), "token"))
 
     def _sort(self, at: int) -> None:
         before, descending = self._sorting
@@ -234,7 +259,7 @@ class VocabulariesView(QWidget):
         pair, by_length = self._pair, self.by.currentIndex() == 1
         if pair is None:
             return
-        keys = np.minimum(pair.lengths, _LONGEST) if by_length else pair.vocabularies.scripts
+        keys = np.minimum(pair.lengths, LONGEST) if by_length else pair.vocabularies.scripts
         counts = [np.bincount(keys[pair.part(part)], minlength=int(keys.max(initial=0)) + 1) for part in range(3)]
         totals = np.sum(counts, axis=0)
         shown = np.flatnonzero(totals)
@@ -242,17 +267,24 @@ class VocabulariesView(QWidget):
             shown = shown[np.argsort(-totals[shown], kind="stable")]
         with QSignalBlocker(self.summary):
             self.summary.setRowCount(len(shown))
-            self.summary.setHorizontalHeaderLabels(["Bytes" if by_length else "Script", "First", "Both", "Second"])
+            self.summary.setHorizontalHeaderLabels(["Bytes" if by_length else "Script", *_HEADS])
+            heads = self.summary.model()
+            for at in range(4):
+                side = _RIGHT if at else _LEFT
+                heads.setHeaderData(at, Qt.Orientation.Horizontal, side, Qt.ItemDataRole.TextAlignmentRole)
+            tips = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
+            for part, tip in enumerate(tips, 1):
+                heads.setHeaderData(part, Qt.Orientation.Horizontal, plain(tip), Qt.ItemDataRole.ToolTipRole)
             for at, key in enumerate(shown.tolist()):
                 name = pair.vocabularies.script_names[key] if not by_length else ""
-                more = "+" if key == _LONGEST else ""
+                more = "+" if key == LONGEST else ""
                 title = f"{key}{more}" if by_length else "No letter" if name == NO_SCRIPT else name
                 head = QTableWidgetItem(title)
                 head.setData(Qt.ItemDataRole.UserRole, key)
                 self.summary.setItem(at, 0, head)
                 for part in range(3):
                     item = QTableWidgetItem(f"{counts[part][key]:,}")
-                    item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                    item.setTextAlignment(_RIGHT)
                     item.setFont(self._theme.tabular_font())
                     item.setToolTip(f"{counts[part][key] / max(1, counts[part].sum()):.1%} of this part")
                     self.summary.setItem(at, 1 + part, item)
@@ -278,22 +310,33 @@ class VocabulariesView(QWidget):
         self._made_of = None
         self.note.setText(str(error))
 
+    def _spread(self) -> None:
+        """Gives the tokens the width that other columns leave, but always some."""
+        header = self.table.horizontalHeader()
+        others = sum(header.sectionSize(at) for at in range(self.rows.columnCount()) if at != TOKEN)
+        header.resizeSection(TOKEN, max(self._theme.scaled(_TOKENS), self.table.viewport().width() - others))
+
     def _apply_style(self) -> None:
         metrics, header = self.table.fontMetrics(), self.table.horizontalHeader()
         for at in range(self.rows.columnCount()):
-            header.resizeSection(at, metrics.horizontalAdvance(_WIDEST.get(at, "000,000")) + 36)
-        header.setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
+            header.resizeSection(at, metrics.horizontalAdvance(_WIDEST.get(at, "000,000")) + 24)
         for table in (self.table, self.summary):
             table.verticalHeader().setDefaultSectionSize(self._theme.scaled(26))
         heads = self.summary.horizontalHeader()
         heads.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for at in (1, 2, 3):
-            heads.resizeSection(at, metrics.horizontalAdvance("Second") + 22)
+            heads.resizeSection(at, metrics.horizontalAdvance("000,000") + 14)
+        self._spread()
 
 
 def _pair_work(first: Column, second: Column) -> Work[Pair]:
     assert isinstance(first.tokenizer, Tokenizer)
     assert isinstance(second.tokenizer, Tokenizer)
     made = yield from vocabularies_work(first.tokenizer, second.tokenizer)
-    lengths = np.fromiter(map(len, made.tokens), np.int64, len(made.tokens))
-    return Pair((first.name, second.name), made, lengths, (None, None))
+    lengths, flags = np.fromiter(map(len, made.tokens), np.int64, len(made.tokens)), bytearray()
+    for start in range(0, len(made.tokens), _STEP):
+        flags += bytes(map(describe_token, made.tokens[start : start + _STEP]))
+        yield Progress("comparing vocabularies", start, len(made.tokens))
+    both = first.tokenizer, second.tokenizer
+    kinds = yield from kinds_work(made, both)
+    return Pair((first.name, second.name), made, lengths, (None, None), both, kinds, np.frombuffer(flags, np.uint8))

@@ -3,15 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.vocabularies import Vocabularies
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.kinds import LOOKS, MADE
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_text.spelling import figure, marked, shown
 
@@ -20,6 +24,13 @@ _NO_INDEX = QModelIndex()
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _STEP = 1 << 11
+_MERGE = KINDS.index("merge")
+
+#: The filters beside the text, as those of the Vocabulary pane; special tokens are not compared.
+KINDS_SHOWN = tuple(name for name in MADE if name != "Special")
+IN_TEXTS, NOT_IN_TEXTS = "In the texts", "Not in the texts"
+
+LONGEST = 16  # lengths from which all share a row of the summary
 
 #: The parts of two vocabularies.
 ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
@@ -42,6 +53,10 @@ class Pair:
     vocabularies: Vocabularies
     lengths: NDArray[np.int64]  # [n], bytes of each token
     uses: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]  # [n] each; None until they are known
+    tokenizers: tuple[Tokenizer, Tokenizer]
+    kinds: NDArray[np.int8]  # [n, 2], the kind of each token in each tokenizer, an index into `KINDS`; -1: missing
+    flags: NDArray[np.uint8]  # [n], as `describe_token` gives them
+    unreachable: list[NDArray[np.bool_]] = field(default_factory=list[NDArray[np.bool_]])  # found when first needed
 
     def part(self, part: int) -> NDArray[np.bool_]:
         """Bool [n], which tokens belong to a part."""
@@ -56,7 +71,9 @@ class Question:
     part: int
     query: Query
     script: str | None = None
-    length: int | None = None
+    length: int | None = None  # `LONGEST` and all above it are one
+    chosen: frozenset[str] = frozenset()  # names of `KINDS_SHOWN`, `LOOKS`, `IN_TEXTS` and `NOT_IN_TEXTS`
+    lengths: tuple[int, int] | None = None  # the least and the most bytes; None for any
     column: int = RANK
     descending: bool = False
 
@@ -67,7 +84,10 @@ def rows_work(pair: Pair, question: Question) -> Work[NDArray[np.int64]]:
     if question.script is not None:
         found &= pair.vocabularies.scripts == pair.vocabularies.script_names.index(question.script)
     if question.length is not None:
-        found &= pair.lengths == question.length
+        found &= np.minimum(pair.lengths, LONGEST) == question.length
+    if question.lengths is not None:
+        found &= (pair.lengths >= question.lengths[0]) & (pair.lengths <= question.lengths[1])
+    found &= yield from _chosen_work(pair, question.chosen)
     query = question.query
     found &= query.within(pair.lengths)
     rows = np.flatnonzero(found)
@@ -83,6 +103,46 @@ def rows_work(pair: Pair, question: Question) -> Work[NDArray[np.int64]]:
     yield Progress("sorting tokens")
     key = _key(pair, question)[rows]
     return rows[np.argsort(-key if question.descending else key, kind="stable")]
+
+
+def _chosen_work(pair: Pair, chosen: frozenset[str]) -> Work[NDArray[np.bool_]]:
+    """Which tokens have one of the chosen kinds in one of the tokenizers, one of the forms, and of the uses."""
+    found = np.ones(len(pair.lengths), np.bool_)
+    made = [KINDS.index(kind) for name in chosen if name in MADE for kind in MADE[name]]
+    if made:
+        found &= np.isin(pair.kinds, made).any(axis=1)
+        if "Unreachable" in chosen:
+            yield from _unreachable_work(pair)
+            found |= pair.unreachable[0] | pair.unreachable[1]
+    looks = sum(LOOKS[name] for name in chosen if name in LOOKS)
+    if looks:
+        found &= pair.flags & looks > 0
+    used = np.zeros(len(pair.lengths), np.bool_)
+    for uses in pair.uses:
+        used |= uses > 0 if uses is not None else False
+    if (IN_TEXTS in chosen) != (NOT_IN_TEXTS in chosen):
+        found &= used == (IN_TEXTS in chosen)
+    return found
+
+
+def _unreachable_work(pair: Pair) -> Work[None]:
+    """Finds the tokens that no text becomes in one of the tokenizers."""
+    for which in range(len(pair.unreachable), 2):
+        reach = yield from reachability_work(pair.tokenizers[which])
+        ids = pair.vocabularies.ids[:, which]
+        pair.unreachable.append((ids >= 0) & (reach[ids] != REACHED))
+
+
+def kinds_work(vocabularies: Vocabularies, tokenizers: tuple[Tokenizer, Tokenizer]) -> Work[NDArray[np.int8]]:
+    """The kinds of the tokens, as `Pair` has them."""
+    kinds = np.where(vocabularies.ranks > 0, _MERGE, -1).astype(np.int8)
+    for which, tokenizer in enumerate(tokenizers):
+        ids = vocabularies.ids[:, which]
+        for number, row in enumerate(np.flatnonzero((ids >= 0) & (vocabularies.ranks[:, which] == 0)).tolist()):
+            kinds[row, which] = KINDS.index(tokenizer.kind(int(ids[row])))
+            if number % _STEP == 0:
+                yield Progress("comparing vocabularies", number)
+    return kinds
 
 
 def _key(pair: Pair, question: Question) -> NDArray[np.int64]:

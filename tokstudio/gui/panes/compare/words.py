@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 
 import numpy as np
 import regex
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QFontMetricsF, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QPlainTextEdit,
     QStyle,
@@ -20,12 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.texts import ComparedText, in_running_text
-from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.words_model import MOST, WORD, CutWords, WordRows, cut_words_work
 from tokstudio.gui.session.jobs import LatestJob
@@ -37,7 +33,6 @@ from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
 from tokstudio.gui.token_text.rows import Shaper
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.painting import guarded_painter
@@ -50,7 +45,6 @@ LONGEST_WORD = 200  # characters
 
 _EMPTY = "Words are shown here with their pieces in each tokenizer. Type or paste some, or open a text."
 _PLACEHOLDER = "Your own words, separated by spaces, commas or lines"
-_LARGEST_FILE = 2_000_000  # bytes
 _TYPED = 300  # milliseconds after the last key
 _BESIDE = 190  # pixels of the field of words
 _NARROWEST = 70  # pixels of the choice of a text, and of its caption
@@ -133,11 +127,10 @@ class PieceCells(QStyledItemDelegate):
 class WordsView(QWidget):
     """Words with their pieces; the field beside them takes one's own."""
 
-    def __init__(self, session: Session, theme: Theme) -> None:
+    def __init__(self, session: Session, theme: Theme, opening: QAction) -> None:
         super().__init__()
         self._state, self._theme = session.comparison, theme
         self._asked: object = None
-        self.choosers = Choosers(self)
         self.own = QPlainTextEdit()
         self.own.setAccessibleName("Own words")
         self.own.setPlaceholderText(_PLACEHOLDER)
@@ -145,7 +138,7 @@ class WordsView(QWidget):
         self._typed = QTimer(self, singleShot=True, interval=_TYPED)
         self._typed.timeout.connect(self._take_typed)
         self.own.textChanged.connect(self._typed.start)
-        self.open = link_button("Open a File…", self._open)
+        self.open = link_button("Open a File…", opening.trigger)
         self.texts = ChoiceBox(())
         self.texts.setAccessibleName("Text whose most frequent words are shown")
         self.texts.currentIndexChanged.connect(self._encode)
@@ -171,9 +164,6 @@ class WordsView(QWidget):
         self._encoding = LatestJob(session.jobs, self, asked=False)
         self._encoding.done.connect(self._take)
         self._encoding.failed.connect(self._fail)
-        self._reading = LatestJob(session.jobs, self)
-        self._reading.done.connect(self.own.setPlainText)
-        self._reading.failed.connect(self._fail)
         theme.changed.connect(self._apply_style)
         self._apply_style()
 
@@ -200,10 +190,6 @@ class WordsView(QWidget):
         self._state.set_own_words(self.own.toPlainText())
         self._encode()
 
-    def _open(self) -> None:
-        for path in self.choosers.open_files("Open Words", Path.home())[:1]:
-            self._reading.run(partial(_read_work, path))
-
     def _encode(self) -> None:
         own, at = self._state.own_words, self.texts.currentIndex()
         own = own if own.strip() else ""
@@ -225,7 +211,8 @@ class WordsView(QWidget):
         if others:
             self._spread()
         whole, split = int(made.whole.sum()), int((made.most > 1).sum())
-        said = f"{several(len(made.words), 'word')}: {whole:,} are one token in every tokenizer, {split:,} are split."
+        said = f"{several(len(made.words), 'word')}: {whole:,} are one token in every tokenizer, "
+        said += f"{split:,} are split in at least one."
         problems = [f"{each.name}: {each.problem}" for each in made.columns if each.problem]
         self.note.setText(" ".join([said, *([left_out] if left_out else []), *problems]))
 
@@ -260,18 +247,10 @@ def _words_work(asked: _Asked) -> Work[tuple[CutWords, str]]:
         return (yield from cut_words_work(asked.columns, types)), ""
     words = list(dict.fromkeys(filter(None, _BETWEEN.split(asked.own))))
     fitting = [word for word in words if len(word) <= LONGEST_WORD]
-    left_out = ""
+    left_out: list[str] = []
     if len(fitting) < len(words):
-        left_out = f"Left out: {several(len(words) - len(fitting), 'word')} of more than {LONGEST_WORD} characters."
-    elif len(fitting) > MOST_WORDS:
-        left_out = f"Left out: all after the first {MOST_WORDS:,} words."
+        left_out.append(f"{several(len(words) - len(fitting), 'word')} of more than {LONGEST_WORD} characters")
+    if len(fitting) > MOST_WORDS:
+        left_out.append(f"{several(len(fitting) - MOST_WORDS, 'word')} after the first {MOST_WORDS:,}")
     made = yield from cut_words_work(asked.columns, [in_running_text(word) for word in fitting[:MOST_WORDS]])
-    return made, left_out
-
-
-def _read_work(path: Path) -> Work[str]:
-    """The text of a file of words; raises CorpusError if it is too long or cannot be read."""
-    source = yield from read_source(path)
-    if len(source.data) > _LARGEST_FILE:
-        raise CorpusError(f"{file_name(path)}: too long for a list of words: at most {_LARGEST_FILE // 1_000_000} MB.")
-    return np.asarray(source.data[:]).tobytes().decode("utf-8", "replace")
+    return made, f"Left out: {' and '.join(left_out)}." if left_out else ""

@@ -25,6 +25,7 @@ from tokstudio.gui.widgets.labels import isolated
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 _STEP = 1 << 10
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 #: The first columns of the table; then comes one for each tokenizer.
@@ -154,12 +155,14 @@ class WordRows(QAbstractTableModel):
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> str | None:
+    ) -> str | int | None:
         """The names of columns."""
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return ("Word", "Most")[section] if section <= MOST else self.made.columns[section - MOST - 1].name
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section == MOST else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole:
             tips = "The words; a check mark: one token in every tokenizer", "The most tokens in any tokenizer"
             return tips[section] if section <= MOST else self.made.columns[section - MOST - 1].problem or None

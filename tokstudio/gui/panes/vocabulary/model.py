@@ -15,7 +15,6 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.gui.panes.vocabulary.kinds import notes
 from tokstudio.gui.panes.vocabulary.rows import Rows
 from tokstudio.gui.panes.vocabulary.selection import (
     BYTES,
@@ -36,6 +35,7 @@ from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.state.token_uses import TokenUses
+from tokstudio.gui.token_table.kinds import notes
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob

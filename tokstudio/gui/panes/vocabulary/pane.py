@@ -10,7 +10,6 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.gui.panes.vocabulary.filter_panel import FilterButton
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
 from tokstudio.gui.session.availability import why_no_counts
@@ -19,6 +18,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.count_uses_offer import UsesOffer
+from tokstudio.gui.token_table.filter_panel import FilterButton
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
 

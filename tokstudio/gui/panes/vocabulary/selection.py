@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.state.token_index import TokenIndex
 from tokstudio.gui.state.token_uses import UNCOUNTED, USED, TokenUses
+from tokstudio.gui.token_table.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches
 

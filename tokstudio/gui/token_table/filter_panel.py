@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
@@ -43,23 +43,35 @@ _TIPS = {
     "0 uses now": "It does not occur in the corpus at the playhead",
     "Only in longer tokens": "It occurred, but later merges used all of it",
     "Not in the corpus": "It never occurred in the corpus",
+    "In the texts": "It occurs in the texts that are compared",
+    "Not in the texts": "It does not occur in the texts that are compared",
 }
 
 
 class FilterPanel(QFrame):
-    """Boxes to tick in groups, fields for the length, and a switch for regular expressions."""
+    """Boxes to tick in groups, fields for the length, and a switch for regular expressions.
+
+    Args:
+        theme: Tints it.
+        parent: The button that opens it.
+        made: The names of kinds.
+        uses: The names of uses.
+        has_scripts: Whether scripts are listed.
+    """
 
     #: The filters have changed.
     changed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self, theme: Theme, parent: QWidget, made: Iterable[str], uses: Iterable[str], *, has_scripts: bool
+    ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._theme = theme
         self._quiet = False
         self.boxes: dict[str, QCheckBox] = {}
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
-        self._build()
+        self._build(made, uses, has_scripts)
         theme.changed.connect(self._apply_style)
         self._apply_style()
 
@@ -128,7 +140,7 @@ class FilterPanel(QFrame):
         super().showEvent(event)
         next(iter(self.boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def _build(self) -> None:
+    def _build(self, made: Iterable[str], uses: Iterable[str], has_scripts: bool) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(14, 12, 14, 12)
         grid.setHorizontalSpacing(24)
@@ -146,10 +158,11 @@ class FilterPanel(QFrame):
         # So that the background of the panel is visible.
         for ground in (self._scroll.viewport(), self._inner):
             ground.setAutoFillBackground(False)
-        kinds = (*self._group("Kind", MADE), *self._group("Uses", USES_STATES), STRETCH)
+        kinds = (*self._group("Kind", made), *self._group("Uses", uses), STRETCH)
         scripts = (plain_label("title", "Script, with share of tokens"), self._no_scripts, (self._scroll, 1))
         grid.addLayout(column(*kinds, spacing=2), 0, 0)
-        grid.addLayout(column(*self._group("Content", LOOKS), *scripts, spacing=2), 0, 1)
+        below = scripts if has_scripts else (STRETCH,)
+        grid.addLayout(column(*self._group("Content", LOOKS), *below, spacing=2), 0, 1)
         grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
         self.expression = QCheckBox("&Regular expression")
         self.expression.setToolTip("Read the filter as a regular expression; or write one between slashes")
@@ -199,9 +212,11 @@ class FilterPanel(QFrame):
 class FilterButton(QToolButton):
     """Opens a `FilterPanel`, and shows the number of its filters."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(
+        self, theme: Theme, made: Iterable[str] = MADE, uses: Iterable[str] = USES_STATES, *, has_scripts: bool = True
+    ) -> None:
         super().__init__(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.panel = FilterPanel(theme, self)
+        self.panel = FilterPanel(theme, self, made, uses, has_scripts=has_scripts)
         self.setIcon(icon("filter", theme))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setToolTip("Filter by kind, script, use and length")
