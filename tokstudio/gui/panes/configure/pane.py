@@ -135,6 +135,7 @@ class ConfigurePane(Pane):
         self._actions["more_settings"].toggled.connect(self._come_to_more)
         self._training.settings_changed.connect(self._show_settings)
         self._corpus.sources_changed.connect(self._show_sources)
+        self._corpus.weights_settled.connect(self._show_sources)
         self._corpus.statistics_changed.connect(self._explain)
         self._corpus.outdated_changed.connect(self._explain)
         self._training.forecast_changed.connect(self._explain)
@@ -196,7 +197,7 @@ class ConfigurePane(Pane):
         self._explain()
 
     def _show_sources(self) -> None:
-        self.more.show_sources(self._training.settings, self._corpus.sources)
+        self.more.show_corpus(self._training.settings, self._corpus.current)
         self._tell_field_problem()
 
     def _tell_field_problem(self) -> None:
