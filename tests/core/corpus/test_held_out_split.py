@@ -17,6 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.trainer import Trainer, train
 
 
@@ -81,6 +82,26 @@ def test_training_sees_nothing_of_what_is_held_out(pattern):
     assert trainer.run.corpus.bytes == by_hand.corpus.bytes
     assert trainer.run.corpus.sha256 == corpus.sha256
     assert [texts_of(source) for source in trainer.prepared.held_out] == [texts_of(source) for source in held_out]
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+@pytest.mark.parametrize("unused", [Source.from_texts(["x y\n" * 33]), *Corpus.from_counts({"x": 2, "y": 1}).sources])
+def test_a_source_of_weight_0_is_left_out(pattern, unused):
+    texts = [Source.from_texts(["".join(f"{word} {n * 7 % 5}\n" for n in range(30))]) for word in ("line", "row")]
+    config = TrainingConfig(vocabulary_size=300, held_out=0.25, pattern=pattern)
+    found = []
+    for corpus in (Corpus((texts[0], unused, texts[1]), (1000, 0, 1000)), Corpus(tuple(texts))):
+        trainer = Trainer(corpus, config)
+        for _ in trainer:
+            pass
+        held_out = [texts_of(source) for source in trainer.prepared.held_out if source.documents]
+        found.append((trainer.run.merges.tolist(), trainer.run.tokens_after.tolist(), held_out))
+        assert forecast_problem(corpus, config) == ""
+    assert found[0] == found[1]
+
+
+def forecast_problem(corpus, config):
+    return finish(forecast_work(corpus, config)).problem
 
 
 def test_a_long_line_before_many_short_ones_is_cut_in_bounded_pieces():

@@ -278,6 +278,11 @@ def test_json_without_text_is_refused_and_read_as_plain_text_by_a_button(qtbot, 
         quiet(qtbot, window)
         assert texts(window) == {"a.jsonl": text.encode()}
         assert window.corpus.problems.problems == ()
+        window.session.corpus.set_sources(())
+        window.recent.menu.aboutToShow.emit()
+        window.recent.menu.actions()[0].trigger()
+        quiet(qtbot, window)
+        assert texts(window) == {"a.jsonl": text.encode()}
 
     assert at_the_window(monkeypatch, act) == 0
 

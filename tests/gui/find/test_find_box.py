@@ -286,6 +286,25 @@ def test_a_click_in_the_list_shows_the_token(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_the_token_pane_comes_to_the_front(qtbot, monkeypatch, book, width, height):
+    def act(window, answers):
+        train(qtbot, window)
+        window.resize(width, height)
+        window.why.raise_()
+        qtbot.waitUntil(lambda: window.token.visibleRegion().isEmpty())
+        qtbot.keyClick(find(qtbot, window, "the"), Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: window.token.headline.isVisible() and not window.token.visibleRegion().isEmpty())
+        window.vocabulary.raise_()
+        window.token.close()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        qtbot.keyClick(find(qtbot, window, "cat"), Qt.Key.Key_Return)
+        assert window.token.isHidden()
+        assert window.vocabulary.seen
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
 def test_in_a_small_window_the_field_and_its_list_are_within_it(qtbot, monkeypatch, book):
     def act(window, answers):
         train(qtbot, window)

@@ -79,6 +79,29 @@ def test_a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, monkeypatch, hub, to
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_a_name_is_an_argument_of_the_window(qtbot, monkeypatch, hub, tmp_path):
+    (tmp_path / "book.txt").write_text(TEXT)
+
+    def act(window, answers):
+        runs(qtbot, window, 1)
+        assert window.session.runs.active.name == "tiny"
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, ["hf:me/tiny", str(tmp_path / "book.txt")]) == 0
+
+
+def test_an_argument_that_is_no_name_is_refused_in_a_sentence(qtbot, monkeypatch, hub):
+    def act(window, answers):
+        told = []
+        window.session.jobs.failed.connect(lambda problem: told.append(problem.text))
+        qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+        assert told[0].startswith('"hf:gpt2" is not a repository of the Hugging Face Hub: write its owner and its name')
+        assert hub.asked == []
+        assert not window.session.corpus.sources
+
+    assert at_the_window(monkeypatch, act, ["hf:gpt2"]) == 0
+
+
 def test_a_tokenizer_that_was_opened_by_name_is_saved_in_a_project_and_opens_again(
     qtbot, monkeypatch, hub, tokenizer, tmp_path
 ):

@@ -23,7 +23,9 @@ from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.app.crash_report import left_reports, reports_folder
+from tokstudio.gui.project import autosave
 from tokstudio.gui.session.preferences import Preferences, settings_file
+from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
@@ -231,6 +233,42 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
+
+
+def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(qtbot, monkeypatch, book, crash):
+    goes_on, copy = threading.Event(), autosave._copy_work
+
+    def slow_work(*arguments):
+        while not goes_on.is_set():
+            yield Progress("copying")
+            time.sleep(0.001)
+        return (yield from copy(*arguments))
+
+    monkeypatch.setattr(autosave, "_copy_work", slow_work)
+    monkeypatch.setattr(autosave, "_SOON", 100_000)
+
+    def act(window, answers):
+        session = window.session
+        qtbot.waitUntil(lambda: session.training.corpus_obstacle is None, timeout=PATIENCE)
+        session.queue.start([TrainingPlan(Settings(size)) for size in (270, 280, 1_000_000)])
+        qtbot.waitUntil(lambda: session.runs.all[0].ended is not None, timeout=PATIENCE)
+        qtbot.wait(200)
+        assert session.queue.number == 1
+        goes_on.set()
+        qtbot.waitUntil(lambda: session.queue.number == 3 and len(session.runs.all[2]) > 0, timeout=PATIENCE)
+        crash.now()
+        session.training.stop()
+        quiet(qtbot, window)
+
+    def again(window, answers):
+        assert offered(qtbot, window).endswith("Also not saved: 2 runs.")
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(window.session.runs.all) == 3, timeout=PATIENCE)
+        assert [len(run) for run in window.session.runs.all[:2]] == [14, 24]
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, again) == 0
 
 
 @pytest.mark.parametrize("there", [True, False])

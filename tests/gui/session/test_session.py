@@ -53,6 +53,25 @@ def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(qtbot, s
     qtbot.waitUntil(lambda: session.view.playhead == 4)
 
 
+def test_each_run_keeps_its_playhead(qtbot, session):
+    trained(qtbot, session, vocabulary_size=280)
+    first = session.runs.active
+    session.view.set_playhead(5)
+    trained(qtbot, session, vocabulary_size=290)
+    second = session.runs.active
+    assert session.view.playhead == len(second)
+    session.runs.activate(first)
+    assert session.view.playhead == 5
+    session.view.set_playhead(len(first))
+    session.runs.activate(second)
+    assert session.view.playhead == len(second)
+    session.view.set_playhead(9)
+    session.runs.activate(first)
+    assert session.view.playhead == len(first)
+    session.runs.activate(second)
+    assert session.view.playhead == 9
+
+
 def test_a_quick_step_ends_paused(qtbot, session):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(vocabulary_size=2000))

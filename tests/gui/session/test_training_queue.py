@@ -66,8 +66,8 @@ def test_what_several_share_is_counted_once_and_released(qtbot, session, queue, 
     ended(qtbot, session)
     assert counted == ["gpt2", "cl100k"]
     assert [run.config.pattern for run in session.runs.all] == ["gpt2"] * 3 + ["cl100k"] * 3
-    assert session.corpus.counts.find(session.corpus.sources, GPT2.config()) is None
-    assert session.corpus.counts.find(session.corpus.sources, replace(GPT2, pattern="cl100k").config()) is None
+    assert session.corpus.counts.find(session.corpus.current, GPT2.config()) is None
+    assert session.corpus.counts.find(session.corpus.current, replace(GPT2, pattern="cl100k").config()) is None
 
 
 def test_the_kept_count_of_a_mixture_serves_the_queue_and_stays(qtbot, session, queue, counted):
@@ -76,7 +76,7 @@ def test_the_kept_count_of_a_mixture_serves_the_queue_and_stays(qtbot, session, 
     queue.start(plans({}, {"tie_break": "bytes"}))
     ended(qtbot, session)
     assert counted == ["gpt2"]
-    assert session.corpus.counts.find(session.corpus.sources, GPT2.config()) is not None
+    assert session.corpus.counts.find(session.corpus.current, GPT2.config()) is not None
     assert [run.corpus.weights for run in session.runs.all] == [(1_000, 2_500)] * 2
 
 

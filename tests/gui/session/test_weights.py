@@ -366,6 +366,17 @@ def test_the_playhead_stays_where_it_was_while_the_run_follows(qtbot, counted):
     assert counted.view.playhead == len(active(counted))
 
 
+@pytest.mark.parametrize(("text", "stays"), [(b" cat", True), (b" mat", False)])
+def test_the_token_stays_by_its_text_while_the_run_follows(qtbot, counted, text, stays):
+    (before,) = active(counted).tokenizer.tokens.spelling(text)
+    counted.view.look_at(before)
+    counted.corpus.set_weights((1, 1000, 1000), moving=True)
+    idle(qtbot, counted)
+    after = active(counted).tokenizer.tokens.spelling(text)
+    assert [before] != after == ([counted.view.chosen] if stays else [])
+    assert counted.view.token == counted.view.chosen
+
+
 def test_without_a_pattern_the_weights_wait_for_the_next_training(qtbot, session):
     for text in TEXTS:
         session.corpus.add_text(text)
@@ -394,14 +405,33 @@ def test_a_count_with_other_settings_is_not_used(qtbot, counted, change):
     assert counted.live.obstacle is not None
 
 
+def test_with_a_held_out_share_a_count_is_not_used_for_other_weights_of_0(qtbot, counted):
+    counted.training.set_settings(replace(SETTINGS, held_out=0.25))
+    counted.training.start()
+    idle(qtbot, counted)
+    counted.corpus.set_weights((1000, 2000, 1000))
+    assert counted.live.obstacle is None
+    idle(qtbot, counted)
+    counted.corpus.set_weights((1000, 2000, 0))
+    assert counted.live.obstacle is not None
+    counted.training.start()
+    idle(qtbot, counted)
+    run = active(counted)
+    counted.corpus.remove_sources([2])
+    counted.training.start()
+    idle(qtbot, counted)
+    assert run.merges.tolist() == active(counted).merges.tolist()
+    assert run.held_out.tokens.tolist() == active(counted).held_out.tokens.tolist()
+
+
 def test_the_count_is_released_with_its_sources(qtbot, counted):
     config = SETTINGS.config()
-    assert counted.corpus.counts.find(counted.corpus.sources, config) is not None
+    assert counted.corpus.counts.find(counted.corpus.current, config) is not None
     before = counted.corpus.sources
     counted.corpus.remove_sources([0])
     idle(qtbot, counted)
-    assert counted.corpus.counts.find(before, config) is None
-    assert counted.corpus.counts.find(counted.corpus.sources, config) is None
+    assert counted.corpus.counts.find(Corpus(before), config) is None
+    assert counted.corpus.counts.find(counted.corpus.current, config) is None
 
 
 def test_a_changed_corpus_ends_the_live_run(qtbot, counted):

@@ -138,6 +138,17 @@ def test_a_low_pane_hides_help_but_not_errors(qtbot, pane, session):
     assert pane.summary.text() == "Fix the vocabulary size."
 
 
+def test_help_gives_way_where_it_would_cut_off_the_button_for_more(qtbot, pane, actions):
+    actions["more_settings"].setChecked(False)
+    seen = []
+    for height in range(420, 640, 5):
+        pane.window().resize(280, height)
+        QApplication.processEvents()
+        seen.append((pane.size_field.note.isVisible(), in_sight(pane.more_button)))
+    assert {(False, True), (True, True)} <= set(seen)
+    assert (True, False) not in seen
+
+
 def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
     qtbot, session, theme, actions, dock, tmp_path
 ):

@@ -95,7 +95,7 @@ class Concordance:
         sources = self._corpus.sources
         blocks = [(source.ends, np.zeros(source.documents, np.bool_)) for source in sources]
         if self._held_out:
-            blocks = yield from blocks_work(sources, self._held_out)
+            blocks = yield from blocks_work(sources, self._held_out, self._corpus.weights)
         for number, (source, (ends, is_held)) in enumerate(zip(sources, blocks, strict=True)):
             text = _Text(number, source, ends, is_held)
             tokenizer, token = self._asked

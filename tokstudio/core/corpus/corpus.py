@@ -171,7 +171,7 @@ class Corpus:
         Args:
             weights: By the name of a source, or of a folder or archive that it is in, or by its index, from 0; each is
                 0 to 1,000, in steps of 0.001. Others count once. The texts of a folder of more than 64 are one source.
-                A held-out share is taken of all sources, whatever their weights.
+                A held-out share is taken of all sources but those of weight 0.
 
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +22,23 @@ _PIECE = 1 << 20
 _BORDERS = 1 << 12
 
 
-def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[Source, ...], tuple[Source, ...]]]:
+def hold_out_work(
+    sources: Sequence[Source], share: float, weights: Sequence[int] | None = None
+) -> Work[tuple[tuple[Source, ...], tuple[Source, ...]]]:
     """Splits sources into text to train on and held-out text.
 
     The text is divided into at least 20 blocks of whole lines, at most 64 KiB each; a shorter document is one block.
-    Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document.
+    Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document. A source of
+    weight 0 is left out: it has no blocks, and nothing of it is held out.
 
     Returns:
         The sources to train on, and the held-out sources; one of each for every source.
 
     Raises:
         CorpusError: There are fewer than 20 lines.
-        ConfigError: A source has word counts instead of text.
+        ConfigError: A source that is not left out has word counts instead of text.
     """
-    blocks = yield from blocks_work(sources, share)
+    blocks = yield from blocks_work(sources, share, weights)
     works = (
         (len(source.data), _chosen_work(source, ends, chosen))
         for source, (ends, is_held) in zip(sources, blocks, strict=True)
@@ -44,12 +48,30 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
     return tuple(made[::2]), tuple(made[1::2])
 
 
-def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
+def blocks_work(
+    sources: Sequence[Source], share: float, weights: Sequence[int] | None = None
+) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
     """Finds the blocks of `hold_out_work`, and raises the same errors.
 
     Returns:
-        For each source: int64 [n], the ends of the blocks in its data, and bool [n], whether each is held out.
+        For each source: int64 [n], the ends of the blocks in its data, and bool [n], whether each is held out. For a
+        source that is left out, its documents instead of blocks.
     """
+    used = iter((yield from _used_blocks_work(in_use(sources, weights), share)))
+    return [
+        next(used) if weight else (source.ends, np.zeros(source.documents, np.bool_))
+        for source, weight in zip(sources, weights or [1] * len(sources), strict=True)
+    ]
+
+
+def in_use(sources: Sequence[Source], weights: Sequence[int] | None) -> tuple[Source, ...]:
+    """The sources without those of weight 0; all without weights."""
+    return tuple(sources) if weights is None else tuple(compress(sources, weights))
+
+
+def _used_blocks_work(
+    sources: Sequence[Source], share: float
+) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
     refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
     for largest in (LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
@@ -125,6 +147,8 @@ def _borders_work(lines: NDArray[np.int64], start: int, end: int, largest: int) 
 
 def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Work[Source]:
     """The source with the chosen blocks only."""
+    if ends is source.ends and chosen.all():
+        return source
     lengths = np.diff(ends, prepend=0)
     made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
     made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
@@ -145,4 +169,5 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
         starts = (ends - lengths)[chosen]
         document = np.searchsorted(source.ends, starts, side="right")
         places = places[document] + starts - np.concatenate([[0], source.ends[:-1]])[document]
-    return replace(source, data=made, ends=made_ends, places=places)
+    counts = None if source.counts is None else source.counts[chosen]
+    return replace(source, data=made, ends=made_ends, places=places, counts=counts)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final, Literal
 
 from tokstudio.core.base.errors import ConfigError
@@ -55,9 +55,18 @@ def name_of(path: str | os.PathLike[str]) -> Name | None:
     Raises:
         ConfigError: It has the prefix of a source, but is not a name.
     """
-    text = path.as_posix() if isinstance(path, PurePath) else os.fspath(path)
-    is_name = text.partition(":")[0] in _SOURCES and ":" in text
-    return parse_name(text) if is_name and not os.path.exists(path) else None
+    return parse_name(_text(path)) if has_prefix(path) and not os.path.exists(path) else None
+
+
+def has_prefix(path: str | os.PathLike[str]) -> bool:
+    """Whether a path begins as a name does."""
+    prefix, colon, _ = _text(path).partition(":")
+    return bool(colon) and prefix in _SOURCES
+
+
+def place_of(path: Path) -> Path:
+    """The absolute path; a name that is given in place of a path as it is."""
+    return path if has_prefix(path) and not path.exists() else path.absolute()
 
 
 def parse_name(text: str) -> Name:
@@ -90,6 +99,10 @@ def parse_name(text: str) -> Name:
     if sign and (not _REVISION.fullmatch(revision) or ".." in revision or revision.endswith("/")):
         raise ConfigError(f"{shown(revision)} is not a revision: give a branch, a tag or a commit, such as main.")
     return Name(source, repository, revision)
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    return path.as_posix() if isinstance(path, PurePath) else os.fspath(path)
 
 
 def _is_repository(text: str) -> bool:

@@ -95,7 +95,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     try:
         refuse_overflow(whole)
         if config.held_out:
-            yield from _for_a_while(check_lines_work(whole.sources))
+            yield from _for_a_while(check_lines_work(corpus.sources))
         small, large = yield from _trials_work(corpus, config, size)
     except TokStudioError as error:
         problem = error.of_a_part if size > _SAMPLE else str(error)

@@ -133,7 +133,8 @@ def count_text_work(
 ) -> Work[CountedText]:
     """Does the part of `prepare_corpus_work` that does not depend on the weights of the sources.
 
-    Words that are not counted `by_source` take less memory, and cannot be weighted.
+    Words that are not counted `by_source` take less memory, and cannot be weighted. With a held-out share, it depends
+    on which weights are 0.
 
     Raises:
         ConfigError, CorpusError: As `prepare_corpus_work`, but errors of single characters and of the size.
@@ -141,7 +142,7 @@ def count_text_work(
     sources, held_out = corpus.sources, ()
     _check_counted(sources, config)
     if config.held_out:
-        sources, held_out = yield from hold_out_work(sources, config.held_out)
+        sources, held_out = yield from hold_out_work(sources, config.held_out, corpus.weights)
     replaced = 0
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))

@@ -28,6 +28,7 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.private_folders import make_private, runtime_folder, temporary_folder
+from tokstudio.core.hub.names import place_of
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ _TOKENS = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 class Request:
     """What a later start asks of the first window."""
 
-    files: tuple[Path, ...]  # to open, with absolute paths; none to only show the window
+    files: tuple[Path, ...]  # to open, absolute paths or names of tokenizers; none to only show the window
     token: str = ""  # the desktop's token for the start; empty where there is none
 
     def encoded(self) -> bytes:
@@ -107,7 +108,7 @@ class Claim:
             return False
         tokens = (os.environ.get(name, "") for name in _TOKENS)
         token = next((token for token in tokens if token and _may_be_token(token)), "")
-        socket.write(Request(tuple(file.absolute() for file in files), token).encoded())
+        socket.write(Request(tuple(map(place_of, files)), token).encoded())
         answer = b""
         while len(answer) < len(_UNDERSTOOD) and socket.waitForReadyRead(_ANSWER):
             answer += bytes(socket.readAll().data())

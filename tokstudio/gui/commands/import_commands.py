@@ -77,7 +77,8 @@ class ImportCommands(QObject):
             self._look(_Request([Place(path)], keep_truncated=True))
 
     def read_as_text(self, path: Path) -> None:
-        """Reads a data set in which no column holds text as plain text."""
+        """Reads a data set in which no column holds text as plain text, also from the recent files."""
+        self._preferences.add_recent([path], "plain")
         self._corpus.open_paths([path], readings={path: Reading(as_text=True)})
 
     def change_columns(self) -> None:

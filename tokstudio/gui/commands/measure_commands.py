@@ -61,7 +61,7 @@ def _text_work(text: str) -> Work[ChosenText | Problem]:
 
 
 def _held_out_work(name: str, corpus: Corpus, share: float) -> Work[ChosenText | Problem]:
-    _, held_out = yield from hold_out_work(corpus.sources, share)
+    _, held_out = yield from hold_out_work(corpus.sources, share, corpus.weights)
     return ChosenText.of_sources(f"held-out text of {name}", held_out)
 
 

@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
+from tokstudio.core.hub.names import place_of
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.import_commands import ImportCommands
@@ -55,7 +56,7 @@ def sort_work(
     found: dict[tuple[Path, ...], Path] = {}
     others: list[Path] = []
     for path in paths:
-        if files := tokenizer_files(path):
+        if files := tokenizer_files(path) if path.is_absolute() else (path,):
             found.setdefault(files, path)
         else:
             others.append(path)
@@ -104,9 +105,12 @@ class OpenCommands(QObject):
     # ---- anything
 
     def open_any(self, paths: Iterable[Path]) -> None:
-        """Opens dropped files and arguments of the command line; all but tokenizers and projects are texts."""
+        """Opens dropped files and arguments of the command line; all but tokenizers and projects are texts.
+
+        A tokenizer that is given by its name is fetched.
+        """
         # A project may be opened later from another folder.
-        paths = [path.absolute() for path in paths]
+        paths = [place_of(path) for path in paths]
         if paths:
             self._session.jobs.start(partial(sort_work, paths), self._sorted, quiet=True)
 
@@ -118,6 +122,8 @@ class OpenCommands(QObject):
             self._projects.open(path)
         elif kind == "bytes":
             self.read_as_bytes(path)
+        elif kind == "plain":
+            self.importing.read_as_text(path)
         else:
             self.open_paths([path])
 

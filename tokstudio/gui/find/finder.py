@@ -28,6 +28,7 @@ class Finder(QObject):
     """The controller of the Find field."""
 
     message = Signal(str)  # a sentence for the status bar
+    found = Signal()  # the user chose a token of the list, which is now the target
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -136,6 +137,7 @@ class Finder(QObject):
         self._wanted = False
         slot = self.model.slot_at(row)
         self._session.view.set_target(tokens.id_of(slot))
+        self.found.emit()
         if not self._session.view.occurrences[0]:
             self._session.view.go_to_occurrence(1)
         merge = self.model.merge_of(slot)

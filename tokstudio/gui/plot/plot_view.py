@@ -87,6 +87,11 @@ class PlotView(pg.PlotWidget):
         low = min(max(low, first), last - width)
         self._show(replace(self._content, zoom=(low, low + width) if width < last - first else None))
 
+    def fit_zoom(self) -> None:
+        """Moves the shown range to where there is data, after curves have been replaced by others."""
+        if self._content.zoom is not None:
+            self.show_part(*self._content.zoom)
+
     def reset_zoom(self) -> None:
         """Shows the whole range of x."""
         self._show(replace(self._content, zoom=None))

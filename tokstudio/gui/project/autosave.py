@@ -51,9 +51,12 @@ class Recovery(QObject):
         self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.copy)
+        self._limit = QTimer(self, singleShot=True, interval=_SOON)  # how long `keep` waits
+        self._limit.timeout.connect(self._go_on)
         self._enabled = False  # until `set_autosave`
         if session.recorder is not None:
             session.training.state_changed.connect(self._training_changed)
+            session.queue.set_before_next(self._keep_trained)
             session.corpus.sources_changed.connect(self._sources_changed)
             projects.saved.connect(self._saved)
 
@@ -121,13 +124,14 @@ class Recovery(QObject):
     def keep(self, then: Callable[[], object]) -> None:
         """Writes a copy of everything, if that is quick, and then calls `then`."""
         if self._then is None:
-            QTimer.singleShot(_SOON, self, self._go_on)
+            self._limit.start()
         self._then = then
         self.copy()
         if not self._copying:
             self._go_on()
 
     def _go_on(self) -> None:
+        self._limit.stop()
         then, self._then = self._then, None
         if then is not None:
             then()
@@ -156,6 +160,13 @@ class Recovery(QObject):
         before, self._training = self._training, self._session.training.current is not None
         if before and not self._training and self._enabled:
             self.copy()
+
+    def _keep_trained(self, then: Callable[[], object]) -> None:
+        """Writes a copy with the run that was trained last before its recording is replaced."""
+        if self._enabled and self._then is None:
+            self.keep(then)
+        else:
+            then()
 
     def _sources_changed(self) -> None:
         if self._session.training.current is not None and self._enabled:

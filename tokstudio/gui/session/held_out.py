@@ -124,7 +124,7 @@ class SourceMeasurer(QObject):
         if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
             return
         self._measuring = run
-        kept = self._counts.find(run.corpus.sources, run.run.config)
+        kept = self._counts.find(run.corpus, run.run.config)
         self._job.run(partial(_sources_work, run.run, run.corpus if kept is None else kept.counted))
 
     def _take(self, found: SourceCurves | str) -> None:
@@ -284,7 +284,7 @@ def _measure_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Wo
         yield from prepare_work()
         if not held_out:
             # The run was reopened; the held-out text follows from the corpus.
-            _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out)
+            _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out, corpus.weights)
         return (yield from held_out_work(made, held_out))
     except TokStudioError as error:
         # The text has a character that is not in the rest of the corpus, and there is no unknown token.

@@ -59,7 +59,7 @@ class LiveTraining(QObject):
             return "The weights apply at the next Train. With a pattern, the run would follow them."
         if self._training.obstacle is not None:
             return "The weights apply at the next Train."
-        if self._corpus.counts.find(self._corpus.sources, self._training.settings.config()) is None:
+        if self._corpus.counts.find(self._corpus.current, self._training.settings.config()) is None:
             return "The weights apply at the next Train. After it, the run follows them."
         return None
 
@@ -128,7 +128,7 @@ class LiveTraining(QObject):
 
     def _begin(self) -> None:
         config = self._training.settings.config()
-        kept = self._corpus.counts.find(self._corpus.sources, config)
+        kept = self._corpus.counts.find(self._corpus.current, config)
         if kept is None:
             return
         corpus = kept.corpus.weighted(self._corpus.weights)

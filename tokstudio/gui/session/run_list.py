@@ -54,7 +54,7 @@ class RunList(QObject):
         return [*(run for run in self.all if run is not self.following), self.live]
 
     def activate(self, run: StudioRun | None) -> None:
-        """Makes a run active, with the playhead at its end; a run in training stays active."""
+        """Makes a run active, with the playhead where it was left, or at its end; a run in training stays active."""
         if run is self.active:
             return
         held = self._in_training
@@ -150,7 +150,7 @@ class RunList(QObject):
         return StudioRun(self._made, f"Run {number}, {LIVE}", config, corpus, number=number)
 
     def show_live(self, run: StudioRun, *, keep: bool) -> None:
-        """Makes a live run active, in place of an earlier one; the playhead stays where it was, or at the end.
+        """Makes a live run active, in place of an earlier one.
 
         With `keep`, it enters the list at once.
         """
@@ -291,9 +291,8 @@ class RunList(QObject):
     # ---- private
 
     def _start(self, run: StudioRun) -> None:
-        """Makes a run active; the playhead stays where it was, or at the end."""
-        before, playhead = self.active, self._view.playhead
-        self._view.start(run, None if before is None or playhead == len(before) else playhead)
+        """Makes a run active in the place of the last."""
+        self._view.start_in_place(run)
         self.changed.emit()
         self._view.tell_start()
 

@@ -148,7 +148,7 @@ class Training(QObject):
         """The count of a corpus whose weights may change; None for another, and after a stop."""
         if not self._counts.wants(corpus, config):
             return None
-        kept = self._counts.find(corpus.sources, config)
+        kept = self._counts.find(corpus, config)
         if kept is not None:
             return kept.counted
         counting = count_text_work(corpus, config, self._threads)

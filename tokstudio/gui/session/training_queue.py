@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -43,6 +43,7 @@ class TrainingQueue(QObject):
         self._sampling: Job | None = None
         self._name = ""  # of the run in training, if the queue started it; else ""
         self._failures: list[str] = []
+        self._before_next: Callable[[Callable[[], object]], object] = lambda then: then()
         training.state_changed.connect(self._look)
 
     @property
@@ -60,6 +61,10 @@ class TrainingQueue(QObject):
         self._whole, self._failures = self._corpus.current, []
         self.total, self.number = len(ordered), 0
         self._next()
+
+    def set_before_next(self, before: Callable[[Callable[[], object]], object]) -> None:
+        """Sets what is done between two trainings; it calls its argument when the next may begin."""
+        self._before_next = before
 
     def cancel(self) -> None:
         """Drops the trainings that have not begun; the one in progress goes on."""
@@ -89,7 +94,7 @@ class TrainingQueue(QObject):
                 self._failures.append(f"{self._name}: {self._training.failure.text}")
             self._name = ""
         # After the other slots of the signal.
-        QTimer.singleShot(0, self, self._next)
+        QTimer.singleShot(0, self, partial(self._before_next, self._next))
 
     def _next(self) -> None:
         """Starts the next training, or first takes its sample."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Signal
 
@@ -24,7 +25,8 @@ class ViewState(QObject):
     """The state of the view. Call every method from the GUI thread.
 
     Attributes:
-        run: The active run, which all panes show; only `RunList.activate` changes it.
+        run: The active run, which all panes show; only `RunList` changes it.
+        switches: How often another run became active, except one that followed the weights in the place of the last.
         playhead: The number of applied merges.
         token: The token on display.
         chosen: The last token that was chosen, not only pointed at.
@@ -47,6 +49,7 @@ class ViewState(QObject):
         super().__init__(parent)
         self._jobs = jobs
         self.run: StudioRun | None = None
+        self.switches = 0
         self.playhead = 0
         self.token: int | None = None
         self.chosen: int | None = None
@@ -57,6 +60,7 @@ class ViewState(QObject):
         self.occurrences = (0, 0)
         self.selection: TextSelection | None = None
         self._following = True
+        self._left_at: WeakKeyDictionary[StudioRun, int] = WeakKeyDictionary()  # playheads that were not at the end
 
     @property
     def tokenizer(self) -> Tokenizer | None:
@@ -129,12 +133,27 @@ class ViewState(QObject):
 
     # ---- following the runs
 
-    def start(self, run: StudioRun | None, playhead: int | None = None) -> None:
-        """Shows another run, with the playhead at its end or there; `tell_start` emits the signals later."""
+    def start(self, run: StudioRun | None) -> None:
+        """Shows another run, its playhead where it was left or at its end; `tell_start` emits the signals later."""
+        if self.run is not None:
+            self._left_at.pop(self.run, None)
+            if not self._following:
+                self._left_at[self.run] = self.playhead
+        self.switches += 1
         length = len(run) if run is not None else 0
-        self.run = run
-        self.playhead = length if playhead is None else min(playhead, length)
-        self._following = self.playhead == length
+        self._show(run, length if run is None else min(self._left_at.get(run, length), length))
+
+    def start_in_place(self, run: StudioRun) -> None:
+        """Shows a run in the place of the last: the playhead stays, or at the end, and so does the token."""
+        before, token, chosen = self.run, self.token, self.chosen
+        at_end = before is None or self.playhead == len(before)
+        self._show(run, len(run) if at_end else min(self.playhead, len(run)))
+        if before is not None:
+            self.token, self.chosen = (_same_token(before, run, each) for each in (token, chosen))
+
+    def _show(self, run: StudioRun | None, playhead: int) -> None:
+        self.run, self.playhead = run, playhead
+        self._following = run is None or playhead == len(run)
         self.token = self.chosen = None
         self.set_target(None)
 
@@ -164,3 +183,13 @@ class ViewState(QObject):
             # Not by `set_target`, which would also show it; the user may be viewing another token.
             self.target += by
             self.target_changed.emit()
+
+
+def _same_token(before: StudioRun, run: StudioRun, token: int | None) -> int | None:
+    """The token of another run with the same text; None if there is none."""
+    text = None if token is None else before.tokenizer.tokens[token]
+    if token is None or text is None:
+        return None
+    special = before.tokenizer.kind(token) == "special"
+    same = run.tokenizer.tokens.spelling(text)
+    return next((found for found in same if (run.tokenizer.kind(found) == "special") == special), None)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import in_use
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.prepare_corpus import CountedText
@@ -14,10 +15,10 @@ from tokstudio.gui.state.mixture import has_mixture
 
 @dataclass(frozen=True, eq=False)
 class KeptCount:
-    """A corpus that was counted; its weights do not matter."""
+    """A corpus that was counted; its weights do not matter, but with a held-out share those of 0."""
 
     corpus: Corpus
-    settings: tuple[object, ...]
+    key: tuple[object, ...]
     counted: CountedText
 
 
@@ -39,7 +40,7 @@ class KeptCounts:
         if corpus is None or config is None or config.pattern == "none":
             self._shared = None
         else:
-            self._shared = corpus.sources, *count_settings(config)
+            self._shared = _key(corpus, config)
         self._release()
 
     def wants(self, corpus: Corpus, config: TrainingConfig) -> bool:
@@ -47,22 +48,21 @@ class KeptCounts:
 
         The count that several trainings share is kept too.
         """
-        if (corpus.sources, *count_settings(config)) == self._shared:
+        if _key(corpus, config) == self._shared:
             return True
         return config.pattern != "none" and self._is_open(corpus)
 
     def put(self, corpus: Corpus, config: TrainingConfig, counted: CountedText) -> None:
         """Keeps a count."""
         if self.wants(corpus, config):
-            self._kept = KeptCount(corpus, count_settings(config), counted)
+            self._kept = KeptCount(corpus, _key(corpus, config), counted)
             # The sources may have changed meanwhile.
             self._release()
 
-    def find(self, sources: tuple[Source, ...], config: TrainingConfig) -> KeptCount | None:
-        """The count of these sources with these settings; None if there is none."""
+    def find(self, corpus: Corpus, config: TrainingConfig) -> KeptCount | None:
+        """The count of this text with these settings; None if there is none."""
         kept = self._kept
-        fits = kept is not None and kept.corpus.sources == sources and kept.settings == count_settings(config)
-        return kept if fits else None
+        return kept if kept is not None and kept.key == _key(corpus, config) else None
 
     def _is_open(self, corpus: Corpus) -> bool:
         return corpus.sources == self._sources and has_mixture(corpus.sources)
@@ -70,12 +70,14 @@ class KeptCounts:
     def _release(self) -> None:
         """Drops a count that nothing needs any more."""
         kept = self._kept
-        if (
-            kept is not None
-            and (kept.corpus.sources, *kept.settings) != self._shared
-            and not self._is_open(kept.corpus)
-        ):
+        if kept is not None and kept.key != self._shared and not self._is_open(kept.corpus):
             self._kept = None
+
+
+def _key(corpus: Corpus, config: TrainingConfig) -> tuple[object, ...]:
+    """All that a count depends on."""
+    divided = in_use(corpus.sources, corpus.weights) if config.held_out else ()
+    return corpus.sources, divided, *count_settings(config)
 
 
 def count_settings(config: TrainingConfig) -> tuple[object, ...]:

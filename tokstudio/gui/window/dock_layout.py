@@ -8,7 +8,7 @@ tree, or for a table.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -165,6 +165,12 @@ class Arrangement(QObject):
             self.give_back()
         pane.show()
         pane.raise_()
+
+    def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
+        """Shows a pane that is behind another; one that is closed only where none of `others` can be seen."""
+        behind = not pane.isHidden() and not _is_seen(pane)
+        if behind or not any(map(_is_seen, (pane, *others))):
+            self.open(pane)
 
     def _toggled(self, pane: Pane) -> None:
         """Continues after the menu has shown or closed a pane."""

@@ -304,6 +304,7 @@ class MainWindow(QMainWindow):
         session.comparison.words_changed.connect(self._keep_words)
         self._preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
+        self.finder.found.connect(partial(self.places.uncover, self.token, (self.vocabulary, self.merges)))
         session.jobs.refused.connect(self.status.say)
         session.jobs.noticed.connect(self.notices.tell)
         session.jobs.told.connect(self.status.say)

@@ -20,6 +20,7 @@ from tokstudio.gui.style.theme import Theme
 _KINDS = {
     "text": ("text", "Add this to the corpus."),
     "bytes": ("text", "Add this to the corpus, read as bytes."),
+    "plain": ("text", "Add this to the corpus, read as plain text."),
     "tokenizer": ("tokenizer", "Open this tokenizer."),
     "name": ("tokenizer", "Open this tokenizer by its name; uses the network."),
     "project": ("open", "Open this project."),

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QFontMetrics
 from PySide6.QtWidgets import QPushButton, QToolButton
 
-from tests.gui.person import PATIENCE
+from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -213,6 +213,22 @@ def test_a_new_active_run_is_shown_whole(pane, trained, make_run):
     low, high = pane.plot.chart.x_range
     assert low <= 0
     assert high >= 344
+
+
+def test_the_zoom_stays_while_the_run_follows_the_weights(qtbot, session, pane, make_run):
+    session.corpus.add_text(TEXT)
+    session.corpus.add_text("día de días, noche de noches\n" * 30)
+    first = make_run(vocabulary_size=290, pattern="gpt2")
+    pane.plot.show_part(5, 20)
+    for weight in (2000, 3000):
+        session.corpus.set_weights((1000, weight), moving=True)
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+        assert session.runs.active is session.runs.live is not None
+        assert pane.plot.chart.x_range == (5, 20)
+    session.corpus.settle_weights()
+    assert pane.plot.chart.x_range == (5, 20)
+    session.runs.activate(first)
+    assert pane.plot.content.zoom is None
 
 
 def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):

@@ -371,6 +371,24 @@ def test_a_narrow_table_cuts_off_nothing(qtbot, three):
     qtbot.waitUntil(lambda: not view.isColumnHidden(SECONDS))
 
 
+def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
+    view = table(three)
+    view.window().resize(400, 400)
+    qtbot.waitUntil(lambda: view.viewport().width() < 400)
+    assert not view.isColumnHidden(CORPUS)
+    session.runs.rename(session.runs.all[0], name := "English and Spanish, 32k")
+    assert view.columnWidth(NAME) > view.fontMetrics().horizontalAdvance(name)
+    assert view.isColumnHidden(CORPUS)
+    assert not view.isColumnHidden(RATIO)
+    session.training.set_settings(Settings(1_000_000))
+    view.window().resize(1900, 400)
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert text(three, 3, VOCABULARY).endswith(" of 1,000,000")
+    wanted = view.fontMetrics().horizontalAdvance(text(three, 3, VOCABULARY))
+    assert view.columnWidth(VOCABULARY) > wanted + 18
+
+
 def test_a_context_menu_needs_a_row(three):
     view = table(three)
     place = QPoint(5, view.viewport().height() - 5)

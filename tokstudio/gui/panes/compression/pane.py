@@ -77,6 +77,7 @@ class CompressionPane(Pane):
         self._by_log = {view: view.log for view in VIEWS}
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._shown_active: StudioRun | None = None
+        self._shown_switches = 0
         self._sources: tuple[object, list[tuple[str, int]]] = (None, [])  # what is drawn; each name and colour
         self.plot = CurvePlot(theme)
         self._opened = OpenedCurves(self.plot, session.on_text)
@@ -295,9 +296,10 @@ class CompressionPane(Pane):
     def _draw(self) -> None:
         """Draws the curves that have changed."""
         active = self._session.runs.active
-        if active is not self._shown_active:
+        replaced, self._shown_active = active is not self._shown_active, active
+        if self._shown_switches != self._session.view.switches:
             # A zoomed part of one run may not exist in another.
-            self._shown_active = active
+            self._shown_switches = self._session.view.switches
             self.plot.reset_zoom()
         shown = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
         runs = [run for run in shown if run.has_counts]
@@ -310,6 +312,8 @@ class CompressionPane(Pane):
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 self._draw_run(run)
+        if replaced:
+            self.plot.fit_zoom()
         wanted = [run for run in shown if not run.has_counts] if self._view is RATIO and self._seen else []
         opened = self._opened.draw(wanted, active)
         if self.stack.currentWidget() is not self.plot:

@@ -7,7 +7,7 @@ The core validates them; the pane passes its messages to the fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.held_out_split import refuse_counts
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import in_use, refuse_counts
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import SpecialPlacement, TieBreak
 from tokstudio.gui.state.training_settings import Documents, Settings
@@ -186,11 +186,11 @@ class MoreSettings(QWidget):
         if not self._list_is_wrong:
             self.entries.set_error(problem)
 
-    def show_sources(self, settings: Settings, sources: Sequence[Source]) -> None:
+    def show_corpus(self, settings: Settings, corpus: Corpus) -> None:
         """Disables settings that the corpus does not allow; those that are set can still be removed."""
         self.corpus_problem, reason = "", None
         try:
-            refuse_counts(sources)
+            refuse_counts(in_use(corpus.sources, corpus.weights))
         except ConfigError as error:
             self.corpus_problem, reason = (str(error), None) if settings.held_out else ("", _NO_LINES)
         self.held_out.set_unavailable(reason)

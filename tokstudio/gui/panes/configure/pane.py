@@ -37,7 +37,8 @@ _SIZE_ABOUT = (
     "It must exceed the number of base tokens and special tokens: more than 256 for bytes."
 )
 _FREQUENCY_ABOUT = "Training stops when no pair of tokens occurs this often in the corpus.\nThe number is at least 2."
-_ROOM_FOR_HELP = 200  # pixels of height; with less, help is only in the tool tips
+_SPACING = 8
+_ABOVE_NOTE = 3  # pixels between a field and its help
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # the initial values of the numbers
 
 _BETWEEN_BUTTONS = 6
@@ -90,7 +91,7 @@ class ConfigurePane(Pane):
     def _lay_out(self) -> None:
         fields, self._button_row = QWidget(), QWidget()
         content = (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more)
-        column(*content, STRETCH, spacing=8, parent=fields)
+        column(*content, STRETCH, spacing=_SPACING, parent=fields)
         row(*((button, 1) for button in self.buttons.values()), spacing=_BETWEEN_BUTTONS, parent=self._button_row)
         self._fields = TallBody(fields)
         self._fields.room_changed.connect(self._fit)
@@ -123,8 +124,15 @@ class ConfigurePane(Pane):
         return self.sample_button, self.anyway_button, self.continue_button
 
     def _fit(self, room: int) -> None:
-        for field in (self.size_field, self.frequency_field, self.pattern.choice):
-            field.set_brief(room < self._theme.scaled(_ROOM_FOR_HELP))
+        """Leaves help to the tool tips where the button More would not fit below it."""
+        width = self._fields.viewport().width()
+        explained = (self.frequency_field, self.pattern.choice, self.size_field)
+        shown = (self.size_field, self.frequency_field, self.pattern, self.more_button)
+        least = sum(_height(widget, width) + _SPACING for widget in shown) - _SPACING
+        least += sum(_height(field.note, width) + _ABOVE_NOTE for field in explained if field.note.isHidden())
+        for field in explained:
+            field.set_brief(least > room)
+            least -= _height(field.note, width) + _ABOVE_NOTE if least > room else 0
 
     def _connect(self) -> None:
         for field in (self.size_field, self.frequency_field, self.pattern, self.more):
@@ -135,6 +143,7 @@ class ConfigurePane(Pane):
         self._actions["more_settings"].toggled.connect(self._come_to_more)
         self._training.settings_changed.connect(self._show_settings)
         self._corpus.sources_changed.connect(self._show_sources)
+        self._corpus.weights_settled.connect(self._show_sources)
         self._corpus.statistics_changed.connect(self._explain)
         self._corpus.outdated_changed.connect(self._explain)
         self._training.forecast_changed.connect(self._explain)
@@ -196,7 +205,7 @@ class ConfigurePane(Pane):
         self._explain()
 
     def _show_sources(self) -> None:
-        self.more.show_sources(self._training.settings, self._corpus.sources)
+        self.more.show_corpus(self._training.settings, self._corpus.current)
         self._tell_field_problem()
 
     def _tell_field_problem(self) -> None:
@@ -307,3 +316,7 @@ def _tell(label: QLabel, text: str, role: str) -> None:
     set_role(label, role)
     label.setText(text)
     label.setVisible(bool(text))
+
+
+def _height(widget: QWidget, width: int) -> int:
+    return widget.heightForWidth(width) if widget.hasHeightForWidth() else widget.sizeHint().height()

@@ -19,7 +19,7 @@ from tokstudio.gui.widgets.labels import plain
 
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _NOTHING = "–"
@@ -286,8 +286,8 @@ def _seconds(run: StudioRun) -> str:
 
 COLUMNS: tuple[_Column, ...] = (
     _Column("", "The run that all panes show", lambda run: "", alignment=_CENTER, muted=False),
-    _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=_LEFT, muted=False),
-    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, "How Tokenize", 3, _LEFT),
+    _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=LEFT, muted=False),
+    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, "How Tokenize", 3, LEFT),
     _Column(
         "Size",
         "Size of the training text",
@@ -309,10 +309,10 @@ COLUMNS: tuple[_Column, ...] = (
         "1,000",
         9,
     ),
-    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, _LEFT),
-    _Column("Base", "The tokens that merging started with", _base, "Characters", 11, _LEFT),
-    _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, _LEFT),
-    _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, _LEFT),
+    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, LEFT),
+    _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT),
+    _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT),
+    _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT),
     _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False),
     _Column(
         "Bytes/token",
@@ -331,7 +331,7 @@ COLUMNS: tuple[_Column, ...] = (
         muted=False,
     ),
     _Column(
-        "Ended", "How training ended, or the format of the opened file", _ended, "reached vocabulary size", 8, _LEFT
+        "Ended", "How training ended, or the format of the opened file", _ended, "reached vocabulary size", 8, LEFT
     ),
     _Column("Seconds", "Training time, without pauses", _seconds, "1,000.0", 14),
 )

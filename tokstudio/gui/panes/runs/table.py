@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, HELD_OUT, HUE, MARK, NAME, RunsModel
+from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, CORPUS, HELD_OUT, HUE, LEFT, MARK, NAME, RunsModel
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.tables import ReadOnlyTable
 
+_LONGEST_NAME = 4  # times the usual width of a name; a longer one is shortened for other columns
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
 _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them
 
 
 class RunTable(ReadOnlyTable):
-    """Names take the remaining width; columns that the user has not chosen are shown if there is room."""
+    """Columns that the user has not chosen are shown if they fit beside the names; numbers are never shortened.
+
+    Names and corpora take the remaining width.
+    """
 
     activateAsked = Signal()  # Enter, for the current row
     renameAsked = Signal()  # F2
@@ -32,7 +36,11 @@ class RunTable(ReadOnlyTable):
         self._theme = theme
         self._shows_held_out = False
         self._choices: dict[int, bool] = {}
+        self._widths: list[int] = []  # for the heading and all texts of each column
         self.setModel(model)
+        for signal in (model.modelReset, model.rowsInserted, model.rowsRemoved):
+            signal.connect(self._measure)
+        model.dataChanged.connect(self._follow_data)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
@@ -68,16 +76,27 @@ class RunTable(ReadOnlyTable):
 
     def spread(self) -> None:
         """Hides the columns that do not fit, and gives the remaining width to the names."""
-        header = self.horizontalHeader()
-        least = self.fontMetrics().horizontalAdvance("Run 12") + 20
+        header, usual = self.horizontalHeader(), self._width_of("Run 12")
+        least = min(max(self._widths[NAME], usual), _LONGEST_NAME * usual)
         self.setColumnWidth(NAME, least)
         for column in _CHOOSABLE:
+            sample = self._width_of(COLUMNS[column].widest)
+            is_text = COLUMNS[column].alignment == LEFT
+            self.setColumnWidth(column, sample if is_text else max(sample, self._widths[column]))
             self.setColumnHidden(column, not self._choices.get(column, column != HELD_OUT or self._shows_held_out))
         for column in _YIELDING:
+            if column == HELD_OUT:
+                # What the runs achieve comes before the ends of long names.
+                self.setColumnWidth(NAME, min(least, 2 * usual))
             if header.length() > self.viewport().width() and column not in self._choices:
                 self.setColumnHidden(column, True)
+        for column in (NAME, CORPUS):
+            spare = self.viewport().width() - header.length()
+            if not self.isColumnHidden(column) and spare > 0:
+                width = self.columnWidth(column)
+                self.setColumnWidth(column, width + min(spare, max(self._widths[column] - width, 0)))
         spare = self.viewport().width() - header.length()
-        self.setColumnWidth(NAME, least + min(max(spare, 0), 4 * least))
+        self.setColumnWidth(NAME, self.columnWidth(NAME) + min(max(spare, 0), 4 * usual))
         for action in self.columns_menu.actions():
             if action.isCheckable():
                 action.setChecked(not self.isColumnHidden(action.data()))
@@ -113,12 +132,34 @@ class RunTable(ReadOnlyTable):
 
     def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
-        header, metrics = self.horizontalHeader(), self.fontMetrics()
+        font = self.font()
+        font.setBold(True)
+        self._bold = QFontMetrics(font)
+        header = self.horizontalHeader()
         header.resizeSection(MARK, self._theme.scaled(28))
-        for column in _CHOOSABLE:
-            texts = (COLUMNS[column].widest, COLUMNS[column].title)
-            header.resizeSection(column, max(metrics.horizontalAdvance(text) for text in texts) + 22)
-        self.spread()
+        self._widths = []
+        self._measure()
+
+    def _follow_data(self, first: QModelIndex, last: QModelIndex) -> None:
+        # The progress of a training changes other columns, many times a second.
+        if first.column() <= NAME:
+            self._measure()
+
+    def _measure(self) -> None:
+        """Measures the texts of all runs, and fits the columns if that has changed anything."""
+        model = self.model()
+        rows = range(model.rowCount())
+        widths = [
+            max(map(self._width_of, (title.title, *(model.index(row, column).data() or "" for row in rows))))
+            for column, title in enumerate(COLUMNS)
+        ]
+        if widths != self._widths:
+            self._widths = widths
+            self.spread()
+
+    def _width_of(self, text: str) -> int:
+        """The width of a column for a text, which the active run has in bold."""
+        return self._bold.horizontalAdvance(text) + 22
 
     # ---- keys
 
