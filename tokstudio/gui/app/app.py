@@ -24,7 +24,6 @@ from PySide6.QtWidgets import QApplication
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import return_freed_memory
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.text_store import remove_left_texts
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.project import Recorder
@@ -157,8 +156,6 @@ class Studio(QObject):
 
     def _make_ready(self) -> Work[dict[str, str]]:
         yield from prepare_work()
-        # Loading it holds the interpreter: a user who opens the first data set would notice that, but not now.
-        untyped("pyarrow.parquet")
         gc.freeze()
         reason = problem()
         return {ENGINE: reason} if reason is not None else {}
