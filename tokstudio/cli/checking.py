@@ -132,7 +132,7 @@ def _table(outcomes: Sequence[_Outcome]) -> Iterator[str]:
     for outcome in outcomes:
         found = outcome.check
         if found is None:
-            told = outcome.error
+            told = outcome.error.removeprefix(f"{outcome.name}: ")
         elif found.difference is None:
             right += 1
             told = f"identical, {several(found.merges, 'merge')}"
@@ -140,4 +140,4 @@ def _table(outcomes: Sequence[_Outcome]) -> Iterator[str]:
             causes = " or ".join(_keys(cause) for cause in found.causes) or "no known cause"
             told = f"differs at merge {found.difference.place:,}: {causes}"
         yield f"{outcome.name:{wide}}  {told}"
-    yield f"{right:,} of {several(len(outcomes), 'submission')} identical."
+    yield f"{right:,} of {len(outcomes):,} submissions are identical to the right merges."

@@ -56,7 +56,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def _window(words: Sequence[str]) -> argparse.Namespace:
     parser = new_parser("tokstudio", _WINDOW_TEXT)
-    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a text, a folder, or a project to open")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        type=Path,
+        help="a text, a folder, a tokenizer, a project, or a tokenizer's name (hf:OWNER/REPOSITORY, tiktoken:ENCODING)",
+    )
     parser.add_argument("--demo", action="store_true", help="open on a sample corpus and train on it")
     parser.add_argument(
         "--screenshot", metavar="PNG", type=Path, help="with --demo: save a picture of the window, and quit"

@@ -414,7 +414,7 @@ class ComparisonState(QObject):
         run = self._held_out_of = self._runs.active
         if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
             return ReadTexts([])
-        _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out)
+        _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out, run.corpus.weights)
         return ReadTexts([(source.name, source) for source in held_out])
 
     def _read_text(self) -> Work[ReadTexts]:
