@@ -84,13 +84,15 @@ def read_submission(path: Path) -> Submission:
     Raises:
         FormatError: It cannot be read, is too large, or has no merges.
     """
-    file = path if path.is_file() else _merges_file(path)
+    if not path.exists():
+        raise FormatError(f"{path.name or path} is not there.")
+    file = _merges_file(path) if path.is_dir() else path
     if file is None:
         raise FormatError(f"{path.name} has no file of merges, such as merges.txt.")
+    if not file.is_file():
+        raise FormatError(f"{file.name} is not a file.")
     try:
         size = file.stat().st_size
-        if not file.is_file():
-            raise FormatError(f"{file.name} is not a file.")
         if size > MOST_BYTES:
             raise FormatError(f"{file.name} has {several(size, 'byte')}: a list of merges has at most {MOST_BYTES:,}.")
         data = file.read_bytes()

@@ -66,7 +66,7 @@ class HeldOutMeasurer(QObject):
         """Starts with the next run; the measurement of a deleted one is cancelled."""
         if self._closed or (self._job.busy and self._measuring in self._runs.all):
             return
-        self._job.cancel()
+        self._drop()
         waiting = [run for run in self._runs.all if _is_to_be_measured(run)]
         if not waiting:
             return
@@ -75,6 +75,10 @@ class HeldOutMeasurer(QObject):
         assert made is not None
         assert corpus is not None
         self._job.run(partial(_measure_work, made, corpus, held_out))
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
 
     def _take(self, found: HeldOut | str) -> None:
         run, self._measuring = self._measuring, None
@@ -120,12 +124,16 @@ class SourceMeasurer(QObject):
         run = None if self._closed else next(filter(None, self._wanted.values()), None)
         if self._job.busy and self._measuring is run:
             return
-        self._job.cancel()
+        self._drop()
         if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
             return
         self._measuring = run
         kept = self._counts.find(run.corpus, run.run.config)
         self._job.run(partial(_sources_work, run.run, run.corpus if kept is None else kept.counted))
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
 
     def _take(self, found: SourceCurves | str) -> None:
         run, self._measuring = self._measuring, None
@@ -210,7 +218,7 @@ class TextMeasurer(QObject):
     def _again(self) -> None:
         """Measures another text, or the same again."""
         self._found.clear()
-        self._job.cancel()
+        self._drop()
         self.changed.emit()
         self._look()
 
@@ -219,7 +227,7 @@ class TextMeasurer(QObject):
         wanted = [run for runs in self._wanted.values() for run in runs if run in self._runs.shown]
         if self._job.busy and self._measuring in wanted:
             return
-        self._job.cancel()
+        self._drop()
         run = next((run for run in wanted if self.found(run) is None), None)
         text = self.text
         if run is None or text is None or self._closed:
@@ -232,6 +240,10 @@ class TextMeasurer(QObject):
             self.choose(text)
         else:
             self._jobs.report(text)
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
 
     def _take(self, found: TextTokens | str) -> None:
         run, self._measuring = self._measuring, None
