@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
@@ -175,3 +175,21 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch):
 
     assert at_the_window(monkeypatch, arrange) == 0
     assert at_the_window(monkeypatch, look) == 0
+
+
+@pytest.mark.parametrize("workspace", ["train", "compare", "learn"])
+def test_a_window_keeps_its_size_when_the_right_column_is_split(qtbot, monkeypatch, workspace):
+    def act(window, answers):
+        window.resize(1440, 900)
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        qtbot.wait(120)
+        high = tabs(window)
+        for _ in range(2):
+            window.resize(1024, 640)
+            qtbot.waitUntil(lambda: tabs(window) != high, timeout=PATIENCE)
+            window.resize(1440, 900)
+            qtbot.waitUntil(lambda: tabs(window) == high, timeout=PATIENCE)
+            QApplication.processEvents()
+            assert window.size() == QSize(1440, 900)
+
+    assert at_the_window(monkeypatch, act) == 0

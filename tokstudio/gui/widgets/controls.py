@@ -78,7 +78,10 @@ class ChoiceBox(QComboBox):
         """Shows only the name."""
         super().initStyleOption(option)
         if 0 <= self.currentIndex() < len(self.choices):
-            option.currentText = self.choices[self.currentIndex()].name
+            name, style = self.choices[self.currentIndex()].name, self.style()
+            field = style.SubControl.SC_ComboBoxEditField
+            room = style.subControlRect(style.ComplexControl.CC_ComboBox, option, field, self).width()
+            option.currentText = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Moves between choices with the arrow keys; Enter confirms the current one."""

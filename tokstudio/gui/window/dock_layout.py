@@ -203,7 +203,10 @@ class Arrangement(QObject):
         if upper[0].isHidden() or not below or any(pane.isFloating() for pane in (*upper, *lower)):
             return
         if not low and self._beside(upper[0]) == (above | below) - {upper[0].objectName()}:
+            size = self._window.size()
             self._part(upper, lower)
+            if self._window.size() != size:  # it grows while panes are moved, each in a place of its own
+                self._window.resize(size)
         elif low:
             # The geometry of a pane behind a tab means nothing.
             first, second = (next((pane for pane in place if _is_seen(pane)), None) for place in (upper, lower))

@@ -73,8 +73,8 @@ class ComparePane(Pane):
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)
         self.tokenizers.setMenu(self.tokenizers_menu)
         self._figure_label, self._choices = plain_label("muted", "Figure"), QWidget()
-        texts = plain_label("muted", "Texts"), (self.texts, 1), 8
-        row(*texts, self._figure_label, (self.figures, 1), 8, self.tokenizers, STRETCH, parent=self._choices)
+        texts = plain_label("muted", "Texts"), (self.texts, 4), 8
+        row(*texts, self._figure_label, (self.figures, 4), 8, self.tokenizers, STRETCH, parent=self._choices)
         self.problem = paragraph_label()
         self.measure = QPushButton("&Measure")
         self.measure.clicked.connect(actions["measure_comparison"].trigger)
