@@ -263,6 +263,34 @@ def test_a_run_that_was_taken_care_of_is_not_replaced(qtbot, counted, how):
     assert active(counted).name == "Run 3"
 
 
+@pytest.mark.parametrize("change", ["another training", "other settings", "another run shown"])
+def test_a_run_of_an_earlier_change_is_not_replaced_by_a_later_one(qtbot, counted, change):
+    counted.corpus.set_weights(MIXED)
+    idle(qtbot, counted)
+    followed = active(counted)
+    if change == "another run shown":
+        counted.runs.activate(counted.runs.all[0])
+    else:
+        counted.training.set_settings(replace(SETTINGS, vocabulary_size=280))
+    if change == "another training":
+        counted.training.start()
+        idle(qtbot, counted)
+    counted.corpus.set_weights((1000, 1000, 2000))
+    idle(qtbot, counted)
+    assert followed in counted.runs.all
+    assert active(counted) is counted.runs.all[-1]
+    assert len(counted.runs.all) == (4 if change == "another training" else 3)
+
+
+def test_a_token_of_an_opened_tokenizer_is_not_taken_over_by_a_live_run(qtbot, counted):
+    counted.runs.add_tokenizer(active(counted).tokenizer.at(3), "opened")
+    counted.view.look_at(280)
+    counted.corpus.set_weights(MIXED)
+    idle(qtbot, counted)
+    assert counted.view.token is None
+    assert active(counted).name.startswith("Run 2")
+
+
 def test_undo_of_a_weight_trains_the_run_of_the_weights_before(qtbot, counted):
     counted.corpus.set_weights((2000, 1000, 1000))
     idle(qtbot, counted)

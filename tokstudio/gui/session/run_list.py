@@ -143,8 +143,14 @@ class RunList(QObject):
         return run
 
     def new_live(self, config: TrainingConfig, corpus: Corpus) -> StudioRun:
-        """Makes a run for `show_live`, with the number of the run that it will replace."""
+        """Makes a run for `show_live`, with the number of the run that it will replace.
+
+        That is the last live one, if it is active still and has the same settings: other runs are never replaced.
+        """
         self._made += 1
+        last = self._followed
+        if self.live is None and last is not None and (last is not self.active or last.config != config):
+            self._followed = None
         before = self.following
         number = before.number if before is not None else self._trained + 1
         return StudioRun(self._made, f"Run {number}, {LIVE}", config, corpus, number=number)

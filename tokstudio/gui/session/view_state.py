@@ -187,7 +187,7 @@ class ViewState(QObject):
 
 def _same_token(before: StudioRun, run: StudioRun, token: int | None) -> int | None:
     """The token of another run with the same text; None if there is none."""
-    text = None if token is None else before.tokenizer.tokens[token]
+    text = before.tokenizer.tokens[token] if token is not None and before.tokenizer.tokens.in_use(token) else None
     if token is None or text is None:
         return None
     special = before.tokenizer.kind(token) == "special"
