@@ -8,8 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
-from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QUrl
+from PySide6.QtGui import (
+    QActionGroup,
+    QCloseEvent,
+    QDesktopServices,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+)
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.progress import Work
@@ -34,6 +42,7 @@ from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.distribution.pane import DistributionPane
+from tokstudio.gui.panes.guide.pane import GuidePane
 from tokstudio.gui.panes.merges.pane import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
 from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
@@ -221,6 +230,16 @@ class MainWindow(QMainWindow):
         """Opens the page of preferences, which applies at once."""
         PreferencesDialog(self._preferences, self._theme, self._choosers, self).open()
 
+    def show_guide(self) -> None:
+        """Opens the guide."""
+        self.places.open(self.guide)
+        self.guide.browser.setFocus()
+
+    def show_glossary(self) -> None:
+        """Opens the glossary."""
+        self.show_guide()
+        self.guide.explain("")
+
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
         ShortcutsDialog(self.actions_by_id, self).exec()
@@ -245,9 +264,10 @@ class MainWindow(QMainWindow):
         self.text = TextPane(*arguments)
         self.token = TokenPane(*arguments)
         self.why = WhyPane(*arguments)
+        self.guide = GuidePane(*arguments)
         upper = (self.compression, self.distribution, self.compare)
         middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
-        self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why)
+        self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why, self.guide)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
@@ -292,6 +312,8 @@ class MainWindow(QMainWindow):
         session.jobs.failed.connect(self.messages.show_problem)
         training.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
+        self.guide.paneAsked.connect(self._open_pane)
+        self.guide.browserAsked.connect(self._open_address)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
@@ -323,6 +345,17 @@ class MainWindow(QMainWindow):
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
+
+    def _open_pane(self, key: str) -> None:
+        for pane in self.panes:
+            if pane.objectName() == key:
+                self.places.open(pane)
+
+    def _open_address(self, address: str) -> None:
+        """Opens a page outside TokStudio, if the user wants that."""
+        question = f"This opens your browser, outside TokStudio:\n\n{address}"
+        if self._choosers.confirm("Open a Page of the Web", question, "Open in Browser"):
+            QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
 
     def _list_lengths(self, fewest: int, most: int) -> None:
         self.places.open(self.vocabulary)
