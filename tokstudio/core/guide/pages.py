@@ -11,7 +11,7 @@ from functools import cached_property
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.guide.figures import figures_text
 from tokstudio.core.guide.glossary import glossary_text
-from tokstudio.core.guide.markdown import plain_text
+from tokstudio.core.guide.markdown import plain_text, slug
 from tokstudio.resources import resource
 
 FOLDER = "guide"
@@ -36,9 +36,10 @@ class Page:
 
 @dataclass(frozen=True)
 class Found:
-    """A page with the words searched for, and the text around the first of them."""
+    """A page with the words searched for, the title above the first of them, as in a link, and the text around it."""
 
     page: Page
+    title: str
     around: str
 
 
@@ -73,7 +74,17 @@ def search(pages: Sequence[Page], query: str) -> list[Found]:
         return []
     found = [page for page in pages if all(word in page.words.lower() for word in wanted)]
     found.sort(key=lambda page: not any(word in page.title.lower() for word in wanted))
-    return [Found(page, _around(page, query.strip(), wanted[0])) for page in found]
+    return [Found(page, _title_above(page, wanted[0]), _around(page, query.strip(), wanted[0])) for page in found]
+
+
+def _title_above(page: Page, word: str) -> str:
+    title = ""
+    for line in page.text.split("\n"):
+        if line.startswith(("## ", "### ")):
+            title = slug(line.lstrip("# "))
+        if word in plain_text(line).lower():
+            return title
+    return ""
 
 
 def _around(page: Page, phrase: str, word: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QSize, Qt, QUrl
 from PySide6.QtGui import (
     QActionGroup,
     QCloseEvent,
@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
 )
-from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
@@ -61,6 +61,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
@@ -231,14 +232,22 @@ class MainWindow(QMainWindow):
         PreferencesDialog(self._preferences, self._theme, self._choosers, self).open()
 
     def show_guide(self) -> None:
-        """Opens the guide."""
+        """Opens the guide: at the word that the focused field is about, or at the page that was read last."""
+        if key := word_of(QApplication.focusWidget()):
+            self.explain(key)
+            return
         self.places.open(self.guide)
         self.guide.browser.setFocus()
 
     def show_glossary(self) -> None:
         """Opens the glossary."""
-        self.show_guide()
-        self.guide.explain("")
+        self.explain("")
+
+    def explain(self, key: str) -> None:
+        """Opens a word of the glossary; "" for the first."""
+        self.places.open(self.guide)
+        self.guide.browser.setFocus()
+        self.guide.explain(key)
 
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
@@ -430,6 +439,13 @@ class MainWindow(QMainWindow):
         self._preferences.flush()
 
     # ---- overrides of Qt
+
+    def event(self, event: QEvent) -> bool:
+        """Opens a word of the glossary that was clicked."""
+        if isinstance(event, WordAsked):
+            self.explain(event.key)
+            return True
+        return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Asks once if unsaved work would be lost, stores the layout, and ends every job."""

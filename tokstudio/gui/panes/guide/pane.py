@@ -20,7 +20,6 @@ from tokstudio.gui.panes.guide.browser import Browser
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.layouts import row
 from tokstudio.gui.widgets.pane import Pane
 
 GLOSSARY = "glossary"
@@ -51,9 +50,10 @@ class GuidePane(Pane):
             self.choice.addItem(page.title, page.name)
         self.search = _SearchEdit(theme)
         self.browser = Browser(theme)
+        self.header.addWidget(self.search)
         self.back = self._button("previous", "Back (Alt+Left)", -1, theme)
         self.forward = self._button("next", "Forward (Alt+Right)", 1, theme)
-        self.body.addLayout(row((self.choice, 3), (self.search, 2), spacing=6))
+        self.body.addWidget(self.choice)
         self.body.addWidget(self.browser, 1)
         self.choice.activated.connect(self._choose)
         self.search.textChanged.connect(self._search)
@@ -170,7 +170,7 @@ class GuidePane(Pane):
             self._show()
             return
         found = search(list(self._pages.values()), query)
-        lines = [f"[{one.page.title}](page:{one.page.name})\n{_escaped(one.around)}" for one in found]
+        lines = [f"### [{one.page.title}](page:{one.page.name}#{one.title})\n\n{_escaped(one.around)}" for one in found]
         said = f"{several(len(found), 'page')} with this" if found else "No page has this. Try another word."
         self.browser.show_text("\n\n".join([f"# {said}", *lines]))
 
@@ -199,6 +199,7 @@ class _SearchEdit(QLineEdit):
         self.setToolTip("Search all pages of the guide")
         self.setMaxLength(100)
         self.setMinimumWidth(96)
+        self.setMaximumWidth(240)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.text():
