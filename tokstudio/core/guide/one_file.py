@@ -28,7 +28,7 @@ code, pre { background: var(--code); padding: 0 .2em }
 pre { padding: .6em; overflow-x: auto }
 table.try { background: var(--soft); border-radius: 6px; padding: 0 .8em }
 th { text-align: left; color: var(--muted) }
-img { max-width: 100%; border: 1px solid var(--border); border-radius: 6px }
+img { max-width: min(100%, 30em); border: 1px solid var(--border); border-radius: 6px }
 """
 
 

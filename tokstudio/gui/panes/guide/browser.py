@@ -69,9 +69,12 @@ class Browser(QTextBrowser):
         if kind == QTextDocument.ResourceType.ImageResource.value and file == Path(file).name:
             image = QImage(str(self._file(file)))
             if not image.isNull():
-                image.setDevicePixelRatio(1)
-                width = max(1, min(image.width(), self.viewport().width() - 8))
-                return image.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
+                # It is drawn at twice its size.
+                ratio = self.devicePixelRatioF()
+                width = max(1, min(image.width() // 2, self.viewport().width() - 8))
+                image = image.scaledToWidth(round(width * ratio), Qt.TransformationMode.SmoothTransformation)
+                image.setDevicePixelRatio(ratio)
+                return image
         return None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
