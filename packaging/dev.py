@@ -46,7 +46,7 @@ ENVIRONMENT = ROOT / ".venv"
 LOCK = ROOT / "packaging" / "requirements.lock"
 PICTURE = ROOT / "tokstudio-demo.png"
 # All arguments of these commands; the others hand theirs on to those who know them.
-TAKES = {"setup": [], "bundle": [], "smoke": [], "deb": ["--quick"]}
+TAKES = {"setup": [], "bundle": [], "smoke": [], "pictures": [], "deb": ["--quick"]}
 
 USAGE = """\
 Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
@@ -58,6 +58,7 @@ Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
   bundle  set up, then build the program that needs no Python: dist/tokstudio
   smoke   same as bundle, then test it: without a display, and on an X server if there is one
   deb     same as bundle, then make a Debian package of it; --quick packs it fast and large, for testing
+  pictures  draw the pictures of the guide, and write docs/guide.html
   lock    write the locked versions again (needs uv); --upgrade takes newer versions
 """
 
@@ -363,6 +364,12 @@ def deb(arguments: list[str]) -> int:
     return 0
 
 
+def pictures(arguments: list[str]) -> int:
+    """Draws the pictures of the guide, lists their labels, and writes the guide as one file."""
+    set_up()
+    return run_visibly([str(program("python")), str(ROOT / "packaging" / "pictures.py")], cwd=ROOT)
+
+
 def setup(arguments: list[str]) -> int:
     """Sets up, and compiles the loops, so that the first training waits for nothing."""
     set_up()
@@ -384,7 +391,7 @@ def main(arguments: list[str]) -> int:
         print("Start it with a newer one, for example: python3.12 packaging/dev.py app", file=sys.stderr)
         return 1
     commands = {"app": app, "test": test, "setup": setup, "bench": bench, "lock": lock, "bundle": bundle}
-    commands.update(smoke=smoke, deb=deb)
+    commands.update(smoke=smoke, deb=deb, pictures=pictures)
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE, end="")
         return 0

@@ -329,7 +329,7 @@ def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
             pane.close()
         assert not any(pane.isVisible() for pane in window.panes)
         window.actions_by_id["reset_layout"].trigger()
-        qtbot.waitUntil(lambda: all(not pane.isHidden() for pane in window.panes))
+        qtbot.waitUntil(lambda: [pane for pane in window.panes if pane.isHidden()] == [window.guide])
         assert len(window.tabifiedDockWidgets(window.merges)) == 3
         assert window.text.x() > window.compression.x() > window.corpus.x()
 

@@ -330,8 +330,12 @@ def _view_actions(preferences: Preferences, theme: Theme, window: Window, comman
             window.float_pane),
         Action("reset_layout", "&Reset Layout", "Put all panes of this workspace back in their original places.",
             window.reset_layout),
+        Action("guide", "&Guide", "Read how tokenizers work and how to use this window.",
+            window.show_guide, keys=(_Key.HelpContents, "F1"), icon="help"),
+        Action("glossary", "G&lossary", "Look up a word of the window.",
+            window.show_glossary, icon="text"),
         Action("shortcuts", "&Keyboard Shortcuts", "List all keyboard shortcuts.",
-            window.show_shortcuts, keys=(_Key.HelpContents,), icon="help"),
+            window.show_shortcuts, keys=("Ctrl+F1",)),
         Action("about", "&About TokStudio", "Show version and licence.",
             window.show_about, icon="info", role=QAction.MenuRole.AboutRole),
     )

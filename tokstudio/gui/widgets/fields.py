@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidget
 
+from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number, Percent
-from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import TermLabel, paragraph_label, plain, plain_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 
@@ -19,6 +20,8 @@ class Field(QWidget):
 
     Signals:
         changed: The user changed the value.
+
+    Its `word` is the key of the word of the glossary that explains it, or "".
 
     Args:
         help_text: One line of help.
@@ -50,9 +53,10 @@ class Field(QWidget):
         if not self.is_invalid:
             self.set_error(None)
 
-    def set_about(self, about: str) -> None:
-        """Sets the description in the tool tip, shown before the help or the error: purpose, unit and limits."""
-        self._about = about
+    def explain(self, key: str) -> None:
+        """Describes it by a word of the glossary: in the tool tip, before the help or the error, and for F1."""
+        self._about = meaning(key)
+        set_word(self, key)
         self._show_tip()
 
     def set_brief(self, brief: bool) -> None:
@@ -85,9 +89,11 @@ class Field(QWidget):
     def _show_note(self) -> None:
         self.note.setHidden(self._brief and not self.is_invalid and self._reason is None)
 
-    def add_label(self, text: str, buddy: QWidget) -> QLabel:
-        """Adds a label to the row; `&` marks the mnemonic."""
-        label = QLabel(text)
+    def add_label(self, text: str, buddy: QWidget, word: str = "") -> QLabel:
+        """Adds a label to the row, with a word of the glossary if one explains it; `&` marks the mnemonic."""
+        label = TermLabel(text, word) if word else QLabel(text)
+        if word:
+            self.explain(word)
         label.setBuddy(buddy)
         buddy.setAccessibleName(text.replace("&", ""))
         self.row.addWidget(label, 1)
@@ -105,14 +111,23 @@ class LimitField(Field):
         suffix: The text after the number.
     """
 
-    def __init__(self, text: str, help_text: str, first: int, theme: Theme, suffix: str = "") -> None:
+    def __init__(
+        self, text: str, help_text: str, first: int, theme: Theme, suffix: str = "", *, word: str = ""
+    ) -> None:
         self.number = Number(suffix=suffix)
         super().__init__(help_text, self.number)
         self._theme = theme
         self.check = QCheckBox(text)
         self.number.setValue(first)
-        self.row.addWidget(self.check, 1)
+        # A click on the text of the check box changes it, so the word has a mark of its own.
+        self.mark = TermLabel("?", word)
+        if not word:
+            self.mark.hide()
+        self.row.addWidget(self.check)
+        self.row.addWidget(self.mark)
+        self.row.addStretch(1)
         self.row.addWidget(self.number)
+        self.explain(word)
         self.name_it(text)
         self.number.setEnabled(False)
         self.check.toggled.connect(self._toggled)
@@ -129,11 +144,12 @@ class LimitField(Field):
         """Sets the accessible name."""
         self.number.setAccessibleName(name)
         self.check.setAccessibleName(f"Limit by {name.lower()}")
+        self.mark.setAccessibleName(f"What is {name.lower()}?")
 
-    def set_about(self, about: str) -> None:
+    def explain(self, key: str) -> None:
         """Sets the same tool tip for the check box."""
-        super().set_about(about)
-        self.check.setToolTip(about)
+        super().explain(key)
+        self.check.setToolTip(plain(meaning(key)))
 
     def set_value(self, value: int | None) -> None:
         """Sets the value without emitting `changed`; a limit that is off keeps its number."""
@@ -160,11 +176,11 @@ class ShareField(Field):
         theme: Fonts.
     """
 
-    def __init__(self, text: str, help_text: str, theme: Theme) -> None:
+    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
         self.number = Percent()
         super().__init__(help_text, self.number)
         self._theme = theme
-        self.add_label(text, self.number)
+        self.add_label(text, self.number, word)
         self.row.addWidget(self.number)
         self.number.valueChanged.connect(self.changed)
         theme.changed.connect(self._apply_theme)
@@ -189,11 +205,11 @@ class ChoiceField(Field):
         theme: Fonts and colours.
     """
 
-    def __init__(self, text: str, choices: Sequence[Choice], theme: Theme) -> None:
+    def __init__(self, text: str, choices: Sequence[Choice], theme: Theme, *, word: str = "") -> None:
         self.combo = ChoiceBox(choices)
         super().__init__(choices[0].meaning, self.combo)
         self._theme = theme
-        label = self.add_label(text, self.combo)
+        label = self.add_label(text, self.combo, word)
         label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.row.addWidget(self.combo, 2)
         self.combo.currentIndexChanged.connect(self._chosen)
@@ -234,11 +250,11 @@ class ListField(Field):
         lines: The number of visible lines.
     """
 
-    def __init__(self, text: str, help_text: str, theme: Theme, lines: int) -> None:
+    def __init__(self, text: str, help_text: str, theme: Theme, lines: int, *, word: str = "") -> None:
         self.edit = Lines(lines)
         super().__init__(help_text, self.edit)
         self._theme = theme
-        self.add_label(text, self.edit)
+        self.add_label(text, self.edit, word)
         self.count = plain_label("muted")
         self.count.setMinimumWidth(1)
         self.row.addWidget(self.count)

@@ -10,17 +10,18 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-from tokstudio.gui.widgets.labels import plain, plain_label
+from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.layouts import column
 
 _GAP = 8
 
 
 class Figure(NamedTuple):
-    """The name of a number, in the plural, and its explanation."""
+    """The name of a number, in the plural, its explanation, and the word of the glossary for its name."""
 
     name: str
     tip: str
+    word: str
 
 
 class Figures(QWidget):
@@ -81,7 +82,9 @@ class Figures(QWidget):
         cell = QWidget()
         cell.setToolTip(figure.tip)
         number = plain_label("figure", "–")
-        column(number, plain_label("muted", figure.name), spacing=0, parent=cell)
+        name = TermLabel(figure.name, figure.word)
+        name.setProperty("role", "muted")
+        column(number, name, spacing=0, parent=cell)
         self._cells.append(cell)
         self._numbers.append(number)
 

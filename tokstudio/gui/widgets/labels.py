@@ -1,4 +1,4 @@
-"""Labels: a name with remarks, paragraphs, and text that is cut where it does not fit; in any script."""
+"""Labels: a name with remarks, paragraphs, words of the glossary, and text that is cut where it does not fit."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,14 +7,27 @@ import html
 import unicodedata
 from collections.abc import Iterable
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPaintEvent, QResizeEvent, QTextCharFormat, QTextLayout, QTextOption
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QMouseEvent,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
+from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.widgets.painting import guarded_painter
 
 ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
 _LEFT_TO_RIGHT = "\u200e"
+_WORD = "glossary"  # the property with the key of a word
 _WIDE = 100_000.0  # pixels; no line is this long
 _RIGHT_TO_LEFT = ("R", "AL")
 
@@ -154,3 +167,64 @@ class ElidedLabel(QLabel):
     def _tell_rest(self) -> None:
         cut = self.fontMetrics().horizontalAdvance(self.text()) > self.contentsRect().width()
         self.setToolTip(plain(self.text()) if cut else "")
+
+
+class WordAsked(QEvent):
+    """Sent to the main window: a word of the glossary is asked for."""
+
+    kind = QEvent.Type(QEvent.registerEventType())
+
+    def __init__(self, key: str) -> None:
+        super().__init__(self.kind)
+        self.key = key
+
+
+def set_word(widget: QWidget, key: str) -> None:
+    """Says which word a widget and all in it are about."""
+    widget.setProperty(_WORD, key)
+
+
+def word_of(widget: QWidget | None) -> str:
+    """The word that a widget is about, by its key; "" for none."""
+    while widget is not None:
+        if key := widget.property(_WORD):
+            return str(key)
+        widget = widget.parentWidget()
+    return ""
+
+
+class TermLabel(QLabel):
+    """A word with a dotted line below it; a click opens it in the glossary.
+
+    Args:
+        text: What it shows; `&` marks the mnemonic of a label with a buddy.
+        key: The word's key.
+    """
+
+    def __init__(self, text: str, key: str) -> None:
+        super().__init__(text)
+        set_word(self, key)
+        self.setToolTip(plain(meaning(key)))
+        self.setCursor(Qt.CursorShape.WhatsThisCursor)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Asks for the word; not while a dialog waits, as the guide could not be reached."""
+        if QApplication.activeModalWidget() is not None:
+            return
+        window = self.parentWidget()
+        while window is not None and not isinstance(window, QMainWindow):
+            window = window.parentWidget()
+        if window is not None and event.button() == Qt.MouseButton.LeftButton:
+            QCoreApplication.sendEvent(window, WordAsked(word_of(self)))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the line below the text."""
+        super().paintEvent(event)
+        with guarded_painter(self) as painter:
+            words = self.fontMetrics().boundingRect(
+                self.contentsRect(), int(self.alignment()) | Qt.TextFlag.TextShowMnemonic, self.text()
+            )
+            colour = QColor(self.palette().color(QPalette.ColorRole.PlaceholderText))
+            painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))
+            low = min(words.bottom() + 1, self.height() - 1)
+            painter.drawLine(words.left(), low, min(words.right(), self.width()), low)

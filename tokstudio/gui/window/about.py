@@ -30,6 +30,8 @@ _MORE_KEYS = (
     ("Slider: start and end", "Home, End"),
     ("Tokens: previous and next, with Shift to select", "Left, Right"),
     ("Steps of the text: previous and next", "Alt+Left, Alt+Right"),
+    ("Guide: back and forward", "Alt+Left, Alt+Right"),
+    ("Glossary: the word of a field", "F1 in the field"),
     ("Runs: rename, delete", "F2, Del"),
 )
 

@@ -294,8 +294,9 @@ class Arrangement(QObject):
             for place in places:
                 for before, after in itertools.pairwise(place):
                     self._window.tabifyDockWidget(panes[before], panes[after])
-        for pane in panes.values():
-            pane.show()
+        closed = WORKSPACES[self.workspace].closed
+        for name, pane in panes.items():
+            pane.setVisible(name not in closed)
         self._raise_first()
 
     def _raise_first(self) -> None:

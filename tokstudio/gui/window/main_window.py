@@ -8,9 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
-from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QSize, Qt, QUrl
+from PySide6.QtGui import (
+    QActionGroup,
+    QCloseEvent,
+    QDesktopServices,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+)
+from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
@@ -34,6 +42,7 @@ from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.distribution.pane import DistributionPane
+from tokstudio.gui.panes.guide.pane import GuidePane
 from tokstudio.gui.panes.merges.pane import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
 from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
@@ -52,6 +61,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
@@ -221,6 +231,24 @@ class MainWindow(QMainWindow):
         """Opens the page of preferences, which applies at once."""
         PreferencesDialog(self._preferences, self._theme, self._choosers, self).open()
 
+    def show_guide(self) -> None:
+        """Opens the guide: at the word that the focused field is about, or at the page that was read last."""
+        if key := word_of(QApplication.focusWidget()):
+            self.explain(key)
+            return
+        self.places.open(self.guide)
+        self.guide.browser.setFocus()
+
+    def show_glossary(self) -> None:
+        """Opens the glossary."""
+        self.explain("")
+
+    def explain(self, key: str) -> None:
+        """Opens a word of the glossary; "" for the first."""
+        self.places.open(self.guide)
+        self.guide.browser.setFocus()
+        self.guide.explain(key)
+
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
         ShortcutsDialog(self.actions_by_id, self).exec()
@@ -245,9 +273,10 @@ class MainWindow(QMainWindow):
         self.text = TextPane(*arguments)
         self.token = TokenPane(*arguments)
         self.why = WhyPane(*arguments)
+        self.guide = GuidePane(*arguments)
         upper = (self.compression, self.distribution, self.compare)
         middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
-        self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why)
+        self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why, self.guide)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
@@ -292,6 +321,8 @@ class MainWindow(QMainWindow):
         session.jobs.failed.connect(self.messages.show_problem)
         training.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
+        self.guide.paneAsked.connect(self._open_pane)
+        self.guide.browserAsked.connect(self._open_address)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
@@ -323,6 +354,17 @@ class MainWindow(QMainWindow):
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
+
+    def _open_pane(self, key: str) -> None:
+        for pane in self.panes:
+            if pane.objectName() == key:
+                self.places.open(pane)
+
+    def _open_address(self, address: str) -> None:
+        """Opens a page outside TokStudio, if the user wants that."""
+        question = f"This opens your browser, outside TokStudio:\n\n{address}"
+        if self._choosers.confirm("Open a Page of the Web", question, "Open in Browser"):
+            QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
 
     def _list_lengths(self, fewest: int, most: int) -> None:
         self.places.open(self.vocabulary)
@@ -397,6 +439,13 @@ class MainWindow(QMainWindow):
         self._preferences.flush()
 
     # ---- overrides of Qt
+
+    def event(self, event: QEvent) -> bool:
+        """Opens a word of the glossary that was clicked."""
+        if isinstance(event, WordAsked):
+            self.explain(event.key)
+            return True
+        return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Asks once if unsaved work would be lost, stores the layout, and ends every job."""

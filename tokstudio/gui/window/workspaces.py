@@ -26,12 +26,14 @@ class Workspace(NamedTuple):
         large: The columns on a usual screen.
         low: The columns on a low screen.
         small: The columns on a narrow screen.
+        closed: The panes that are closed until they are asked for.
     """
 
     key: str
     large: Columns
     low: Columns
     small: Columns
+    closed: tuple[str, ...] = ()
 
     def columns(self, size: int, known: Container[str]) -> Columns:
         """The columns for a size of `screen_size`, of the panes in `known`."""
@@ -54,12 +56,12 @@ _TRAIN = Workspace(
     large=(
         (0.21, 0.43, (("corpus",), ("configure",))),
         (0.47, 0.46, (("compression", "distribution", "compare"), ("merges", "vocabulary", "runs", "sizes"))),
-        (0.32, 0.60, (("text",), ("token", "why"))),
+        (0.32, 0.60, (("text",), ("token", "why", "guide"))),
     ),
     low=(
         (0.27, 1, (("configure", "corpus"),)),
         (0.40, 1, (("compression", "distribution", "compare", "merges", "vocabulary", "runs", "sizes"),)),
-        (0.33, 1, (("text", "token", "why"),)),
+        (0.33, 1, (("text", "token", "why", "guide"),)),
     ),
     small=(
         (0.38, 1, (("configure", "corpus"),)),
@@ -69,13 +71,14 @@ _TRAIN = Workspace(
             (
                 (
                     *("compression", "distribution", "compare", "merges", "vocabulary", "runs", "sizes"),
-                    *("text", "token", "why"),
+                    *("text", "token", "why", "guide"),
                 ),
             ),
         ),
     ),
+    closed=("guide",),
 )
-_DETAILS = ("text", "vocabulary", "token", "merges", "why", "sizes")
+_DETAILS = ("text", "vocabulary", "token", "merges", "why", "sizes", "guide")
 _COMPARE = Workspace(
     "layout_compare",
     large=(
@@ -90,6 +93,7 @@ _COMPARE = Workspace(
         (0.38, 1, (("runs", "corpus", "configure"),)),
         (0.62, 1, (("compare", "compression", "distribution", *_DETAILS),)),
     ),
+    closed=("guide",),
 )
 _CURVES = ("compression", "distribution", "compare", "runs", "sizes")
 _LEARN = Workspace(

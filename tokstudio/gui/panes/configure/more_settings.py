@@ -57,22 +57,6 @@ _LIST_HELP = r"One per line: a character or a longer special token. Escapes: \n,
 _SPECIALS_HELP = r"One per line, such as <|endoftext|>. Never merged. Escapes: \n, \t and \\."
 _LONGEST_HELP = "No token is longer than this."
 _HELD_OUT_HELP = "Share that is measured, not trained on."
-# The descriptions of the fields, in their order.
-_ABOUT = (
-    "Merging begins with bytes or with whole characters.",
-    "Merging begins with all characters of the corpus, or with those of a list.",
-    "The characters that merging begins with, in the order of their ids.",
-    "The special token that replaces every character that is not a base token.",
-    "Texts with their own id, such as one for the end of a document.",
-    "The ids of the special tokens come after all other ids, or before them.",
-    "The rule that chooses between pairs with the same count.",
-    "Pairs that would make a longer token are not merged. The length is in bytes and at least 2.",
-    "A document is a whole file or a single line. No merge crosses its end.",
-    (
-        "The share of the corpus that is only measured, to see how well other text is compressed.\n"
-        "It is in percent, from 0 (nothing is held out) to less than 100."
-    ),
-)
 _NO_LINES = "Word counts have no lines to hold out."
 _NAMED = 20  # special tokens that are listed below the field
 _LONGEST = 40  # bytes of each
@@ -88,21 +72,19 @@ class MoreSettings(QWidget):
         super().__init__()
         self.corpus_problem = ""  # why the settings do not work with this corpus; "" if they do
         self._list_is_wrong = False
-        self.base = ChoiceField("&Base units", _BASES, theme)
-        self.vocabulary = ChoiceField("Base vocabular&y", _VOCABULARIES, theme)
-        self.entries = ListField("Base tokens", _LIST_HELP, theme, 5)
+        self.base = ChoiceField("&Base units", _BASES, theme, word="base-units")
+        self.vocabulary = ChoiceField("Base vocabular&y", _VOCABULARIES, theme, word="base-vocabulary")
+        self.entries = ListField("Base tokens", _LIST_HELP, theme, 5, word="base-tokens")
         self.load = link_button("Load from File…", actions["load_base_tokens"].trigger)
         self.start = link_button("From the Corpus", actions["base_tokens_of_corpus"].trigger)
         self.entries.add_links(self.load, self.start)
-        self.specials = ListField("Special to&kens", _SPECIALS_HELP, theme, 2)
-        self.placement = ChoiceField("Their ids", _PLACES, theme)
-        self.unknown = ChoiceField("&Unknown token", (_NO_UNKNOWN,), theme)
-        self.ties = ChoiceField("T&ie rule", _TIES, theme)
-        self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes")
-        self.documents = ChoiceField("&Documents", _DOCUMENTS, theme)
-        self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme)
-        for field, about in zip(self.fields, _ABOUT, strict=True):
-            field.set_about(about)
+        self.specials = ListField("Special to&kens", _SPECIALS_HELP, theme, 2, word="special-token")
+        self.placement = ChoiceField("Their ids", _PLACES, theme, word="ids-of-special-tokens")
+        self.unknown = ChoiceField("&Unknown token", (_NO_UNKNOWN,), theme, word="unknown-token")
+        self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")
+        self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes", word="longest-token")
+        self.documents = ChoiceField("&Documents", _DOCUMENTS, theme, word="document")
+        self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme, word="held-out-text")
         self.load.setToolTip("Load the base tokens from a file: a JSON list, or one per line")
         self.start.setToolTip("Fill the list with the characters of the corpus")
         self.reset = link_button("Reset to Defaults", self.reset_asked.emit)

@@ -32,11 +32,6 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 
 _SIZE_HELP = "Base tokens, merges and special tokens."
 _FREQUENCY_HELP = "Stop when no pair occurs this often."
-_SIZE_ABOUT = (
-    "Training stops when the vocabulary has this many tokens.\n"
-    "It must exceed the number of base tokens and special tokens: more than 256 for bytes."
-)
-_FREQUENCY_ABOUT = "Training stops when no pair of tokens occurs this often in the corpus.\nThe number is at least 2."
 _SPACING = 8
 _ABOVE_NOTE = 3  # pixels between a field and its help
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # the initial values of the numbers
@@ -53,11 +48,11 @@ class ConfigurePane(Pane):
         self._corpus, self._runs, self._training = session.corpus, session.runs, session.training
         self._theme = theme
         self._actions = actions
-        self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme)
-        self.frequency_field = LimitField("Min. frequency", _FREQUENCY_HELP, _FIRST_FREQUENCY, theme)
+        self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme, word="vocabulary-size")
+        self.frequency_field = LimitField(
+            "Min. frequency", _FREQUENCY_HELP, _FIRST_FREQUENCY, theme, word="minimum-frequency"
+        )
         self.frequency_field.name_it("Minimum frequency")
-        self.size_field.set_about(_SIZE_ABOUT)
-        self.frequency_field.set_about(_FREQUENCY_ABOUT)
         self.pattern = PatternField(session, theme)
         self.more_button = self._make_more_button(actions["more_settings"])
         self.more = MoreSettings(theme, actions)

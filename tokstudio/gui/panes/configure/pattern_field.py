@@ -41,8 +41,6 @@ _CHOICES = (
 )
 _WHOLE = "The text is not split: one pre-token per document."
 _OWN_HELP = "Every character must be in a match."
-_ABOUT = "How text is split into pre-tokens before training. No merge crosses the end of a pre-token."
-_OWN_ABOUT = "A regular expression: each match is a pre-token."
 _BEFORE = "Split by the last expression that worked."
 _COUNTED = "Word counts are already split: the pattern is not applied."
 _PAUSE = 150  # milliseconds without a change
@@ -64,10 +62,9 @@ class PatternField(QWidget):
         self._fault: str | None = None
         self.problem = ""  # why the first lines cannot be split; "" if they can
         self._shown: object = None
-        self.choice = ChoiceField("&Pattern", _CHOICES, theme)
-        self.choice.set_about(_ABOUT)
+        self.choice = ChoiceField("&Pattern", _CHOICES, theme, word="pattern")
         self.own = _Expression(theme)
-        self.own.set_about(_OWN_ABOUT)
+        self.own.explain("regular-expression")
         self.caption = paragraph_label("muted")
         self.preview = _SplitView(theme)
         self.preview.setAccessibleName("Preview of the split")

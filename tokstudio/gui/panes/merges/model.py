@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
+from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
@@ -36,7 +37,7 @@ class MergesModel(TokenTable):
         Column("Token", "token", "The token that was made", 5, 8),
         Column("Left", "token", "Its left part", 3, 5, muted=True),
         Column("Right", "token", "Its right part", 3, 5, muted=True),
-        Column("Count", "number", "How often the pair occurred when it was chosen"),
+        Column("Count", "number", meaning("count")),
         Column("Tokens after", "number", "Tokens in the corpus after this merge", yields=1, muted=True),
         Column("Bytes/token", "number", "Bytes per token of the corpus after this merge", yields=2, muted=True),
     )

@@ -19,10 +19,10 @@ from tokstudio.gui.widgets.figures import Figure
 from tokstudio.gui.widgets.labels import paragraph_label
 
 _FIGURES = (
-    Figure("tokens", "Ids that are in the vocabulary"),
-    Figure("bytes", "Bytes of these tokens"),
-    Figure("characters", "Unicode characters of the decoded text"),
-    Figure("bytes/token", "Bytes per token"),
+    Figure("tokens", "Ids that are in the vocabulary", "token"),
+    Figure("bytes", "Bytes of these tokens", "byte"),
+    Figure("characters", "Unicode characters of the decoded text", "character"),
+    Figure("bytes/token", "Bytes per token", "bytes-per-token"),
 )
 _PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."
 _SHOWN = 20_000

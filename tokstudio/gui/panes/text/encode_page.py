@@ -38,10 +38,10 @@ from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
 
 _FIGURES = (
-    Figure("characters", "Unicode characters of the text"),
-    Figure("bytes", "Bytes of the text in UTF-8"),
-    Figure("tokens", "Tokens of the text with the active run, at the playhead"),
-    Figure("bytes/token", "Bytes per token: a higher value means fewer tokens"),
+    Figure("characters", "Unicode characters of the text", "character"),
+    Figure("bytes", "Bytes of the text in UTF-8", "byte"),
+    Figure("tokens", "Tokens of the text with the active run, at the playhead", "token"),
+    Figure("bytes/token", "Bytes per token: a higher value means fewer tokens", "bytes-per-token"),
 )
 _COUNTED_AT_ONCE = 1_000_000  # characters
 _LONGEST_COMPARED = 2_000_000  # characters; more would take too long while the user types

@@ -15,6 +15,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
+from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.panes.vocabulary.rows import Rows
 from tokstudio.gui.panes.vocabulary.selection import (
     BYTES,
@@ -66,7 +67,7 @@ class VocabularyModel(TokenTable):
         Column("Length", "number", "How many bytes it has", yields=2),
         Column("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
         Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True),
-        Column("Uses", "number", "How often it occurs in the corpus at the playhead"),
+        Column("Uses", "number", meaning("uses")),
         Column("Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True),
         Column("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )

@@ -1,0 +1,218 @@
+"""The Guide pane at the window: pages, the way back, search, links, keyboard."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+
+import pytest
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QTextDocument
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.guide.pages import read_pages
+from tokstudio.gui.panes.guide import pane as pane_module
+from tokstudio.gui.panes.guide.pane import GuidePane
+
+ALT = Qt.KeyboardModifier.AltModifier
+
+
+def shown(guide) -> str:
+    return guide.browser.toPlainText()
+
+
+def test_f1_opens_the_guide_in_every_workspace(qtbot, monkeypatch):
+    def act(window, answers):
+        assert window.guide.isHidden()
+        window.activateWindow()
+        qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+        for name in ("train", "compare", "learn"):
+            window.actions_by_id[f"workspace_{name}"].trigger()
+            window.guide.close()
+            window.setFocus()
+            qtbot.keyClick(window, Qt.Key.Key_F1)
+            assert not window.guide.visibleRegion().isEmpty()
+            assert window.guide.browser.hasFocus()
+        assert "What a token is" in shown(window.guide)
+        qtbot.keyClick(window, Qt.Key.Key_F1, Qt.KeyboardModifier.ControlModifier)
+
+    monkeypatch.setattr("tokstudio.gui.window.main_window.ShortcutsDialog.exec", lambda dialog: None)
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_learn_workspace_has_the_guide_on_the_left(monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["workspace_learn"].trigger()
+        QApplication.processEvents()
+        assert not window.guide.visibleRegion().isEmpty()
+        assert window.guide.x() < window.corpus.x()
+        window.actions_by_id["workspace_train"].trigger()
+        assert window.guide.isHidden()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.fixture
+def pane(session, theme, actions, dock) -> GuidePane:
+    made = GuidePane(session, theme, actions)
+    dock(made, 360, 300)
+    return made
+
+
+def test_back_and_forward_return_to_the_same_place(qtbot, pane):
+    pane.show_page("ties")
+    pane.browser.verticalScrollBar().setValue(70)
+    pane.follow("page:languages")
+    assert "Languages and cost" in shown(pane)
+    assert pane.choice.currentText() == "Languages and cost"
+    assert not pane.forward.isEnabled()
+    qtbot.keyClick(pane.browser, Qt.Key.Key_Left, ALT)
+    assert pane.page == "ties"
+    assert pane.browser.verticalScrollBar().value() == 70
+    qtbot.keyClick(pane.browser, Qt.Key.Key_Right, ALT)
+    assert pane.page == "languages"
+    qtbot.mouseClick(pane.back, Qt.MouseButton.LeftButton)
+    qtbot.keyClick(pane.browser, Qt.Key.Key_Backspace)
+    assert pane.page == "token"
+    assert not pane.back.isEnabled()
+    pane.go(-1)
+    assert pane.page == "token"
+
+
+def test_the_list_of_pages_leads_to_each(qtbot, pane):
+    titles = [pane.choice.itemText(row) for row in range(pane.choice.count())]
+    assert titles == [page.title for page in read_pages()]
+    pane.choice.setFocus()
+    qtbot.keyClick(pane.choice, Qt.Key.Key_Down)
+    assert pane.page == "bpe"
+    assert "Next: Reading the curve" in shown(pane)
+
+
+def test_search_lists_pages_and_escape_returns(qtbot, pane):
+    pane.show_page("ties")
+    qtbot.keyClicks(pane.search, "rustbpe")
+    assert "1 page with this" in shown(pane)
+    qtbot.keyClicks(pane.search, "zz")
+    assert "No page has this." in shown(pane)
+    qtbot.keyClick(pane.search, Qt.Key.Key_Escape)
+    assert shown(pane).startswith("Ties")
+    qtbot.keyClicks(pane.search, "embedding")
+    qtbot.keyClick(pane.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(pane.browser.hasFocus, timeout=PATIENCE)
+    # Tab goes to the first link, and Enter follows it.
+    qtbot.keyClick(pane.browser, Qt.Key.Key_Tab)
+    qtbot.keyClick(pane.browser, Qt.Key.Key_Return)
+    assert pane.search.text() == ""
+    assert pane.page != "ties"
+    pane.go(-1)
+    assert pane.page == "ties"
+
+
+def test_links_do_what_the_menu_does_and_nothing_else(qtbot, pane, actions, session):
+    done, said = [], []
+    session.jobs.refused.connect(said.append)
+    actions["train"].triggered.connect(lambda: done.append("train"))
+    actions["shown"].setCheckable(True)
+    actions["shown"].toggled.connect(done.append)
+    actions["stop"].setEnabled(False)
+    actions["stop"].setToolTip("No training is in progress.")
+    asked = []
+    pane.paneAsked.connect(asked.append)
+    pane.browserAsked.connect(asked.append)
+    for target in ("do:train", "do:shown", "do:shown", "do:stop", "pane:why", "https://example.org/a"):
+        pane.follow(target)
+    assert done == ["train", True], "a link switches on, never off"
+    assert said == ["No training is in progress."]
+    assert asked == ["why", "https://example.org/a"]
+    known = len(actions)
+    before = shown(pane)
+    for target in ("", "do:", "do:no_such", "file:///etc/passwd", "http://a.b", "javascript:x", "merge:-1", "merge:x"):
+        pane.follow(target)
+    assert shown(pane) == before
+    assert (done, asked[2:], len(actions)) == (["train", True], [], known)
+    pane.follow("page:no-such")
+    pane.follow("merge:3")
+    pane.follow("glossary:no-such")
+    assert said[1:] == [
+        "The guide has no page “no-such”.",
+        "Train first: there are no merges yet.",
+        "The glossary has no word “no-such”.",
+    ]
+
+
+def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+
+    def act(window, answers):
+        window.actions_by_id["sample_train_article"].trigger()
+        qtbot.waitUntil(lambda: window.session.training.current is None, timeout=PATIENCE)
+        targets = {found for page in read_pages() for found in re.findall(r"\]\(([^)\s]+)\)", page.text)}
+        for target in sorted(targets):
+            kind, _, what = target.partition(":")
+            if kind == "do":
+                assert what in window.actions_by_id, target
+            elif kind == "pane":
+                pane = next(pane for pane in window.panes if pane.objectName() == what)
+                pane.close()
+                window.guide.follow(target)
+                assert not pane.visibleRegion().isEmpty(), target
+            elif kind == "merge":
+                window.guide.follow(target)
+                assert window.session.view.playhead == int(what)
+                assert window.session.view.token == 255 + int(what)
+        window.guide.follow("merge:5000")
+        assert window.session.view.playhead <= 744
+        answers.yes = False
+        window.guide.follow("https://example.org/")
+        assert opened == []
+        answers.yes = True
+        window.guide.follow("https://example.org/")
+        assert opened == ["https://example.org/"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_page_reads_no_file_and_no_network(pane):
+    for name in ("file:///etc/hostname", "/etc/hostname", "../icons/add.svg", "https://example.org/a.png", "no.png"):
+        for kind in QTextDocument.ResourceType:
+            assert pane.browser.loadResource(kind.value, QUrl(name)) is None
+
+
+def test_theme_and_text_size_change_the_page_where_it_is(qapp, pane, theme):
+    theme.apply(qapp)
+    pane.show_page("ties")
+    pane.browser.verticalScrollBar().setValue(40)
+    link = pane.browser.document().toHtml().count(theme.palette.accent.lower())
+    assert link
+    theme.set_mode("dark")
+    assert pane.browser.document().toHtml().count(theme.palette.accent.lower()) == link
+    assert pane.browser.verticalScrollBar().value() == 40
+    theme.set_text_size(20)
+    heading = pane.browser.document().firstBlock().begin().fragment()
+    assert heading.charFormat().font().pixelSize() == 30
+
+
+def test_a_missing_guide_says_what_to_do(session, theme, actions, monkeypatch, dock):
+    def missing() -> None:
+        raise TokStudioError("The guide has no pages. Install TokStudio again.")
+
+    monkeypatch.setattr(pane_module, "read_pages", missing)
+    pane = GuidePane(session, theme, actions)
+    dock(pane, 420, 600)
+    assert "Install TokStudio again." in shown(pane)
+    assert not pane.search.isEnabled()
+    pane.show_page("token")
+    pane.explain("token")
+    pane.go(1)
+    assert "Install TokStudio again." in shown(pane)
+
+
+def test_controls_have_names(pane):
+    for control in (pane.choice, pane.search, pane.browser, pane.back, pane.forward):
+        assert control.accessibleName()
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
+    # A click on a link of the page follows it.
+    assert pane.browser.anchorAt(QPoint(0, 0)) == ""

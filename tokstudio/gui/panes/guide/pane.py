@@ -1,0 +1,215 @@
+"""The Guide pane: a list of pages, the way back, a search in all pages, and the page.
+
+Links do only what a menu can: `do:ACTION`, `pane:NAME`, `merge:12`, `page:NAME`, `glossary:WORD`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QToolButton
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.wording import several
+from tokstudio.core.guide.glossary import read_words
+from tokstudio.core.guide.pages import Page, read_pages, search
+from tokstudio.gui.panes.guide.browser import Browser
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.pane import Pane
+
+GLOSSARY = "glossary"
+_NOT_READ = "# The guide could not be read\n\n"
+_MOST_KEPT = 100  # places to go back to
+
+
+class GuidePane(Pane):
+    """Pages to read, with links that act on the window."""
+
+    paneAsked = Signal(str)  # a pane to open, by its key
+    browserAsked = Signal(str)  # an address for the system's browser
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("guide", "Guide")
+        self._jobs, self._view, self._runs = session.jobs, session.view, session.runs
+        self._actions = actions
+        self._pages: dict[str, Page] = {}
+        self._problem = ""
+        self._read()
+        self._been: list[tuple[str, str, int]] = []  # page, title on it, and how far it was scrolled
+        self._at = -1
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Pages of the guide")
+        self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.choice.setMaxVisibleItems(30)
+        for page in self._pages.values():
+            self.choice.addItem(page.title, page.name)
+        self.search = _SearchEdit(theme)
+        self.browser = Browser(theme)
+        self.header.addWidget(self.search)
+        self.back = self._button("previous", "Back (Alt+Left)", -1, theme)
+        self.forward = self._button("next", "Forward (Alt+Right)", 1, theme)
+        self.body.addWidget(self.choice)
+        self.body.addWidget(self.browser, 1)
+        self.choice.activated.connect(self._choose)
+        self.search.textChanged.connect(self._search)
+        self.search.left.connect(self.browser.setFocus)
+        self.browser.asked.connect(self.follow)
+        self.browser.went.connect(self.go)
+        self.show_page(next(iter(self._pages), ""))
+
+    @property
+    def page(self) -> str:
+        """The name of the page that is shown, or was before a search."""
+        return self._been[self._at][0] if self._been else ""
+
+    # ---- pages
+
+    def show_page(self, name: str, anchor: str = "") -> None:
+        """Shows a page, from a title on it if one is named; the way back leads to the page before."""
+        if name not in self._pages:
+            self._show_missing(name)
+            return
+        if self._been and not self.search.text():
+            self._been[self._at] = (*self._been[self._at][:2], self.browser.verticalScrollBar().value())
+        if (name, anchor) != (self._been[self._at][:2] if self._been else None):
+            del self._been[self._at + 1 :]
+            self._been = [*self._been, (name, anchor, 0)][-_MOST_KEPT:]
+            self._at = len(self._been) - 1
+        self._show()
+
+    def explain(self, word: str) -> None:
+        """Shows a word of the glossary."""
+        self.show_page(GLOSSARY, word)
+        if word and word not in read_words():
+            self._jobs.refuse(f"The glossary has no word “{word}”.")
+
+    def go(self, step: int) -> None:
+        """Goes back (-1) or forward (1)."""
+        if 0 <= self._at + step < len(self._been):
+            self._been[self._at] = (*self._been[self._at][:2], self.browser.verticalScrollBar().value())
+            self._at += step
+            self._show()
+
+    # ---- links
+
+    def follow(self, target: str) -> None:
+        """Does what a link asks for; an unknown one does nothing."""
+        kind, _, what = target.partition(":")
+        if kind == "do":
+            self._do(what)
+        elif kind == "page":
+            self.show_page(*what.split("#", 1))
+        elif kind == GLOSSARY:
+            self.explain(what)
+        elif kind == "pane":
+            self.paneAsked.emit(what)
+        elif kind == "merge" and what.isdecimal():
+            self._go_to_merge(int(what))
+        elif kind == "https":
+            self.browserAsked.emit(target)
+
+    def _do(self, name: str) -> None:
+        action = self._actions.get(name)
+        if action is None:
+            return
+        if not action.isEnabled():
+            self._jobs.refuse(action.toolTip())
+        elif not action.isChecked():  # what is on stays on
+            action.trigger()
+
+    def _go_to_merge(self, number: int) -> None:
+        run = self._runs.active
+        if run is None or not len(run):
+            self._jobs.refuse("Train first: there are no merges yet.")
+        elif number > len(run):
+            self._jobs.refuse(f"The run has {several(len(run), 'merge')}, so there is no merge {number:,}.")
+        elif number:
+            self._view.set_playhead(number)
+            self._view.look_at(run.base_size + number - 1)
+
+    # ---- what is shown
+
+    def _read(self) -> None:
+        try:
+            self._pages = {page.name: page for page in read_pages()}
+        except TokStudioError as error:
+            self._problem = str(error)
+
+    def _show(self) -> None:
+        name, anchor, at = self._been[self._at]
+        with QSignalBlocker(self.search):
+            self.search.clear()
+        self.choice.setCurrentIndex(self.choice.findData(name))
+        self.browser.show_text(self._pages[name].text + self._next_of(name), "" if at else anchor, at)
+        self.back.setEnabled(self._at > 0)
+        self.forward.setEnabled(self._at + 1 < len(self._been))
+
+    def _next_of(self, name: str) -> str:
+        names = list(self._pages)
+        after = names[names.index(name) + 1 :][:1]
+        return f"\n\nNext: [{self._pages[after[0]].title}](page:{after[0]})" if after else ""
+
+    def _show_missing(self, name: str) -> None:
+        if self._pages:
+            self._jobs.refuse(f"The guide has no page “{name}”.")
+            return
+        self.browser.show_text(_NOT_READ + self._problem)
+        for control in (self.choice, self.search, self.back, self.forward):
+            control.setEnabled(False)
+
+    def _choose(self, number: int) -> None:
+        self.show_page(self.choice.itemData(number))
+
+    def _search(self, query: str) -> None:
+        if not query.strip():
+            self._show()
+            return
+        found = search(list(self._pages.values()), query)
+        lines = [f"### [{one.page.title}](page:{one.page.name}#{one.title})\n\n{_escaped(one.around)}" for one in found]
+        said = f"{several(len(found), 'page')} with this" if found else "No page has this. Try another word."
+        self.browser.show_text("\n\n".join([f"# {said}", *lines]))
+
+    def _button(self, drawing: str, tip: str, step: int, theme: Theme) -> QToolButton:
+        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
+        button.setIcon(icon(drawing, theme))
+        button.setToolTip(tip)
+        button.setAccessibleName(tip.split(" ")[0])
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.clicked.connect(lambda: self.go(step))
+        self.header.addWidget(button)
+        return button
+
+
+class _SearchEdit(QLineEdit):
+    """Searches while typing; Escape empties it, Down and Enter go to the page (`left`)."""
+
+    left = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setPlaceholderText("Search")
+        self.setClearButtonEnabled(True)
+        self.addAction(icon("find", theme, "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.setAccessibleName("Search the guide")
+        self.setToolTip("Search all pages of the guide")
+        self.setMaxLength(100)
+        self.setMinimumWidth(96)
+        self.setMaximumWidth(240)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _escaped(text: str) -> str:
+    """Text without the marks of Markdown."""
+    return text.translate(str.maketrans("", "", "*`[]"))
