@@ -121,6 +121,18 @@ class ComparisonState(QObject):
     @property
     def columns(self) -> tuple[Column, ...]:
         """The tokenizers of the table: the runs that are shown, then simple ones; at most `MOST`."""
+        made = self._chosen
+        active = self._runs.active.key if self._runs.active is not None else None
+        left_out = [column for column in made[MOST:] if column.key[0] == active]
+        return (*made[: MOST - len(left_out)], *left_out)
+
+    @property
+    def left_out(self) -> int:
+        """How many more tokenizers are chosen than the table can have."""
+        return max(0, len(self._chosen) - MOST)
+
+    @property
+    def _chosen(self) -> list[Column]:
         made: list[Column] = []
         for run in self._runs.shown:
             is_active = run is self._runs.active
@@ -139,9 +151,7 @@ class ComparisonState(QObject):
             for name, tokenizer in simple.items()
             if name in self.simple
         ]
-        active = self._runs.active.key if self._runs.active is not None else None
-        left_out = [column for column in made[MOST:] if column.key[0] == active]
-        return (*made[: MOST - len(left_out)], *left_out)
+        return made
 
     @property
     def others(self) -> tuple[Column, ...]:

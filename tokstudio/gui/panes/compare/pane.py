@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.wording import several
@@ -35,6 +35,7 @@ _TABS = {
 }
 _SAME_TEXT, _VOCABULARIES, _WORDS = 2, 3, 4
 _LEAST = QSize(240, 150)
+_NARROW, _LOW = 520, 300  # pixels
 _NO_TOKENIZER = "Tokenizers are compared here, text by text. Train one or two, or open one."
 _NO_TEXT = {
     "corpus": "Tokenizers are compared here on the sources of the corpus. Open a text, or choose other texts.",
@@ -73,7 +74,8 @@ class ComparePane(Pane):
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)
         self.tokenizers.setMenu(self.tokenizers_menu)
         self._figure_label, self._choices = plain_label("muted", "Figure"), QWidget()
-        texts = plain_label("muted", "Texts"), (self.texts, 4), 8
+        self._texts_label = plain_label("muted", "Texts")
+        texts = self._texts_label, (self.texts, 4), 8
         row(*texts, self._figure_label, (self.figures, 4), 8, self.tokenizers, STRETCH, parent=self._choices)
         self.problem = paragraph_label()
         self.measure = QPushButton("&Measure")
@@ -92,7 +94,7 @@ class ComparePane(Pane):
         whole.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         whole.setMinimumSize(_LEAST)
         self.body.addWidget(whole)
-        self._seen = False
+        self._theme, self._seen = theme, False
         self._connect()
         self._fill_texts()
         self._refresh()
@@ -119,6 +121,11 @@ class ComparePane(Pane):
             menu.addAction("Sort &Descending", partial(sort, at, Qt.SortOrder.DescendingOrder))
         menu.addAction("&Original Order", partial(sort, -1, Qt.SortOrder.AscendingOrder))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fits the choices to the new size."""
+        super().resizeEvent(event)
+        self._fit()
+
     # ---- updates
 
     def _set_seen(self, seen: bool) -> None:
@@ -137,8 +144,7 @@ class ComparePane(Pane):
         with QSignalBlocker(self.figures):
             self.figures.setCurrentIndex(list(FIGURES).index(state.figure))
         self._choices.setVisible(bool(columns))
-        for widget in (self._figure_label, self.figures):
-            widget.setVisible(tab < _SAME_TEXT)
+        self._fit()
         self._say_problem()
         if not columns:
             self._stack.setCurrentWidget(self.empty)
@@ -150,8 +156,20 @@ class ComparePane(Pane):
             self._stack.setCurrentIndex(0)
             self._views.setCurrentIndex(tab)
             self._show_figure()
-        names = f"{len(columns)} of {MOST}" if len(columns) == MOST else f"{len(columns)}"
+            self._fit()
+        names = f"{len(columns)} of {len(columns) + state.left_out}" if state.left_out else f"{len(columns)}"
         self.tokenizers.setText(f"Tokenizers: {names}")
+
+    def _fit(self) -> None:
+        """Shows what there is room for: in a narrow pane no labels, in a low one no sentences about a figure."""
+        has_figure = self.tabs.currentIndex() < _SAME_TEXT
+        wide = self.width() >= self._theme.scaled(_NARROW)
+        self._texts_label.setVisible(wide)
+        self._figure_label.setVisible(wide and has_figure)
+        self.figures.setVisible(has_figure)
+        low = self.height() < self._theme.scaled(_LOW) and self.matrix.model.rowCount() > 0
+        self.meaning.setVisible(not low)
+        self.figures.setToolTip(plain(self.meaning.text()) if low else "")
 
     def _say_problem(self) -> None:
         """Says why something is not measured, beside a button that tries again."""
