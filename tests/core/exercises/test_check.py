@@ -18,8 +18,9 @@ from tokstudio import ConfigError, Corpus
 from tokstudio.core.base.progress import finish
 from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.exercises.hypotheses import hypotheses
-from tokstudio.core.exercises.naive import NaiveTrainer, Recipe, Words, count_words
+from tokstudio.core.exercises.naive import NaiveTrainer, Words
 from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
+from tokstudio.core.exercises.recipe import Recipe, count_words
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.text.byte_level import to_characters
@@ -163,7 +164,7 @@ def test_ties_by_ids_are_named(checker, best):
 @pytest.mark.parametrize(
     ("first", "second", "recipe"),
     [
-        ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case=True)),
+        ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case="text")),
         ("words-once", "crlf", Recipe(words_once=True, newlines=("\r\n", "\n"))),
         ("characters", "specials-left", Recipe(characters=True, specials="left")),
     ],
