@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import cast
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exercises.hypotheses import TIES, Hypothesis, hypotheses
@@ -16,6 +17,7 @@ from tokstudio.core.exercises.recipe import Recipe, Ties, count_words
 from tokstudio.core.exercises.submissions import Merge, Submission
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.training.trainer import Trainer
 
 _SOME = 64  # merges between two reports of progress
@@ -71,6 +73,20 @@ class CheckSettings:
         """The same for a naive trainer."""
         return Recipe(pattern=self.pattern, ties=TIES[self.tie_break])
 
+    @property
+    def regular_expression(self) -> str:
+        """What the pattern's name stands for; "" where text is not split."""
+        return "" if self.pattern == "none" else REGEX.get(self.pattern, self.pattern)
+
+    def config(self, size: int) -> TrainingConfig:
+        """The right training; raises ConfigError where the settings are invalid."""
+        return TrainingConfig(
+            vocabulary_size=size,
+            pattern=self.pattern,
+            special_tokens=self.special_tokens,
+            tie_break=self.tie_break,
+        )
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -122,8 +138,14 @@ class Checker:
     def __init__(self, corpus: Corpus, settings: CheckSettings) -> None:
         self._settings, self._corpus = settings, corpus
         if settings.vocabulary_size is not None:
-            self._config(settings.vocabulary_size)
-        self._texts = [bytes(source.data[: source.bytes]) for source in corpus.sources]
+            settings.config(settings.vocabulary_size)
+        if any(source.counts is not None for source in corpus.sources):
+            raise ConfigError("A training cannot be checked on word counts: give the text that was counted.")
+        self._texts = [
+            bytes(source.data[start:end])
+            for source in corpus.sources
+            for start, end in pairwise([0, *source.ends.tolist()])
+        ]
         self._right: list[Merge] = []
         self._is_complete = False
         self._words: Words | None = None
@@ -134,7 +156,7 @@ class Checker:
         size, specials = self._settings.vocabulary_size, self._settings.special_tokens
         wanted = merges if size is None else size - BYTES - len(specials)
         if len(self._right) < wanted and not self._is_complete:
-            trainer = Trainer(self._corpus, self._config(size or BYTES + len(specials) + wanted))
+            trainer = Trainer(self._corpus, self._settings.config(size or BYTES + len(specials) + wanted))
             while not trainer.ended:
                 yield trainer.progress
                 trainer.advance()
@@ -142,14 +164,6 @@ class Checker:
             self._right = [(tokens[left] or b"", tokens[right] or b"") for left, right in trainer.run.merges.tolist()]
             self._is_complete = len(self._right) < wanted
         return self._right[:wanted]
-
-    def _config(self, size: int) -> TrainingConfig:
-        return TrainingConfig(
-            vocabulary_size=size,
-            pattern=self._settings.pattern,
-            special_tokens=self._settings.special_tokens,
-            tie_break=self._settings.tie_break,
-        )
 
     def check_work(self, theirs: Sequence[Merge]) -> Work[Check]:
         """Compares, and looks for causes of a difference."""
