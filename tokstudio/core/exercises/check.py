@@ -295,9 +295,10 @@ class Checker:
 
     def _counted(self, recipe: Recipe) -> Words:
         counted = count_words(self._texts, self._settings.special_tokens, recipe)
-        words = Words(counted, characters=recipe.characters)
-        self._seen[recipe.of_words] = hash((tuple(map(tuple, words.words)), tuple(words.weights), *words.tokens))
-        return words
+        seen = self._seen[recipe.of_words] = hash((recipe.characters, tuple(counted.items())))
+        if self._words is not None and seen == self._seen[self._settings.recipe.of_words]:
+            return self._words
+        return Words(counted, characters=recipe.characters)
 
     def _fits_work(
         self, theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties], length: Hypothesis | None
