@@ -10,6 +10,7 @@ import pytest
 
 from tests.core.exercises.students import divided, recounting_student
 from tokstudio import cli
+from tokstudio.core.base.wording import shown
 from tokstudio.core.exercises.own_text import TEXT
 from tokstudio.core.text.byte_level import to_characters
 
@@ -51,7 +52,8 @@ def test_a_student_reads_what_differs_first_and_what_to_look_at(corpus, submit, 
     (left, right), count = RIGHT[place - 1], lines[2].split("side by side ")[1]
     assert lines[1].startswith("  Theirs: ")
     assert lines[1].endswith(f"stand side by side {count.split(' times')[0]} times.")
-    assert lines[2].startswith(f'  Right:  "{left.decode()}" and "{right.decode()}", which stand side by side ')
+    left, right = (shown(part.decode("utf-8", "backslashreplace")) for part in (left, right))
+    assert lines[2].startswith(f"  Right:  {left} and {right}, which stand side by side ")
     assert lines[2].endswith("pairs have this count.")
     assert lines[3] == "  Cause: Of several pairs with the highest count, the smallest is taken. (ties-smallest)"
     assert lines[4].startswith("    Look at the place where the best pair is chosen")
@@ -67,8 +69,8 @@ def test_json_has_every_field(corpus, submit, capsys):
     assert told["tied"] > 1
     place = told["first_difference"] - 1
     assert SMALLEST[:place] == RIGHT[:place]
-    assert [part.encode() for part in told["theirs"]] == list(SMALLEST[place])
-    assert [part.encode() for part in told["ours"]] == list(RIGHT[place])
+    assert told["theirs"] == [part.decode("utf-8", "backslashreplace") for part in SMALLEST[place]]
+    assert told["ours"] == [part.decode("utf-8", "backslashreplace") for part in RIGHT[place]]
     assert (told["error"], told["remarks"]) == (None, [])
     assert cli.main(["check", submit("merges.txt", RIGHT), "--corpus", corpus, *SIZE, SPECIAL, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import partial
 from itertools import pairwise
 
@@ -18,8 +19,9 @@ from tokstudio import ConfigError, Corpus
 from tokstudio.core.base.progress import finish
 from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.exercises.hypotheses import hypotheses
-from tokstudio.core.exercises.naive import NaiveTrainer, Recipe, Words, count_words
+from tokstudio.core.exercises.naive import NaiveTrainer, Words
 from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
+from tokstudio.core.exercises.recipe import Recipe, count_words
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.text.byte_level import to_characters
@@ -163,7 +165,7 @@ def test_ties_by_ids_are_named(checker, best):
 @pytest.mark.parametrize(
     ("first", "second", "recipe"),
     [
-        ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case=True)),
+        ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case="text")),
         ("words-once", "crlf", Recipe(words_once=True, newlines=("\r\n", "\n"))),
         ("characters", "specials-left", Recipe(characters=True, specials="left")),
     ],
@@ -234,3 +236,79 @@ def pairwise_of(merges):
 def test_settings_that_cannot_work_are_refused():
     with pytest.raises(ConfigError, match="Vocabulary size"):
         Checker(CORPUS, CheckSettings(vocabulary_size=100))
+
+
+class MovingStudent:
+    """Keeps words in a dictionary, in which a changed word comes last, and a heap, of which old entries may be used."""
+
+    def __init__(self, words):
+        self.words = Counter(tuple(bytes([byte]) for byte in word) for word in words)
+        self.counts = Counter()
+        for word, times in self.words.items():
+            for pair in pairwise(word):
+                self.counts[pair] += times
+
+    def merge(self, pair):
+        before = Counter(self.counts)
+        for word in [word for word in self.words if pair in pairwise(word)]:
+            times = self.words.pop(word)
+            parts, joined = list(word), []
+            while parts:
+                two = tuple(parts[:2]) == pair
+                joined.append(b"".join(parts[: 1 + two]))
+                del parts[: 1 + two]
+            for old in pairwise(word):
+                self.counts[old] -= times
+            for new in pairwise(joined):
+                self.counts[new] += times
+            self.words[tuple(joined)] = times
+        del self.counts[pair]
+        return [changed for changed in self.counts if self.counts[changed] != before[changed]]
+
+    def first_of_the_dictionary(self, merges):
+        for _ in range(merges):
+            pair = max(self.counts, key=self.counts.__getitem__)
+            yield pair
+            self.merge(pair)
+
+    def with_old_entries(self, merges):
+        heap = [(times, pair) for pair, times in self.counts.items()]
+        while merges:
+            heap.remove(best := max(heap))
+            if self.counts[best[1]] > 0:
+                yield best[1]
+                merges -= 1
+                heap += [(self.counts[pair], pair) for pair in self.merge(best[1]) if self.counts[pair] > 0]
+
+
+def test_the_first_pair_of_a_dictionary_whose_words_move_is_named(checker):
+    assert causes(checker, list(MovingStudent(WORDS).first_of_the_dictionary(MERGES))) == [("ties-first-met",)]
+
+
+def test_old_entries_of_a_heap_are_named(checker):
+    assert causes(checker, list(MovingStudent(WORDS).with_old_entries(MERGES))) == [("old-neighbours",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [(TEXT.decode("latin-1"), "replacement"), (TEXTS.casefold(), "lower-case")],
+)
+def test_a_text_that_was_read_otherwise_is_named(checker, text, key):
+    words = divided(text.encode("utf-8", "surrogateescape"))
+    assert causes(checker, recounting_student(words, MERGES)) == [(key,)]
+
+
+def test_a_file_that_was_opened_as_text_is_named_with_another_mistake(checker):
+    words = divided(re.sub("\r\n?", "\n", TEXT.decode("utf-8", "replace")).encode())
+    (cause,) = causes(checker, recounting_student(words, MERGES, best=min))
+    assert set(cause) == {"crlf", "replacement", "ties-smallest"}
+
+
+def test_a_list_that_is_too_long_is_named():
+    text = TEXT * 2 + b" more of other words to learn: quick brown foxes jump over lazy dogs"
+    settings = CheckSettings(vocabulary_size=256 + 2 + 20, special_tokens=("<|endoftext|>", "<|pad|>"))
+    checker = Checker(Corpus.from_texts([text]), settings)
+    right = naive(settings.recipe, 278, text, settings.special_tokens)
+    assert causes(checker, right[:22]) == [("long-by-specials",)]
+    assert causes(checker, right[:276]) == [("long-by-256",)]
+    assert causes(checker, right) == [("long-by-256",)]

@@ -78,6 +78,13 @@ SHAPES = {
     "minbpe": ("minbpe v1\n\n1\n<|endoftext|> 456\n" + "".join(f"{a} {b}\n" for a, b in ids())).encode(),
     **{f"pickle, protocol {number}": pickle.dumps(list(MERGES), number) for number in range(2, 6)},
     "pickle of a dictionary": pickle.dumps({pair: 256 + n for n, pair in enumerate(MERGES)}),
+    "pickle of a vocabulary and merges": pickle.dumps(
+        ({number: bytes([number]) for number in range(256)}, list(MERGES))
+    ),
+    "JSON of ids with their pairs": json.dumps({str(256 + n): pair for n, pair in enumerate(ids())}).encode(),
+    "ids in lines": "".join(f"{a} {b}\n" for a, b in ids()).encode(),
+    "a line of Python": f"merges = {list(MERGES)!r}\n".encode(),
+    "lines in UTF-16, as of PowerShell": MAPPED.encode("utf-16"),
     "pickle of ids": pickle.dumps({"merges": list(ids())}),
 }
 
@@ -135,6 +142,8 @@ def test_a_pickle_is_never_loaded(tmp_path, monkeypatch):
         (b"[[[97], [700]]]", "merge 1 is not a pair of tokens"),
         (b"minbpe v1\n\n0\n97 x\n", "it begins as a model of minbpe and does not go on as one"),
         (b"[" * 100_000, "its merges are in no known shape"),
+        (json.dumps([[0, 0], *([n, n] for n in range(256, 320))]).encode(), "have more than 67,108,864 bytes together"),
+        (b" " * 200_000, "its merges are in no known shape"),
         (b"7", "merge 1 is not a pair of tokens"),
     ],
 )

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import cast
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exercises.hypotheses import TIES, Hypothesis, hypotheses
-from tokstudio.core.exercises.naive import NaiveTrainer, Pair, Recipe, Ties, Words, count_words
+from tokstudio.core.exercises.naive import NaiveTrainer, Pair, Words
+from tokstudio.core.exercises.recipe import Recipe, Ties, count_words
 from tokstudio.core.exercises.submissions import Merge, Submission
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.training.trainer import Trainer
 
 _SOME = 64  # merges between two reports of progress
@@ -28,6 +31,18 @@ _SHORT_BY_SPECIALS = Hypothesis(
     "short-by-specials",
     "The list ends as many merges too early as there are special tokens.",
     "Look at the number of merges: special tokens are subtracted once.",
+    (),
+)
+_LONG_BY_256 = Hypothesis(
+    "long-by-256",
+    "The list has 256 merges too many: the bytes, which are tokens too, were not counted.",
+    "Look at the number of merges: a vocabulary of N tokens has N - 256 merges without special tokens.",
+    (),
+)
+_LONG_BY_SPECIALS = Hypothesis(
+    "long-by-specials",
+    "The list has as many merges too many as there are special tokens.",
+    "Look at the number of merges: special tokens belong to the vocabulary, and are subtracted from its size.",
     (),
 )
 _SWAPPED = Hypothesis(
@@ -57,6 +72,20 @@ class CheckSettings:
     def recipe(self) -> Recipe:
         """The same for a naive trainer."""
         return Recipe(pattern=self.pattern, ties=TIES[self.tie_break])
+
+    @property
+    def regular_expression(self) -> str:
+        """What the pattern's name stands for; "" where text is not split."""
+        return "" if self.pattern == "none" else REGEX.get(self.pattern, self.pattern)
+
+    def config(self, size: int) -> TrainingConfig:
+        """The right training; raises ConfigError where the settings are invalid."""
+        return TrainingConfig(
+            vocabulary_size=size,
+            pattern=self.pattern,
+            special_tokens=self.special_tokens,
+            tie_break=self.tie_break,
+        )
 
 
 @dataclass(frozen=True)
@@ -109,18 +138,25 @@ class Checker:
     def __init__(self, corpus: Corpus, settings: CheckSettings) -> None:
         self._settings, self._corpus = settings, corpus
         if settings.vocabulary_size is not None:
-            self._config(settings.vocabulary_size)
-        self._texts = [bytes(source.data[: source.bytes]) for source in corpus.sources]
+            settings.config(settings.vocabulary_size)
+        if any(source.counts is not None for source in corpus.sources):
+            raise ConfigError("A training cannot be checked on word counts: give the text that was counted.")
+        self._texts = [
+            bytes(source.data[start:end])
+            for source in corpus.sources
+            for start, end in pairwise([0, *source.ends.tolist()])
+        ]
         self._right: list[Merge] = []
         self._is_complete = False
         self._words: Words | None = None
+        self._seen: dict[tuple[object, ...], int] = {}  # a hash of the words, by what they depend on
 
     def expected_work(self, merges: int) -> Work[list[Merge]]:
         """The right merges: as many as the settings ask for, or as `merges` says."""
         size, specials = self._settings.vocabulary_size, self._settings.special_tokens
         wanted = merges if size is None else size - BYTES - len(specials)
         if len(self._right) < wanted and not self._is_complete:
-            trainer = Trainer(self._corpus, self._config(size or BYTES + len(specials) + wanted))
+            trainer = Trainer(self._corpus, self._settings.config(size or BYTES + len(specials) + wanted))
             while not trainer.ended:
                 yield trainer.progress
                 trainer.advance()
@@ -128,14 +164,6 @@ class Checker:
             self._right = [(tokens[left] or b"", tokens[right] or b"") for left, right in trainer.run.merges.tolist()]
             self._is_complete = len(self._right) < wanted
         return self._right[:wanted]
-
-    def _config(self, size: int) -> TrainingConfig:
-        return TrainingConfig(
-            vocabulary_size=size,
-            pattern=self._settings.pattern,
-            special_tokens=self._settings.special_tokens,
-            tie_break=self._settings.tie_break,
-        )
 
     def check_work(self, theirs: Sequence[Merge]) -> Work[Check]:
         """Compares, and looks for causes of a difference."""
@@ -179,50 +207,70 @@ class Checker:
 
     def _right_words(self) -> Words:
         if self._words is None:
-            counted = count_words(self._texts, self._settings.special_tokens, self._settings.recipe)
-            self._words = Words(counted, characters=False)
+            self._words = self._counted(self._settings.recipe)
         return self._words
 
     def _causes_work(
         self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int
     ) -> Work[tuple[tuple[Hypothesis, ...], ...]]:
-        short = self._short(len(theirs))
-        if place == len(theirs):
-            return ((short,),) if short is not None else ()
+        length = self._wrong_length(len(theirs))
+        if place in (len(theirs), len(ours)):
+            return ((length,),) if length is not None else ()
         if sorted(theirs) == sorted(ours) and sum(a != b for a, b in zip(theirs, ours, strict=True)) == 2:
             return ((_SWAPPED,),)
         known = hypotheses(self._settings.recipe, len(self._settings.special_tokens))
-        found = yield from self._fitting_work(theirs, {(each,): self._recipes([each]) for each in known}, short)
+        found = yield from self._fitting_work(theirs, {(each,): self._recipes([each]) for each in known}, length)
         if not found:
-            found = yield from self._fitting_work(
-                theirs, {pair: self._recipes(pair) for pair in combinations(known, 2)}, short
-            )
+            known = [each for each in map(self._that_matters, known) if each.variants]
+            pairs = {pair: self._recipes(pair) for pair in combinations(known, 2)}
+            found = yield from self._fitting_work(theirs, pairs, length)
+        if not found:
+            # Reading a file as text, as Python's `open` does by itself, makes two mistakes at once.
+            opened = [each for each in known if each.key in ("crlf", "replacement")]
+            if len(opened) == 2:
+                three = {(*opened, each): self._recipes([*opened, each]) for each in known if each not in opened}
+                found = yield from self._fitting_work(theirs, three, length)
         return tuple(found)
 
-    def _short(self, merges: int) -> Hypothesis | None:
+    def _that_matters(self, mistake: Hypothesis) -> Hypothesis:
+        """A mistake without the variants that, on this text, change no word or the same words as another one."""
+        right = self._settings.recipe
+        seen, variants = {self._seen[right.of_words]}, list[Mapping[str, object]]()
+        for changes, recipe in mistake.recipes(right):
+            words = self._seen[recipe.of_words]
+            if recipe.of_words == right.of_words or words not in seen:
+                seen.add(words)
+                variants.append(changes)
+        return replace(mistake, variants=tuple(variants))
+
+    def _wrong_length(self, merges: int) -> Hypothesis | None:
+        """What explains how many merges are missing or too many."""
         size, specials = self._settings.vocabulary_size, len(self._settings.special_tokens)
-        missing = 0 if size is None else size - BYTES - specials - merges
-        if missing == BYTES:
-            return _SHORT_BY_256
-        return _SHORT_BY_SPECIALS if missing and missing == specials else None
+        if size is None:
+            return None
+        known = {specials: _SHORT_BY_SPECIALS, -specials: _LONG_BY_SPECIALS, BYTES: _SHORT_BY_256}
+        known |= {-BYTES: _LONG_BY_256, -BYTES - specials: _LONG_BY_256}
+        missing = size - BYTES - specials - merges
+        return known.get(missing) if missing else None
 
     def _recipes(self, mistakes: Sequence[Hypothesis]) -> list[Recipe]:
-        """What they make of the right recipe together; none where they change the same in it."""
-        made = [(frozenset[str](), self._settings.recipe)]
+        """What they make of the right recipe together; none where they contradict each other."""
+        own = self._settings.recipe
+        made: list[Mapping[str, object]] = [{}]
         for mistake in mistakes:
             made = [
-                (fields | more, changed)
-                for fields, recipe in made
-                for more, changed in mistake.recipes(recipe)
-                if not fields & more
+                {**changes, **more}
+                for changes in made
+                for more, _ in mistake.recipes(own)
+                if all(changes.get(name, value) == value for name, value in more.items())
             ]
-        return [recipe for _, recipe in made]
+        return [replace(own, **changes) for changes in made]  # pyright: ignore[reportArgumentType]
 
     def _fitting_work(
         self,
         theirs: Sequence[Merge],
         mistakes: Mapping[tuple[Hypothesis, ...], Sequence[Recipe]],
-        short: Hypothesis | None,
+        length: Hypothesis | None,
     ) -> Work[list[tuple[Hypothesis, ...]]]:
         """The mistakes of which one recipe gives the whole list."""
         recipes = dict.fromkeys(recipe for some in mistakes.values() for recipe in some)
@@ -237,19 +285,23 @@ class Checker:
             yield Progress("trying mistakes", number, len(rules))
             if words is None or of_words != recipe.of_words:
                 words, of_words = self._words_of(recipe), recipe.of_words
-            for tie in (yield from self._fits_work(theirs, NaiveTrainer(words, recipe), ties, short)):
+            for tie in (yield from self._fits_work(theirs, NaiveTrainer(words, recipe), ties, length)):
                 fitting.add(replace(recipe, ties=tie))
         found = [each for each, some in mistakes.items() if not fitting.isdisjoint(some)]
-        return [(*each, short) if short is not None else each for each in found]
+        return [(*each, length) if length is not None else each for each in found]
 
     def _words_of(self, recipe: Recipe) -> Words:
-        if recipe.of_words == self._settings.recipe.of_words:
-            return self._right_words()
+        return self._right_words() if recipe.of_words == self._settings.recipe.of_words else self._counted(recipe)
+
+    def _counted(self, recipe: Recipe) -> Words:
         counted = count_words(self._texts, self._settings.special_tokens, recipe)
+        seen = self._seen[recipe.of_words] = hash((recipe.characters, tuple(counted.items())))
+        if self._words is not None and seen == self._seen[self._settings.recipe.of_words]:
+            return self._words
         return Words(counted, characters=recipe.characters)
 
     def _fits_work(
-        self, theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties], short: Hypothesis | None
+        self, theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties], length: Hypothesis | None
     ) -> Work[Sequence[Ties]]:
         """The rules for ties by which a naive training gives a whole list; it stops at the first difference."""
         base = len(trainer.tokens)
@@ -263,7 +315,7 @@ class Checker:
             if done % _SOME == 0:
                 yield Progress("trying mistakes")
         size = self._settings.vocabulary_size
-        if size is None or short is not None or trainer.best()[0] is None:
+        if size is None or length is not None or trainer.best()[0] is None:
             return ties
         return ties if len(theirs) + len(self._settings.special_tokens) in (size - BYTES, size - base) else ()
 

@@ -7,15 +7,37 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tokstudio.core.exercises.naive import Recipe, Ties
+from tokstudio.core.exercises.recipe import Recipe, Ties
 from tokstudio.core.model.config import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 
-_AT_SPACES = (r"[^ ]+", r" ?[^ ]+", r"\S+|\s+", r" ?\S+", r" +|[^ ]+", r"\s?\S+")
+_AT_SPACES = (
+    r"[^ ]+", r" ?[^ ]+", r"\S+|\s+", r" ?\S+", r" +|[^ ]+", r"\s?\S+", r"\s*\S+", r"\S+\s*",
+    "spaces before", "spaces between",
+)  # fmt: skip
+_WORD_CLASS = (
+    r" ?\w+| ?[^\s\w]+|\s+(?!\S)|\s+", r" ?\w+|[^\s\w]+|\s+", r" ?\w+| ?[^\s\w]+|\s+", r"\w+|[^\w\s]+",
+    r"\w+|[^\w\s]", r"\w+|\W", r"\w+|\W+", r"\w+|\s+|[^\w\s]+", r"\w+|\s+|[^\w\s]", r"\w+", r" ?\w+| ?[^\s\w]+",
+    r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?[^\s\w]+|\s+(?!\S)|\s+",
+)  # fmt: skip
+_BY_RE = r"re '(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+"
+_AS_STR_SPLIT = ("str.split", r"\S+", r"\S+|\s", "str.split, spaces before", "str.split, spaces between")
+_ASCII = {r"\p{L}": "[A-Za-z]", r"\p{N}": "[0-9]"}
 #: How each rule of TokStudio is named by a naive trainer.
 TIES: Mapping[TieBreak, Ties] = {
     "first": "first-met", "lowest-id": "lowest-ids", "huggingface": "lowest-gpt2-ids", "bytes": "bytes",
 }  # fmt: skip
+
+
+#: The first pair of a dictionary whose counts are changed: its order depends on how.
+_IN_A_DICTIONARY: Mapping[str, tuple[Mapping[str, object], ...]] = {
+    "first-met": tuple(
+        {"ties": ties, "updates": updates, "moves": moves}
+        for ties in ("first-met", "first-counted", "first-ever-counted")
+        for updates in ("places", "changes", "words")
+        for moves in (False, True)
+    )
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +56,14 @@ class Hypothesis:
     advice: str
     variants: tuple[Mapping[str, object], ...]
 
-    def recipes(self, recipe: Recipe) -> list[tuple[frozenset[str], Recipe]]:
+    def recipes(self, recipe: Recipe) -> list[tuple[Mapping[str, object], Recipe]]:
         """What becomes of a recipe by each variant that changes it, with the fields that were changed."""
-        made = [(frozenset(variant), replace(recipe, **variant)) for variant in self.variants]  # pyright: ignore[reportArgumentType]
-        return [(fields, changed) for fields, changed in made if changed != recipe]
+        made: list[tuple[Mapping[str, object], Recipe]] = []
+        for variant in self.variants:
+            changes = {name: value for name, value in variant.items() if value != getattr(recipe, name)}
+            if changes:
+                made.append((changes, replace(recipe, **changes)))  # pyright: ignore[reportArgumentType]
+        return made
 
 
 def hypotheses(recipe: Recipe, specials: int) -> list[Hypothesis]:
@@ -50,9 +76,10 @@ def _ties(recipe: Recipe) -> list[Hypothesis]:
     advice = "Look at the place where the best pair is chosen: what decides between pairs with the same count?"
     rules = (
         ("bytes", "Of several pairs with the highest count, the greatest by its bytes is taken.", ("bytes",)),
-        ("smallest", "Of several pairs with the highest count, the smallest is taken.", ("smallest",)),
+        ("smallest", "Of several pairs with the highest count, the smallest is taken.", 
+         ("smallest", "smallest-mapped", "smallest-joined", "smallest-joined-mapped")),
         ("first-met", "Of several pairs with the highest count, the one that was met first is taken.",
-         ("first-met", "first-counted")),
+         ("first-met",)),
         ("last-met", "Of several pairs with the highest count, the one that was met last is taken.",
          ("last-met", "last-counted")),
         ("lowest-ids", "Of several pairs with the highest count, the one with the lowest ids is taken.",
@@ -63,12 +90,15 @@ def _ties(recipe: Recipe) -> list[Hypothesis]:
          ("joined-bytes",)),
         ("mapped-strings", "Ties are decided by strings of GPT-2's alphabet, not by the bytes they stand for.",
          ("mapped-strings", "joined-mapped-strings")),
-        ("longest", "Of several pairs with the highest count, the longest is taken.", ("longest", "longest-first-met")),
+        ("longest", "Of several pairs with the highest count, the longest is taken.", 
+         ("longest", "longest-joined", "longest-first-met")),
         ("decoded", "Ties are decided by decoded text, where parts of characters all look alike.",
-         ("decoded", "decoded-first-met")),
+         ("decoded", "decoded-joined", "decoded-first-met")),
     )  # fmt: skip
     return [
-        Hypothesis(f"ties-{key}", meaning, advice, tuple({"ties": tie} for tie in variants))
+        Hypothesis(
+            f"ties-{key}", meaning, advice, tuple({"ties": tie} for tie in variants) + _IN_A_DICTIONARY.get(key, ())
+        )
         for key, meaning, variants in rules
         if variants[0] != recipe.ties
     ]
@@ -81,13 +111,22 @@ def _of_merging() -> list[Hypothesis]:
             "After a merge, the pairs that it replaced keep their counts.",
             "Look at what is subtracted after a merge: the pairs of the left neighbour with the left token, and of the "
             "right token with the right neighbour, are gone.",
-            ({"old_neighbours": True}, {"old_neighbours": True, "by_word": True}),
+            (
+                *({"old_neighbours": "both", "updates": updates} for updates in ("places", "changes", "words")),
+                {"old_neighbours": "left"},
+                {"old_neighbours": "right"},
+                {"old_neighbours": "stale"},
+            ),
         ),
         Hypothesis(
             "new-neighbours",
             "After a merge, the pairs with the new token are not counted.",
             "Look at what is added after a merge: the new token makes a pair with each of its neighbours.",
-            ({"new_neighbours": True}, {"new_neighbours": True, "by_word": True}),
+            (
+                *({"new_neighbours": "both", "updates": updates} for updates in ("places", "changes", "words")),
+                {"new_neighbours": "left"},
+                {"new_neighbours": "right"},
+            ),
         ),
         Hypothesis(
             "first-place-only",
@@ -95,7 +134,8 @@ def _of_merging() -> list[Hypothesis]:
             "Look at the loop that joins the pair in a word: it must go on after the first place.",
             (
                 {"first_place_only": True},
-                {"first_place_only": True, "by_word": True},
+                {"first_place_only": True, "updates": "changes"},
+                {"first_place_only": True, "updates": "words"},
                 {"first_place_only": True, "recounts": True},
             ),
         ),
@@ -121,7 +161,7 @@ def _of_text() -> list[Hypothesis]:
             "lower-case",
             "The text was lower-cased.",
             "Look for `lower()` or `casefold()` where the text is read.",
-            ({"lower_case": True},),
+            ({"lower_case": "text"}, {"lower_case": "words"}, {"lower_case": "casefold"}, {"lower_case": "bytes"}),
         ),
         Hypothesis("lines", "The text was divided into lines, and the ends of lines were lost.", lines,
                    ({"parts": "lines"}, {"parts": "python lines"})),
@@ -133,8 +173,10 @@ def _of_text() -> list[Hypothesis]:
             "Look for `strip()`: white space is a part of the text.",
             (
                 {"stripped": "text"}, {"stripped": "parts"}, {"stripped": "words"}, {"stripped": "lines"},
-                {"stripped": "lines", "parts": "lines"},
+                {"stripped": "starts of words"}, {"stripped": "ends of lines"},
+                {"stripped": "lines", "parts": "lines"}, {"stripped": "ends of lines", "parts": "lines"},
                 {"stripped": "parts", "parts": "lines"}, {"stripped": "parts", "parts": "python lines"},
+                {"stripped": "ends of parts", "parts": "lines"}, {"stripped": "ends of parts", "parts": "python lines"},
             ),
         ),
         Hypothesis(
@@ -145,9 +187,9 @@ def _of_text() -> list[Hypothesis]:
         ),
         Hypothesis(
             "replacement",
-            "Bytes that are not UTF-8 were replaced or dropped.",
-            'Look for `errors="replace"` or `errors="ignore"` where the text is decoded.',
-            ({"errors": "replace"}, {"errors": "ignore"}),
+            "Some bytes were changed when the text was decoded: replaced, dropped, or read as Latin-1.",
+            'Look for `errors="replace"`, `errors="ignore"` or `encoding="latin-1"` where the text is decoded.',
+            ({"errors": "replace"}, {"errors": "ignore"}, {"errors": "latin-1"}),
         ),
     ]  # fmt: skip
 
@@ -156,10 +198,15 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
     advice = "Look at the regular expression that divides the text into words."
     own = REGEX["gpt2"] if recipe.pattern == "gpt2" else REGEX.get(recipe.pattern, recipe.pattern)
     letters = _in_ranges(own, r"\p{L}", "A-Za-z")
-    ascii_only = (_in_ranges(letters, r"\p{N}", "0-9"), letters)
+    outside = re.sub(r"\[[^\]]*\]|\\p\{[LN]\}", lambda found: _ASCII.get(found[0], found[0]), own)
+    words = own.replace(r"\p{L}", r"\w").replace(r"\p{N}", r"\d")
+    ascii_only = tuple(dict.fromkeys((
+        _in_ranges(letters, r"\p{N}", "0-9"), letters, outside, outside.replace(r"[^\s\p{L}\p{N}]", r"[^\s\w]"),
+    )))  # fmt: skip
     without_ahead = own.replace(r"|\s++$", "").replace(r"|\s+(?!\S)", "")
     without_ahead = without_ahead + "+" if without_ahead.endswith(r"|\s") else without_ahead
-    word_class = (r" ?\w+| ?[^\s\w]+|\s+(?!\S)|\s+", r"\w+|[^\w\s]+", r"\w+|\s+|[^\w\s]+", r"\w+", r" ?\w+| ?[^\s\w]+")
+    joined = dict.fromkeys((words, words.replace(r" ?\d++|", ""), *_WORD_CLASS))
+    word_class = (*joined, _BY_RE, *(f"re {each}" for each in joined if each != own and _is_known_to_re(each)))
     made = [
         Hypothesis(
             "ascii-letters",
@@ -169,7 +216,7 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
         ),
         Hypothesis(
             "word-class",
-            r"\w takes the place of letters and digits: it joins both, and the underscore.",
+            r"The pattern has \w for letters and digits, which may join both, and the underscore.",
             r"Look at the pattern: \p{L} and \p{N} (of the package `regex`) keep letters and digits apart.",
             tuple({"pattern": pattern} for pattern in word_class),
         ),
@@ -187,9 +234,9 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
         ),
         Hypothesis(
             "str-split",
-            "The text was divided by `str.split`, so that no token has white space.",
+            "The text was divided at white space, which is in no token or became spaces, as by `str.split`.",
             advice,
-            ({"pattern": "str.split"}, {"pattern": r"\S+"}),
+            tuple({"pattern": pattern} for pattern in _AS_STR_SPLIT),
         ),
     ]  # fmt: skip
     for name in NAMES:
@@ -199,6 +246,15 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
     if recipe.pattern != "cl100k":
         made.append(Hypothesis("pattern-gpt4", "The pattern is that of GPT-4.", advice, ({"pattern": "cl100k"},)))
     return [each for each in made if each.variants]
+
+
+def _is_known_to_re(pattern: str) -> bool:
+    """Whether an expression for the package `regex` is one for Python's own `re` too."""
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def _in_ranges(pattern: str, name: str, ranges: str) -> str:

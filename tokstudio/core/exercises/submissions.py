@@ -14,6 +14,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +33,10 @@ _MERGES = re.compile(r"merge|bpe|\.model$|tokenizer\.json$", re.IGNORECASE)
 _VOCABULARY = re.compile(r"vocab|encoder", re.IGNORECASE)
 _PREFIXES = ("merges", "bpe_merges", "merge_list")
 _LITERAL = re.compile(r"""b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*\"""")
+_IDS = re.compile(r"\(?([0-9]{1,9})(?:,? |,|\t)([0-9]{1,9})\)?")
+_ASSIGNED = re.compile(r"\w{1,40} ?= ?(?=[\[{(])")
+_SIGNS = ("\t", " ", ", ", ",")  # between two tokens of a line
+_MOST_TRIED = 20_000_000  # characters, with all ways to divide a line
 _SOME_ARE_ENOUGH = 3  # unknown tokens are named
 
 
@@ -119,6 +124,11 @@ def read_merges(data: bytes) -> tuple[tuple[Merge, ...], ...]:
         merges = _decoded(rows, decode)
         if merges is not None:
             found.setdefault(merges, _unknown(merges))
+    if (ids := _lines_of_ids(rows)) is not None:
+        with suppress(FormatError):
+            merges = _decoded(ids, _plain)
+            if merges is not None:
+                found.setdefault(merges, _unknown(merges))
     if not found:
         raise FormatError("its merges are in no known shape: give two tokens a line, or a JSON list of pairs.")
     least = min(found.values())
@@ -135,7 +145,7 @@ def _rows(data: bytes) -> list[_Row]:
     if is_pickle(data):
         return _pairs_in(read_pickle(data))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     if text.startswith("minbpe v1"):
@@ -160,7 +170,8 @@ def _json_lines(text: str) -> object:
 def _literal(text: str) -> object:
     if len(text) > _LONGEST_LITERAL:
         raise ValueError
-    return ast.literal_eval(text.strip())
+    assigned = _ASSIGNED.match(text)
+    return ast.literal_eval((text[assigned.end() :] if assigned else text).strip())
 
 
 def _minbpe(text: str) -> list[_Row]:
@@ -187,6 +198,17 @@ def _lines(text: str) -> list[_Row]:
     return rows
 
 
+def _lines_of_ids(rows: Sequence[_Row]) -> list[_Row] | None:
+    """Lines such as "104 101" as ids; None where a line is anything else."""
+    pairs: list[_Row] = []
+    for row in rows:
+        match = _IDS.fullmatch(row) if isinstance(row, str) else None
+        if match is None:
+            return None
+        pairs.append((int(match[1]), int(match[2])))
+    return pairs
+
+
 def _pairs_in(value: object) -> list[_Row]:
     """The pairs in a value of JSON, a literal or a pickle."""
     if isinstance(value, dict):
@@ -199,12 +221,18 @@ def _pairs_in(value: object) -> list[_Row]:
                 return _pairs_in(known[name])
         return _pairs_of_keys(known)
     if isinstance(value, (list, tuple)):
-        return [_pair(each, at) for at, each in enumerate(cast("Sequence[object]", value), 1)]
+        listed = cast("Sequence[object]", value)
+        if len(listed) == 2 and isinstance(listed[0], dict) and isinstance(listed[1], (list, tuple)):
+            return _pairs_in(cast("object", listed[1]))  # after the vocabulary
+        return [_pair(each, at) for at, each in enumerate(listed, 1)]
     raise FormatError("it has no list of merges.")
 
 
 def _pairs_of_keys(known: dict[Any, Any]) -> list[_Row]:
     """A dictionary of pairs, such as minbpe's, with ids or ranks as values."""
+    if known and all(map(_is_row, known.values())):
+        with suppress(ValueError, TypeError):  # ranks or ids with their pairs
+            return [_pair(known[key], at) for at, key in enumerate(sorted(known, key=_number), 1)]
     if known and all(isinstance(key, (str, bytes, int)) for key in known) and not _are_pairs(known):
         raise FormatError("it is a vocabulary: the merges are needed too, such as merges.txt.")
     try:
@@ -212,6 +240,14 @@ def _pairs_of_keys(known: dict[Any, Any]) -> list[_Row]:
     except TypeError:
         keys = list(known)
     return [_pair(_key(key), at) for at, key in enumerate(keys, 1)]
+
+
+def _is_row(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(cast("Sequence[object]", value)) == 2
+
+
+def _number(key: str | int) -> int:
+    return int(key)
 
 
 def _are_pairs(known: dict[Any, Any]) -> bool:
@@ -291,11 +327,15 @@ def _decoded(rows: Sequence[_Row], decode: _Decode) -> tuple[Merge, ...] | None:
     tokens: dict[int, bytes] = {byte: bytes([byte]) for byte in range(256)}
     known = set(tokens.values())
     made: list[Merge] = []
+    size = 0
     for row in rows:
         pair = _divided(row, decode, known) if isinstance(row, str) else _both(row, decode, tokens)
         if pair is None:
             return None
         made.append(pair)
+        size += len(pair[0]) + len(pair[1])
+        if size > MOST_BYTES:  # ids can double a token in each line
+            raise FormatError(f"its first {several(len(made), 'token')} have more than {MOST_BYTES:,} bytes together.")
         tokens[256 + len(made) - 1] = joined = b"".join(pair)
         known.add(joined)
     return tuple(made)
@@ -323,7 +363,9 @@ def _both(row: tuple[_Part, _Part], decode: _Decode, tokens: dict[int, bytes]) -
 def _divided(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:
     """A line as two tokens; where a token may have a space, the division whose tokens are known."""
     first: Merge | None = None
-    for sign in ("\t", " ", ", ", ","):
+    if len(line) * sum(map(line.count, _SIGNS)) > _MOST_TRIED:
+        return None
+    for sign in _SIGNS:
         at = line.find(sign)
         while at >= 0:
             left, right = line[:at], line[at + len(sign) :]

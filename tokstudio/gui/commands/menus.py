@@ -34,6 +34,7 @@ _MENUS: dict[str, str] = {
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "
     "compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "T&ools": "check_training make_exercise",
     "&Help": "guide glossary shortcuts about",
 }
 

@@ -277,6 +277,20 @@ def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
     # fmt: on
 
 
+def _tools_actions(window: Window) -> tuple[Action, ...]:
+    """What a class needs."""
+    # fmt: off
+    return (
+        Action("check_training", "&Check a Training…",
+            "Compare students' merges with the right ones, and name the mistakes that explain a difference.",
+            window.show_check_training),
+        Action("make_exercise", "&Make an Exercise…",
+            "Write a text, settings and the right merges for a class.",
+            window.show_make_exercise),
+    )
+    # fmt: on
+
+
 def _view_actions(preferences: Preferences, theme: Theme, window: Window, commands: Commands) -> tuple[Action, ...]:
     """Questions about merges, what is shown, the arrangement, help."""
     # fmt: off
@@ -360,5 +374,6 @@ def list_actions(
         *_training_actions(session, window, commands),
         *_run_actions(session, opening, commands),
         *_compare_actions(comparing),
+        *_tools_actions(window),
         *_view_actions(preferences, theme, window, commands),
     )

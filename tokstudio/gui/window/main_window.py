@@ -23,6 +23,8 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.model.config import TieBreak
+from tokstudio.gui.check_training.dialog import CheckTrainingDialog
+from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
@@ -150,6 +152,21 @@ class MainWindow(QMainWindow):
     def show_train_several(self) -> None:
         """Shows the dialog that plans several trainings."""
         TrainSeveralDialog(self.session.training, self.session.queue, self._theme, self).open()
+
+    def show_check_training(self) -> None:
+        """Shows the dialog that checks students' trainings."""
+        self._show_tool(CheckTrainingDialog)
+
+    def show_make_exercise(self) -> None:
+        """Shows the dialog that writes an exercise for a class."""
+        self._show_tool(MakeExerciseDialog)
+
+    def _show_tool(self, kind: type[CheckTrainingDialog] | type[MakeExerciseDialog]) -> None:
+        open_already = self.findChild(kind)
+        dialog = open_already or kind(self.session, self._theme, self._preferences, self._choosers, self)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
 
     def show_file(self, path: Path) -> bool:
         """Shows a file in the system's file manager; returns whether that worked."""

@@ -1,0 +1,49 @@
+"""How long the checker takes to name a mistake: on its own text and on 130 kB, alone, in pairs, and in vain."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from tokstudio import Corpus
+from tokstudio.core.base.progress import finish
+from tokstudio.core.exercises.check import Checker, CheckSettings
+from tokstudio.core.exercises.hypotheses import hypotheses
+from tokstudio.core.exercises.naive import NaiveTrainer, Words
+from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT
+from tokstudio.core.exercises.recipe import Recipe, count_words
+
+_MERGES = 744
+_LISTS = {
+    "right": Recipe(),
+    "one mistake": Recipe(ties="smallest"),
+    "two mistakes": Recipe(ties="smallest", lower_case="text"),
+    "three mistakes (in vain)": Recipe(ties="smallest", lower_case="text", words_once=True),
+}
+
+
+def main() -> None:
+    """Prints a row for each list."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", type=Path, default=Path("/work/shared/data/corpora/shakespeare.txt"))
+    whole = parser.parse_args().corpus.read_bytes()[:130_000]
+    settings = CheckSettings(special_tokens=SPECIAL_TOKENS)
+    known = hypotheses(settings.recipe, len(SPECIAL_TOKENS))
+    alone = {recipe for each in known for _, recipe in each.recipes(settings.recipe)}
+    print(f"{len(known)} mistakes, {len(alone)} trainings for them alone")
+    finish(Checker(Corpus.from_texts(["ab ab"]), settings).expected_work(1))  # compiles the loops
+    for name, text, merges in (("own text", TEXT, 200), ("130 kB", whole, _MERGES)):
+        checker = Checker(Corpus.from_texts([text]), settings)
+        for what, recipe in _LISTS.items():
+            words = Words(count_words([text], SPECIAL_TOKENS, recipe), characters=False)
+            made = [merge for merge, _ in zip(NaiveTrainer(words, recipe).merges(), range(merges), strict=False)]
+            begun = time.perf_counter()
+            check = finish(checker.check_work(made))
+            causes = " or ".join("+".join(each.key for each in cause) for cause in check.causes)
+            print(f"{name:9} {what:25} {time.perf_counter() - begun:6.1f} s  {causes or '-'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

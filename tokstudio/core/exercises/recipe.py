@@ -1,0 +1,153 @@
+"""What a naive trainer does, mistakes included, and the first half of it: a text becomes words with their counts."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import regex
+
+from tokstudio.core.pretokenization.patterns import REGEX, splitter
+
+Ties = Literal[
+    "bytes", "smallest", "smallest-mapped", "smallest-joined", "smallest-joined-mapped", "first-met", "first-counted",
+    "first-ever-counted", "last-met", "last-counted", "lowest-ids", "highest-ids", "lowest-gpt2-ids",
+    "highest-gpt2-ids", "joined-bytes", "mapped-strings", "joined-mapped-strings", "longest", "longest-joined",
+    "longest-first-met", "decoded", "decoded-joined", "decoded-first-met",
+]  # fmt: skip
+#: What becomes of special tokens in the text: cut out; nothing; removed, which joins the texts on both sides; cut out
+#: by an expression whose signs were not escaped; trained on as texts of their own.
+Specials = Literal["cut", "left", "joined", "unescaped", "kept"]
+Parts = Literal["whole", "lines", "python lines", "lines with ends", "python lines with ends"]
+Stripped = Literal["", "text", "lines", "parts", "words", "ends of lines", "ends of parts", "starts of words"]
+#: Which counts are wrong after a merge: those at both sides of it, at one of them, or (for a heap whose old entries
+#: are not checked) those that became smaller.
+Sides = Literal["", "both", "left", "right", "stale"]
+#: How counts are changed: place by place; by the pairs of a word that became more or fewer; or by all its pairs.
+Updates = Literal["places", "changes", "words"]
+_SPLITS: Mapping[str, Callable[[str], list[str]]] = {
+    "str.split": str.split,
+    "str.split, spaces before": lambda text: [" " + word for word in text.split()],
+    "str.split, spaces between": lambda text: text.split()[:1] + [" " + word for word in text.split()[1:]],
+    "spaces before": lambda text: [" " + word for word in text.split(" ")],
+    "spaces between": lambda text: text.split(" ")[:1] + [" " + word for word in text.split(" ")[1:]],
+}
+_RE = "re "  # begins a pattern for Python's own `re`, whose \\w has no combining marks
+
+
+@dataclass(frozen=True)
+class Recipe:
+    r"""How a naive trainer works. The defaults make no mistake.
+
+    Attributes:
+        pattern: A name of `patterns.NAMES` or `_SPLITS`, or a regular expression; with "re " before it, for `re`.
+        errors: What becomes of bytes that are not UTF-8: kept ("surrogateescape"), or as `bytes.decode` has it; or
+            "latin-1", where every byte is read as a character.
+        newlines: The ends of lines that are changed, as a regular expression, and what they become; "" for none.
+        parts: What the pattern is applied to: texts between special tokens, or their lines.
+        stripped: What loses white space at both ends.
+        words_once: Whether each distinct word counts once.
+        lower_case: What is in lower case: the text or its words; or the text by `str.casefold` or `bytes.lower`.
+        old_neighbours: Where the pairs that a merge has replaced keep their counts.
+        new_neighbours: Where the pairs that a merge has made are not counted.
+        first_place_only: Whether a merge changes only the first place in a word.
+        recounts: Whether the pairs that such a merge left over are counted again, so that the same merge may follow.
+        moves: Whether a changed word becomes the last one, as in a dictionary from which the old one is deleted.
+        updates: How the counts of pairs are changed after a merge.
+    """
+
+    pattern: str = "gpt2"
+    errors: str = "surrogateescape"
+    newlines: tuple[str, str] = ("", "")
+    lower_case: Literal["", "text", "words", "casefold", "bytes"] = ""
+    specials: Specials = "cut"
+    parts: Parts = "whole"
+    stripped: Stripped = ""
+    characters: bool = False
+    words_once: bool = False
+    ties: Ties = "bytes"
+    old_neighbours: Sides = ""
+    new_neighbours: Sides = ""
+    first_place_only: bool = False
+    recounts: bool = False
+    moves: bool = False
+    updates: Updates = "places"
+
+    @property
+    def of_words(self) -> tuple[object, ...]:
+        """What the words depend on."""
+        return (
+            self.pattern, self.errors, self.newlines, self.lower_case, self.specials, self.parts, self.stripped,
+            self.characters, self.words_once,
+        )  # fmt: skip
+
+
+def count_words(texts: Iterable[bytes], specials: Sequence[str], recipe: Recipe) -> Counter[str]:
+    """The words of texts in the order of their first occurrence, with how often they occur."""
+    words = Counter[str]()
+    for raw in texts:
+        for piece in _between(_read(raw, recipe), specials, recipe.specials):
+            for part in _parts(piece, recipe):
+                found = _split(_strip(part, "parts", recipe), recipe.pattern)
+                words.update(_strip(word.lower() if recipe.lower_case == "words" else word, "words", recipe)
+                             for word in found)  # fmt: skip
+    words.pop("", None)
+    return Counter(dict.fromkeys(words, 1)) if recipe.words_once else words
+
+
+def _read(raw: bytes, recipe: Recipe) -> str:
+    """The text of a file."""
+    raw = raw.lower() if recipe.lower_case == "bytes" else raw
+    text = raw.decode("latin-1") if recipe.errors == "latin-1" else raw.decode("utf-8", recipe.errors)
+    pattern, becomes = recipe.newlines
+    text = re.sub(pattern, becomes, text) if pattern else text
+    text = text.lower() if recipe.lower_case == "text" else text
+    text = text.casefold() if recipe.lower_case == "casefold" else text
+    if recipe.stripped.endswith("lines"):
+        text = "\n".join(_strip(line, "lines", recipe) for line in text.split("\n"))
+    return _strip(text, "text", recipe)
+
+
+def _strip(text: str, what: str, recipe: Recipe) -> str:
+    """A text without the white space that the recipe takes from `what` it is."""
+    if recipe.stripped == what:
+        return text.strip()
+    if recipe.stripped == f"ends of {what}":
+        return text.rstrip()
+    return text.lstrip() if recipe.stripped == f"starts of {what}" else text
+
+
+def _between(text: str, specials: Sequence[str], rule: Specials) -> list[str]:
+    """The texts between special tokens."""
+    if not specials or rule == "left":
+        return [text]
+    longest_first = sorted(specials, key=len, reverse=True)
+    pattern = "|".join(longest_first if rule == "unescaped" else map(re.escape, longest_first))
+    if rule == "joined":
+        return [re.sub(pattern, "", text)]
+    return re.split(f"({pattern})" if rule == "kept" else pattern, text)
+
+
+def _parts(text: str, recipe: Recipe) -> list[str]:
+    if recipe.parts == "lines":
+        return text.split("\n")
+    if recipe.parts == "lines with ends":
+        return re.findall(r"[^\n]*\n|[^\n]+", text)
+    if recipe.parts == "whole":
+        return [text]
+    return text.splitlines(keepends=recipe.parts == "python lines with ends")
+
+
+def _split(text: str, pattern: str) -> list[str]:
+    if pattern in _SPLITS:
+        return _SPLITS[pattern](text)
+    if pattern == "none" or pattern in REGEX:
+        pieces = splitter(pattern).split(text.encode("utf-8", "surrogateescape"))
+        return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
+    if pattern.startswith(_RE):
+        return [found.group() for found in re.finditer(pattern.removeprefix(_RE), text)]
+    return [found.group() for found in regex.finditer(pattern, text)]
