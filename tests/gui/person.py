@@ -65,7 +65,8 @@ class Answers:
 
 
 def quiet(qtbot: QtBot, window: MainWindow) -> None:
-    """Waits until nothing trains and no job runs."""
+    """Waits until nothing trains and no job runs; what is played goes on at full speed."""
+    window.session.training.hurry()
     qtbot.waitUntil(
         lambda: window.session.training.current is None and not window.session.jobs.running, timeout=PATIENCE
     )

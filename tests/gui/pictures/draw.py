@@ -91,7 +91,7 @@ def draw(picture: Picture, file: Path) -> None:
         window.resize(picture.width, picture.height)
         studio.show()
         settle(lambda: window.isVisible())
-        window.actions_by_id["sample_train_article"].trigger()
+        window.commands.train_sample("article")
         settle(lambda: session.training.current is None and session.runs.active is not None)
         session.view.set_text(picture.text)
         session.view.set_playhead(312)

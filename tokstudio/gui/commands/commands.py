@@ -24,6 +24,7 @@ from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
 
+_SAMPLE_PLAYED = "sample_played"  # whether a sample was trained on slowly before
 _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
 
 
@@ -68,26 +69,51 @@ class Commands(QObject):
         corpus = self._session.corpus
         corpus.set_weights(by_temperature(corpus.sources, entries_of(corpus.sources), exponent))
 
-    def train_sample(self, key: str) -> None:
-        """Replaces the corpus by a sample and trains on it; an empty Text pane gets an example sentence."""
+    def play_sample(self, key: str) -> None:
+        """Trains on a sample as `train_sample` does; the first time, so slowly that one can watch."""
+        if self.train_sample(key, played=not self._preferences.get(_SAMPLE_PLAYED, False)):
+            self._preferences.set(_SAMPLE_PLAYED, True)
+
+    def train_sample(self, key: str, *, played: bool = False) -> bool:
+        """Replaces the corpus by a sample and trains on it; an empty Text pane gets an example sentence.
+
+        Returns:
+            Whether the training began.
+        """
+        if not self.take_sample(key, Settings(), "Train on a Sample", "The sample trains with the default settings."):
+            return False
+        self._session.training.start(played=played)
+        return self._session.training.current is not None
+
+    def take_sample(self, key: str, own_settings: Settings, title: str, told: str) -> bool:
+        """Replaces the corpus by a sample, with settings for it; asks if the corpus is not a sample.
+
+        Args:
+            key: The sample.
+            own_settings: The settings.
+            title: The name of all this for Undo.
+            told: The sentence beside *Restore Settings*, if the settings were others.
+
+        Returns:
+            Whether that was done.
+        """
         session = self._session
         names = ", ".join(list(dict.fromkeys(sample_title(one) or one.name for one in session.corpus.sources))[:3])
         question = f"The corpus ({names}) will be replaced by the sample."
         own = not all(map(sample_title, session.corpus.sources))
-        if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
-            return
-        before, own_settings = session.training.settings, Settings()
-        with session.history.together("Train on a Sample"):
+        if own and not self._choosers.confirm(title, question, "Replace Corpus"):
+            return False
+        before = session.training.settings
+        with session.history.together(title):
             session.corpus.set_sources(())
             session.training.set_settings(own_settings)
             self.add_sample(key)
         if not session.view.text:
             session.view.set_text(DEMO_SENTENCES[0][1])
-        session.training.start()
         if before != own_settings:
-            text = "The sample trains with the default settings."
             back = partial(session.training.set_settings, before)
-            session.jobs.notify(text, "Restore Settings", back, lambda: session.training.settings == own_settings)
+            session.jobs.notify(told, "Restore Settings", back, lambda: session.training.settings == own_settings)
+        return True
 
     # ---- training
 

@@ -187,12 +187,14 @@ def _training_actions(session: Session, window: Window, commands: Commands) -> t
             training.step, keys=("F10",), icon="step", obstacle=availability.cannot_step),
         Action("stop", "St&op", "End training here and keep the run.",
             training.stop, keys=("Shift+F5",), icon="stop", obstacle=availability.no_training),
+        Action("hurry", "&Jump to the End", "Make the rest of the merges at full speed.",
+            training.hurry, keys=("Ctrl+F5",), icon="last", obstacle=availability.not_played),
         Action("sample_train_article", "&Train on “How Tokenizers Work”", "Train on the English article.",
-            partial(commands.train_sample, "article"), icon="train", obstacle=availability.cannot_train_a_sample),
+            partial(commands.play_sample, "article"), icon="train", obstacle=availability.cannot_train_a_sample),
         Action("sample_train_scripts", "Train on “One &Story in Eight Scripts”", "Train on the text in eight scripts.",
-            partial(commands.train_sample, "scripts"), icon="train", obstacle=availability.cannot_train_a_sample),
+            partial(commands.play_sample, "scripts"), icon="train", obstacle=availability.cannot_train_a_sample),
         Action("sample_train_python", "Train on “A P&ython Program”", "Train on the Python program.",
-            partial(commands.train_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
+            partial(commands.play_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
     )
     # fmt: on
 

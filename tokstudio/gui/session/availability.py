@@ -65,6 +65,10 @@ def not_paused(session: Session) -> str | None:
     return None if session.training.state == "paused" else "Training is not paused."
 
 
+def not_played(session: Session) -> str | None:
+    return None if session.training.played else "No training is being played."
+
+
 def no_training(session: Session) -> str | None:
     return None if session.training.current is not None else "No training is in progress."
 

@@ -31,6 +31,19 @@ from tokstudio.gui.state.training_settings import Settings as Settings
 _MOST_UNREAD = 40
 # At most the interval of the window's timer, so that the log grows evenly and a pause takes effect at once.
 _LONGEST_BATCH = 2000
+# A played training begins with merges that one can read, goes on with ten a second, and becomes faster.
+_READ, _SLOW, _STEADY = 5, 15, 100  # merges
+_READING, _STEP = 2.0, 0.1  # seconds between two merges
+_NAP = 0.01
+
+
+def played_interval(made: int) -> float:
+    """Seconds from a merge of a played training to the next, where so many are made."""
+    if made <= _READ:
+        return _READING
+    if made <= _SLOW:
+        return _READING * (_STEP / _READING) ** ((made - _READ) / (_SLOW - _READ))
+    return _STEP * min(1.0, _STEADY / made)
 
 
 class Training(QObject):
@@ -40,6 +53,7 @@ class Training(QObject):
         run: The run that gets the merges; it has the configuration and the corpus.
         earlier: The run to continue, if any.
         single: Whether to pause after one merge.
+        played: Whether to merge so slowly that one can watch, until `hurry`.
         recorder: Records the run for recovery after a crash; None to record nothing.
         corpus: Has the records of the sources, for the recorder, and keeps counts.
         threads: How many threads count pre-tokens; None for one per core.
@@ -50,6 +64,7 @@ class Training(QObject):
         run: StudioRun,
         earlier: Run | None,
         single: bool,
+        played: bool,
         recorder: Recorder | None,
         corpus: CorpusState,
         threads: int | None,
@@ -66,6 +81,9 @@ class Training(QObject):
         if single:
             self._single.set()
         self._stop = threading.Event()
+        self._played = threading.Event()
+        if played:
+            self._played.set()
         self._unread: deque[tuple[Prepared, Run] | MergeBatch] = deque()
         self.job = Job(self._work, self)
 
@@ -78,6 +96,16 @@ class Training(QObject):
         """Continues until a limit ends it."""
         self._single.clear()
         self.job.resume()
+
+    @property
+    def played(self) -> bool:
+        """Whether it is slowed down, to be watched."""
+        return self._played.is_set()
+
+    def hurry(self) -> None:
+        """Makes the rest of the merges at full speed."""
+        self._played.clear()
+        self.resume()
 
     def stop(self) -> None:
         """Ends it now; the run is kept."""
@@ -118,7 +146,8 @@ class Training(QObject):
                 trainer.stop()
                 break
             single = self._single.is_set()
-            batch = trainer.advance(1 if single else _LONGEST_BATCH)
+            played = self._played.is_set()
+            batch = trainer.advance(1 if single or played else _LONGEST_BATCH)
             if not told and trainer.prepared is not None:
                 # Before the first merge is delivered: a run needs its base to take merges.
                 told = True
@@ -132,6 +161,8 @@ class Training(QObject):
                 if single and trainer.ended is None:
                     self._hold()
             yield trainer.progress
+            if played and len(batch) and trainer.ended is None:
+                yield from self._rest_work(trainer, batch.first + len(batch))
             while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
                 time.sleep(0.002)
         # Still to be done after an early stop.
@@ -143,6 +174,13 @@ class Training(QObject):
         if self._recorder is not None:
             self._recorder.finish(made)
         return made
+
+    def _rest_work(self, trainer: Trainer, made: int) -> Work[None]:
+        """Waits before the next merge of a played training; a step, a stop and the end of playing need not wait."""
+        until = time.monotonic() + played_interval(made)
+        while self._played.is_set() and time.monotonic() < until and not (self._stop.is_set() or self._single.is_set()):
+            time.sleep(_NAP)
+            yield trainer.progress
 
     def _counted_work(self, corpus: Corpus, config: TrainingConfig) -> Work[CountedText | None]:
         """The count of a corpus whose weights may change; None for another, and after a stop."""

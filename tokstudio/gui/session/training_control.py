@@ -179,12 +179,23 @@ class TrainingControl(QObject):
             return "idle"
         return "paused" if self.current.job.paused else "running"
 
+    @property
+    def played(self) -> bool:
+        """Whether the training in progress is slowed down, to be watched."""
+        return self.current is not None and self.current.played
+
     # ---- start, pause and stop
 
-    def start(self, *, single: bool = False, anyway: bool = False) -> None:
-        """Starts a run on the corpus; with `single`, it pauses after one merge; `anyway` ignores a lack of memory."""
+    def start(self, *, single: bool = False, anyway: bool = False, played: bool = False) -> None:
+        """Starts a run on the corpus.
+
+        Args:
+            single: It pauses after one merge.
+            anyway: A forecast of too little memory does not prevent it.
+            played: It merges so slowly that one can watch, until `hurry`.
+        """
         if self.obstacle is None or (anyway and self.lacks_memory_alone):
-            self._start_on(self._corpus.current, single=single)
+            self._start_on(self._corpus.current, single=single, played=played)
 
     def start_on_sample(self) -> None:
         """Starts a run on a sample of the corpus that fits into memory; the corpus stays unchanged."""
@@ -232,6 +243,13 @@ class TrainingControl(QObject):
             self._paused_before = False
             self.state_changed.emit()
 
+    def hurry(self) -> None:
+        """Makes the rest of a played training at full speed."""
+        if self.played:
+            assert self.current is not None
+            self.current.hurry()
+            self.state_changed.emit()
+
     def stop(self) -> None:
         """Stops the training and keeps the run."""
         if self.current is not None:
@@ -274,8 +292,8 @@ class TrainingControl(QObject):
         if self.sender() is self._sampling and self.current is None and self.settings.problem is None:
             self._start_on(corpus, f" (sample of {size_text(corpus.bytes)})")
 
-    def _start_on(self, corpus: Corpus, remark: str = "", *, single: bool = False) -> None:
-        self._begin(self._runs.new(self.settings.config(), corpus, remark), None, single=single)
+    def _start_on(self, corpus: Corpus, remark: str = "", *, single: bool = False, played: bool = False) -> None:
+        self._begin(self._runs.new(self.settings.config(), corpus, remark), None, single=single, played=played)
 
     def _step_anew(self) -> None:
         """Starts a run and makes one merge."""
@@ -299,8 +317,9 @@ class TrainingControl(QObject):
         text = f"{what} started {run.name}. {before.name} is still in Runs, unchanged."
         self._jobs.notify(text, "Undo", undo, holds)
 
-    def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:
-        self.current = training = Training(run, earlier, single, self._recorder, self._corpus, self.threads, self)
+    def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False, played: bool = False) -> None:
+        begun = Training(run, earlier, single, played, self._recorder, self._corpus, self.threads, self)
+        self.current = training = begun
         self._paused_before, self.failure = False, None
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)

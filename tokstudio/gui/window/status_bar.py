@@ -1,7 +1,7 @@
 """The status bar: the current work with its progress, and the figures of the active run.
 
-After half a second of work it shows a busy pointer, after two a progress bar, after five the time left. A timer reads
-the progress of the jobs.
+While a training is played, it shows merges as sentences. After half a second of work it shows a busy pointer, after two
+a progress bar, after five the time left. A timer reads the progress of the jobs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,6 +20,8 @@ from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.merge_sentence import MergeCaptions
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import ElidedLabel, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.painting import guarded_painter
@@ -77,6 +79,7 @@ class StatusLine(QStatusBar):
         self._pace = Pace()
         self._merges_before = 0
         self._rate = 0.0
+        self._captions = MergeCaptions()
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()
@@ -88,7 +91,8 @@ class StatusLine(QStatusBar):
         self.left_over = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.left_over.setProperty("role", "muted")
         self._row = QWidget()
-        shown = (self.label, self.bar, self.left_over, self.cancel)
+        self.skip = link_button("Jump to the End", session.training.hurry)
+        shown = (self.label, self.bar, self.left_over, self.cancel, self.skip)
         row(*shown, STRETCH, spacing=10, margins=(_INSET, 0, 0, _MARGIN), parent=self._row)
         self.addWidget(self._row, 1)
 
@@ -148,7 +152,8 @@ class StatusLine(QStatusBar):
         for label in (self.figures, self.left_over):
             label.setFont(self._theme.tabular_font())
         # If the height changed while a sentence is shown, these would show behind it.
-        highest = max(widget.sizeHint().height() for widget in (self.label, self.bar, self.left_over, self.cancel))
+        shown = (self.label, self.bar, self.left_over, self.cancel, self.skip)
+        highest = max(widget.sizeHint().height() for widget in shown)
         self._row.setMinimumHeight(highest + _MARGIN)
         self._show_figures()
 
@@ -174,6 +179,7 @@ class StatusLine(QStatusBar):
 
     def _refresh(self) -> None:
         job = self._job
+        self.skip.setVisible(self._training.played)
         if job is None:
             _set_busy_pointer(False)
             self.bar.hide()
@@ -197,8 +203,10 @@ class StatusLine(QStatusBar):
         of_queue = (
             f"{self._queue.number} of {self._queue.total}: " if training is not None and self._queue.total else ""
         )
-        self.label.setText(of_queue + doing)
-        self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
+        played = training is not None and training.played and not job.paused
+        caption = self._captions.follow(training.run, now) if training is not None and played else ""
+        self.label.setText(caption or of_queue + doing)
+        self.bar.setVisible(not played and elapsed > _BAR_AFTER and not job.paused)
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
             self.bar.setValue(1000 * progress.done // progress.total)
@@ -208,7 +216,7 @@ class StatusLine(QStatusBar):
         then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
         told = f"about {_seconds(left)} left{then}" if left is not None else ""
         figures = (self._speed(now), told)
-        self.left_over.setText("" if job.paused else " · ".join(filter(None, figures)))
+        self.left_over.setText("" if job.paused or played else " · ".join(filter(None, figures)))
         self._looked = now
 
     def _where_it_waits(self, phase: str) -> str:
@@ -251,6 +259,8 @@ class StatusLine(QStatusBar):
             self._show_longest("")
         elif not run.has_counts:
             self._show_longest(several(at, "merge"))
+        elif self._training.played:
+            self._show_longest(several(at, "merge"))  # leaves room for the sentence of a merge
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""

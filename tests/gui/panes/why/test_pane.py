@@ -336,6 +336,7 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypat
         session = window.session
         assert not window.actions_by_id["why_merge"].isEnabled()
         window.actions_by_id["sample_train_article"].trigger()
+        window.actions_by_id["hurry"].trigger()
         qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
         session.view.set_playhead(7)
         window.activateWindow()
