@@ -80,19 +80,27 @@ class Commands(QObject):
         Returns:
             Whether the training began.
         """
-        if not self.take_sample(key, Settings(), "Train on a Sample", "The sample trains with the default settings."):
+        before = self._session.training.settings
+        if not self.take_sample(key, Settings(), "Train on a Sample"):
             return False
         self._session.training.start(played=played)
+        self.offer_settings(before, "The sample trains with the default settings.")
         return self._session.training.current is not None
 
-    def take_sample(self, key: str, own_settings: Settings, title: str, told: str) -> bool:
+    def offer_settings(self, before: Settings, told: str) -> None:
+        """Offers to restore earlier settings, if they were others; `told` says why they are not there."""
+        training, now = self._session.training, self._session.training.settings
+        if before != now:
+            back = partial(training.set_settings, before)
+            self._session.jobs.notify(told, "Restore Settings", back, lambda: training.settings == now)
+
+    def take_sample(self, key: str, own_settings: Settings, title: str) -> bool:
         """Replaces the corpus by a sample, with settings for it; asks if the corpus is not a sample.
 
         Args:
             key: The sample.
             own_settings: The settings.
             title: The name of all this for Undo.
-            told: The sentence beside *Restore Settings*, if the settings were others.
 
         Returns:
             Whether that was done.
@@ -103,16 +111,12 @@ class Commands(QObject):
         own = not all(map(sample_title, session.corpus.sources))
         if own and not self._choosers.confirm(title, question, "Replace Corpus"):
             return False
-        before = session.training.settings
         with session.history.together(title):
             session.corpus.set_sources(())
             session.training.set_settings(own_settings)
             self.add_sample(key)
         if not session.view.text:
             session.view.set_text(DEMO_SENTENCES[0][1])
-        if before != own_settings:
-            back = partial(session.training.set_settings, before)
-            session.jobs.notify(told, "Restore Settings", back, lambda: session.training.settings == own_settings)
         return True
 
     # ---- training

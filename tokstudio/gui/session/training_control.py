@@ -78,6 +78,7 @@ class TrainingControl(QObject):
         self._sampling: Job | None = None
         self._undone: tuple[StudioRun, StudioRun] | None = None
         self._paused_before = False
+        self._plays = False
         self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._tick)
         corpus.sources_changed.connect(self._forget_forecast)
@@ -178,6 +179,10 @@ class TrainingControl(QObject):
         if self.current is None:
             return "idle"
         return "paused" if self.current.job.paused else "running"
+
+    def set_played(self, played: bool) -> None:
+        """Sets whether the trainings that start from now on are played, as by `start`."""
+        self._plays = played
 
     @property
     def played(self) -> bool:
@@ -318,7 +323,7 @@ class TrainingControl(QObject):
         self._jobs.notify(text, "Undo", undo, holds)
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False, played: bool = False) -> None:
-        begun = Training(run, earlier, single, played, self._recorder, self._corpus, self.threads, self)
+        begun = Training(run, earlier, single, played or self._plays, self._recorder, self._corpus, self.threads, self)
         self.current = training = begun
         self._paused_before, self.failure = False, None
         training.job.finished.connect(self._finished)

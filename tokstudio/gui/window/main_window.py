@@ -61,6 +61,8 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
+from tokstudio.gui.tour.stops import Stage
+from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import WordAsked, word_of
@@ -137,6 +139,9 @@ class MainWindow(QMainWindow):
         self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
         of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
         self.headers = PaneHeaders(self, self.panes, self.places, of_pane)
+        lit = (self.toolbar, self.compression, self.merges, self.text, self.why)
+        stage = Stage(session, *lit, self.actions_by_id, self.places.open)
+        self.tour = Tour(self, stage, self.commands, preferences, theme)
         self._connect()
         self._restore()
         self._refresh()
@@ -266,6 +271,18 @@ class MainWindow(QMainWindow):
         self.guide.browser.setFocus()
         self.guide.explain(key)
 
+    def take_tour(self) -> None:
+        """Starts the tour."""
+        self.tour.start()
+
+    def continue_tour(self) -> None:
+        """Continues the tour where it was left."""
+        self.tour.resume()
+
+    def no_tour_to_continue(self, session: Session) -> str | None:
+        """Why the tour cannot be continued, in a sentence; None if it can."""
+        return None if self.tour.kept and not self.tour.running else "No tour was left before its end."
+
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
         ShortcutsDialog(self.actions_by_id, self).exec()
@@ -333,6 +350,7 @@ class MainWindow(QMainWindow):
             session.runs.changed,
             session.history.changed,
             session.comparison.changed,
+            self.tour.changed,
         ):
             signal.connect(self._refresh)
         session.jobs.failed.connect(self.messages.show_problem)
@@ -478,9 +496,12 @@ class MainWindow(QMainWindow):
         first = self.focusWidget()
         while super().focusNextPrevChild(next):
             now = self.focusWidget()
-            if now is None or now is first or not any(_is_behind(pane, now) for pane in self.panes):
+            if now is None or now is first or self._may_have_focus(now):
                 return True
         return False
+
+    def _may_have_focus(self, widget: QWidget) -> bool:
+        return not any(_is_behind(pane, widget) for pane in self.panes) and not self.tour.holds_back(widget)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape closes the message or restores the layout, unless the focused widget uses the key."""

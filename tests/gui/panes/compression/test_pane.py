@@ -38,22 +38,22 @@ def test_the_first_start_shows_a_welcome(qtbot, pane, actions):
     assert pane.stack.currentWidget() is page
     assert pane.bar.isHidden()
     buttons = page.findChildren(QPushButton)
-    assert [button.accessibleName() for button in buttons[1:]] == [sample.title for sample in SAMPLES]
-    names = ["open_corpus", *(f"sample_train_{sample.key}" for sample in SAMPLES)]
+    assert [button.accessibleName() for button in buttons[2:]] == [sample.title for sample in SAMPLES]
+    names = ["open_corpus", "take_tour", *(f"sample_train_{sample.key}" for sample in SAMPLES)]
     for button, name in zip(buttons, names, strict=True):
         with qtbot.waitSignal(actions[name].triggered):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
 def test_a_sample_can_be_chosen_by_keyboard(qtbot, pane, actions):
-    card = pane.welcome.findChildren(QPushButton)[1]
+    card = pane.welcome.findChildren(QPushButton)[2]
     card.setFocus()
     with qtbot.waitSignal(actions["sample_train_article"].triggered):
         qtbot.keyClick(card, Qt.Key.Key_Space)
 
 
 def test_the_welcome_hides_parts_that_do_not_fit(qtbot, pane):
-    card = pane.welcome.findChildren(QPushButton)[1]
+    card = pane.welcome.findChildren(QPushButton)[2]
     pane.resize(900, 600)
     assert card._description.isVisible()
     assert pane.welcome._picture.isVisible()

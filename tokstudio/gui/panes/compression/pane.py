@@ -36,7 +36,7 @@ from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import ActionButton
+from tokstudio.gui.widgets.buttons import ActionButton, link_button
 from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
@@ -187,6 +187,7 @@ class CompressionPane(Pane):
             ActionButton(actions["open_corpus"], "Open a text…", theme, "open"),
             "or drop one anywhere. To start right away, train on a sample:",
             cards,
+            link_button("or take a tour of five minutes", actions["take_tour"].trigger),
         )
         self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
         self.waiting, self.opened = EmptyState(_WAITING), EmptyState("")

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollA
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 _PICTURE = 96
 _CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8
@@ -67,7 +67,7 @@ class Welcome(QScrollArea):
     Without enough room, it hides the picture, then the descriptions of samples, then the sentence; after that, it
     scrolls.
 
-    `aside` is an alternative, below the button.
+    `aside` is an alternative, below the button; `offer` stands beside the button, where there is room.
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class Welcome(QScrollArea):
         button: QPushButton,
         aside: str = "",
         cards: Sequence[SampleCard] = (),
+        offer: QPushButton | None = None,
     ) -> None:
         super().__init__(widgetResizable=True)
         self._theme = theme
@@ -96,7 +97,9 @@ class Welcome(QScrollArea):
         self._grid = QGridLayout()
         self._grid.setSpacing(_CARD_GAP)
         texts, middle = (self._picture, self.headline, self.sentence), Qt.AlignmentFlag.AlignHCenter
-        content = (STRETCH, *texts, (button, middle), self._aside, self._grid, STRETCH)
+        self._beside = () if offer is None else (button, offer)
+        beside = (button, middle) if offer is None else row(STRETCH, button, offer, STRETCH, spacing=_CARD_GAP)
+        content = (STRETCH, *texts, beside, self._aside, self._grid, STRETCH)
         self._column = column(*content, spacing=8, margins=(8, 4, 8, 4), parent=page)
         self._aside.setVisible(bool(aside))
         self.setWidget(page)
@@ -134,6 +137,9 @@ class Welcome(QScrollArea):
             self._shade = shade
             self._picture.setPixmap(icon("welcome", self._theme, "accent").pixmap(QSize(side, side), ratio))
         self._picture.setVisible(side > 0)
+        if self._beside:
+            beside = sum(one.sizeHint().width() + _CARD_GAP for one in self._beside)
+            self._beside[1].setVisible(beside <= width)
         self.sentence.setVisible(detail > 0 or not self._cards)
         room = min(width, len(self._cards) * 240)
         for place, card in enumerate(self._cards):

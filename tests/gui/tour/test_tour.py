@@ -1,0 +1,340 @@
+"""The tour: every stop done by a person, left and continued, and with things in its way."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, at_the_window, quiet
+from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.session import training as training_module
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.tour.stops import SETTINGS, STOPS
+
+LAST = len(STOPS) - 1
+CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(autouse=True)
+def slow(monkeypatch):
+    """A played training that never ends by itself."""
+    monkeypatch.setattr(training_module, "_READING", 3600.0)
+
+
+def press(window, key, modifiers=Qt.KeyboardModifier.NoModifier):
+    """Presses a key where the focus is."""
+    QTest.keyClick(window.focusWidget() or window, key, modifiers)
+
+
+def tab_to(window, wanted):
+    """Presses Tab until a widget has the focus."""
+    for _ in range(60):
+        if window.focusWidget() is wanted:
+            return
+        press(window, Qt.Key.Key_Tab)
+    raise AssertionError("Tab does not reach it")
+
+
+def told(qtbot, window, words):
+    """Waits until the card says something."""
+    qtbot.waitUntil(lambda: words in window.tour.card.text.text(), timeout=PATIENCE)
+
+
+def lit(window):
+    """The rectangle of the place of this stop."""
+    stop = STOPS[window.tour.at]
+    place = {"tools": window.toolbar, "merges": window.merges, "compression": window.compression, "text": window.text}
+    return QRect(place[stop.place].mapTo(window, QPoint()), place[stop.place].size())
+
+
+def begin(qtbot, window, at=0):
+    """Starts the tour, and goes on to a stop by its buttons."""
+    qtbot.waitActive(window)
+    window.actions_by_id["take_tour"].trigger()
+    if at:
+        window.actions_by_id["train"].trigger()
+        qtbot.waitUntil(lambda: window.tour.at == 1)
+        quiet(qtbot, window)
+    while window.tour.at < at:
+        window.tour.card.next_button.click()
+    qtbot.wait(1)
+
+
+def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        card, session = window.tour.card, window.session
+
+        def go_on(title):
+            assert card.next_button.text() == "&Next"
+            tab_to(window, card.next_button)
+            press(window, Qt.Key.Key_Space)
+            assert card.title.text() == title
+            assert window.focusWidget() is card
+            assert card.task.text()
+            assert card.next_button.text() == "&Skip"
+
+        assert card.accessibleDescription().startswith("1 of 9: Train. A language model")
+        press(window, Qt.Key.Key_R, CONTROL)
+        qtbot.waitUntil(lambda: window.tour.at == 1)
+        sentence = "Space and “t” stand side by side 865 times, so they become one token."
+        qtbot.waitUntil(lambda: card.caption.text() == sentence, timeout=PATIENCE)
+        tab_to(window, card.help_button)
+        press(window, Qt.Key.Key_Space)
+        told(qtbot, window, "744 merges were made.")
+        go_on("The playhead")
+        tab_to(window, window.compression.bar.slider)
+        press(window, Qt.Key.Key_Home)
+        told(qtbot, window, "after 0 merges now: a token has 1.00 bytes on average. After all 744 merges it has 3.15.")
+        go_on("Why these two?")
+        tab_to(window, window.merges.table)
+        press(window, Qt.Key.Key_Down)
+        press(window, Qt.Key.Key_Y, CONTROL | SHIFT)
+        told(qtbot, window, "no pair stood side by side more often")
+        go_on("A sentence of yours")
+        assert session.view.playhead == 744
+        tab_to(window, window.text.encode.input)
+        window.text.encode.input.selectAll()
+        qtbot.keyClicks(window.text.encode.input, "The token is of the text.")
+        told(qtbot, window, "Your 25 characters are")
+        go_on("Pre-tokens")
+        press(window, Qt.Key.Key_T, CONTROL | SHIFT)
+        told(qtbot, window, "the pre-tokens of your sentence")
+        go_on("Japanese")
+        tab_to(window, window.text.samples)
+        menu = window.text.samples.menu()
+        next(entry for entry in menu.actions() if entry.text() == "Japanese").trigger()
+        told(qtbot, window, "These 22 characters are 66 tokens. In English, “I took a camera")
+        go_on("Held-out text")
+        quiet(qtbot, window)
+        tab_to(window, window.compression.bar.slider)
+        press(window, Qt.Key.Key_Left)
+        told(qtbot, window, "After 743 merges, a token has 3.15 bytes in the text that was learnt from, and 2.90 in")
+        go_on("Export")
+        press(window, Qt.Key.Key_E, CONTROL)
+        dialog = next(one for one in window.findChildren(ExportDialog) if one.isVisible())
+        press(dialog, Qt.Key.Key_Escape)
+        assert window.tour.running
+        told(qtbot, window, "That was the tour")
+        tab_to(window, card.next_button)
+        press(window, Qt.Key.Key_Space)
+        assert not window.tour.running
+        assert not card.isVisible()
+        assert not window.actions_by_id["continue_tour"].isEnabled()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 1)
+        for at in range(1, LAST + 1):
+            assert window.tour.at == at
+            press(window, Qt.Key.Key_Escape)
+            assert not window.tour.running
+            assert not window.tour.shade.isVisible()
+            window.actions_by_id["continue_tour"].trigger()
+            assert window.tour.card.title.text() == STOPS[at].title
+            window.tour.card.next_button.click()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+    def next_time(window, answers):
+        assert not window.actions_by_id["continue_tour"].isEnabled()
+        begin(qtbot, window)
+        press(window, Qt.Key.Key_Escape)
+        assert not window.tour.running
+
+    assert at_the_window(monkeypatch, next_time) == 0
+
+
+def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbot, monkeypatch):
+    assert at_the_window(monkeypatch, lambda window, answers: begin(qtbot, window, 5)) == 0
+
+    def act(window, answers):
+        card = window.tour.card
+        window.actions_by_id["continue_tour"].trigger()
+        assert card.title.text() == "Pre-tokens"
+        assert card.text.text() == "This stop needs the run of the tour."
+        assert card.task.text() == ""
+        card.help_button.click()
+        told(qtbot, window, "This stop needs a trained tokenizer.")
+        card.help_button.click()
+        assert not window.session.training.played
+        quiet(qtbot, window)
+        told(qtbot, window, "a text is cut into pre-tokens")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_only_the_lit_place_takes_the_pointer(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 4)
+        shade, card = window.tour.shade, window.tour.card
+        place = lit(window)
+        assert shade.place == place
+        assert not card.geometry().intersects(place)
+        assert window.childAt(place.center()) is not shade
+        dark = window.configure.mapTo(window, window.configure.rect().center())
+        assert window.childAt(dark) is shade
+        before = window.session.training.settings
+        box = window.configure.size_field.number
+        qtbot.mouseClick(shade, Qt.MouseButton.LeftButton, pos=box.mapTo(window, box.rect().center()))
+        assert window.session.training.settings == before
+        assert not box.hasFocus()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_tab_stays_in_the_lit_place_and_the_card(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 4)
+        reached = set()
+        for _ in range(40):
+            press(window, Qt.Key.Key_Tab)
+            if window.focusWidget() is window.text.encode.input:
+                break
+        for _ in range(40):
+            window.focusNextPrevChild(True)
+            reached.add(window.focusWidget())
+        inside = (window.text, window.tour.card)
+        assert all(any(one is widget or one.isAncestorOf(widget) for one in inside) for widget in reached)
+        assert {window.text.samples, window.tour.card.next_button} <= reached
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_second_start_changes_nothing(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 3)
+        runs = list(window.session.runs.all)
+        window.text.encode.input.setFocus()
+        window.actions_by_id["take_tour"].trigger()
+        window.tour.resume()
+        assert window.tour.at == 3
+        assert window.session.runs.all == runs
+        assert window.focusWidget() is window.tour.card
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_pane_that_is_closed_is_shown_again(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 4)
+        window.text.close()
+        told(qtbot, window, "The pane Text is closed or behind another.")
+        assert window.tour.card.help_button.text() == "Show It"
+        window.tour.card.help_button.click()
+        told(qtbot, window, "The tokenizer now cuts any text")
+        assert window.text.isVisible()
+        window.text.setFloating(True)
+        qtbot.waitUntil(lambda: window.tour.shade.place.isEmpty())
+        window.text.setFloating(False)
+        qtbot.waitUntil(lambda: not window.tour.shade.place.isEmpty())
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 2)
+        run = window.session.runs.active
+        window.session.training.set_settings(Settings(300))
+        window.actions_by_id["train"].trigger()
+        told(qtbot, window, "Another run is shown.")
+        quiet(qtbot, window)
+        window.tour.card.help_button.click()
+        told(qtbot, window, "The curve shows")
+        assert window.session.runs.active is run
+        window.session.training.set_settings(SETTINGS)
+        window.actions_by_id["train"].trigger()
+        told(qtbot, window, "A training is in progress.")
+        quiet(qtbot, window)
+        told(qtbot, window, "The curve shows")
+        for one in list(window.session.runs.all):
+            window.session.runs.delete(one)
+        told(qtbot, window, "This stop needs a trained tokenizer.")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_undo_before_the_training_is_mended(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        window.actions_by_id["undo"].trigger()
+        told(qtbot, window, "The text or the settings are not those of the tour.")
+        window.tour.card.help_button.click()
+        told(qtbot, window, "A language model does not read letters.")
+        window.tour.card.next_button.click()
+        told(qtbot, window, "This stop needs a trained tokenizer.")
+        window.tour.card.help_button.click()
+        assert window.session.training.played
+        quiet(qtbot, window)
+        told(qtbot, window, "744 merges were made.")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatch):
+    def act(window, answers):
+        for at in range(2, LAST + 1):
+            if not window.tour.running:
+                begin(qtbot, window, at)
+            for size in ((1440, 900), (1024, 640)):
+                window.resize(*size)
+                window.actions_by_id["theme_dark" if at % 2 else "theme_light"].trigger()
+                quiet(qtbot, window)
+                qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
+                assert window.tour.shade.size() == window.size()
+                assert window.rect().contains(window.tour.card.geometry())
+                assert not window.tour.card.geometry().intersects(lit(window))
+            window.tour.card.next_button.click()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_own_corpus_is_kept_if_the_person_wants(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "book.txt"
+    book.write_text("the cat sat on the mat. " * 40)
+
+    def act(window, answers):
+        qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+        answers.yes = False
+        window.actions_by_id["take_tour"].trigger()
+        assert answers.asked == ["The corpus (book.txt) will be replaced by the sample."]
+        assert not window.tour.running
+        assert window.session.corpus.sources[0].name == "book.txt"
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_the_settings_of_before_are_offered_after_the_tour(qtbot, monkeypatch):
+    def act(window, answers):
+        own = Settings(5000, pattern="whitespace")
+        window.session.training.set_settings(own)
+        begin(qtbot, window)
+        assert window.session.training.settings == SETTINGS
+        assert not window.notices.isVisible()
+        press(window, Qt.Key.Key_Escape)
+        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        assert window.notices.text.text() == "The tour has changed the training settings."
+        window.notices.act_button.click()
+        assert window.session.training.settings == own
+        window.actions_by_id["undo"].trigger()
+        assert not window.session.training.played
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_welcome_offers_the_tour(qtbot, monkeypatch):
+    def act(window, answers):
+        offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
+        link = next(button for button in offer if "tour" in button.text())
+        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
+        assert window.tour.at == 0
+        assert QApplication.activeModalWidget() is None
+
+    assert at_the_window(monkeypatch, act) == 0

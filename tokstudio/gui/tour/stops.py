@@ -1,0 +1,302 @@
+"""The stops of the tour: what each says, asks for and lights, and when it is done."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from tokstudio.core.base.wording import several
+from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.panes.why.question import asked
+from tokstudio.gui.session.corpus import sample_title
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.pane import Pane
+from tokstudio.resources import DEMO_SENTENCES, SAMPLES
+
+#: What the tour trains on, and how: with pre-tokens and held-out text, which it explains.
+SAMPLE = "article"
+SETTINGS = Settings(1000, pattern="gpt2", held_out=0.1)
+_TITLE = next(sample.title for sample in SAMPLES if sample.key == SAMPLE)
+_JAPANESE = dict(DEMO_SENTENCES)["Japanese"]
+_IN_ENGLISH = "I took a camera and walked by the quiet sea with my younger sister."
+_OWN_TEXT = 10  # characters that make a sentence
+_LONGEST = 1000  # characters that are counted here: more would take too long while the person types
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the tour needs of the window."""
+
+    session: Session
+    tools: QWidget  # the tool bar
+    compression: Pane
+    merges: Pane
+    text: TextPane
+    why: Pane
+    actions: Mapping[str, QAction]
+    open: Callable[[Pane], None]  # shows a pane, in front of those that share its place
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The window at a stop, with what there was when the stop began."""
+
+    stage: Stage
+    playhead: int
+    text: str
+    exported: bool = False  # whether an export was asked for since
+
+    @property
+    def session(self) -> Session:
+        """The state of the window."""
+        return self.stage.session
+
+    @property
+    def run(self) -> StudioRun:
+        """The active run; only where there is one."""
+        run = self.session.runs.active
+        assert run is not None
+        return run
+
+    def tokens(self, text: str) -> int:
+        """The tokens of a text at the playhead."""
+        tokenizer = self.session.view.tokenizer
+        return len(tokenizer.encode(text)) if tokenizer is not None else 0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop.
+
+    Attributes:
+        title: Its name.
+        text: What it is about, in one or two sentences.
+        task: What the person does; `{train}` stands for the shortcut of the action `train`.
+        place: The pane or tool bar that stays light, as a field of `Stage`.
+        done: Whether the task is done.
+        after: What it has shown, in one to three sentences.
+        place_after: The place once it is done; "" for the same.
+        enter: What the tour changes before it; None for nothing.
+        with_run: Whether it needs the run of the tour.
+    """
+
+    title: str
+    text: str
+    task: str
+    place: str
+    done: Callable[[Scene], bool]
+    after: Callable[[Scene], str]
+    place_after: str = ""
+    enter: Callable[[Session], object] | None = None
+    with_run: bool = True
+
+
+def is_ready(session: Session) -> bool:
+    """Whether Train makes the run of the tour."""
+    sources = session.corpus.sources
+    return [sample_title(one) for one in sources] == [_TITLE] and session.training.settings == SETTINGS
+
+
+def is_of_tour(run: StudioRun | None) -> bool:
+    """Whether a run was trained on the sample of the tour, with its settings."""
+    if run is None or run.corpus is None or run.config != SETTINGS.config():
+        return False
+    return [sample_title(one) for one in run.corpus.sources] == [_TITLE]
+
+
+# ---- what is done at each stop, and what it has shown
+
+
+def _begun(scene: Scene) -> bool:
+    return is_of_tour(scene.session.runs.active) and scene.session.training.current is not None
+
+
+def _ended(scene: Scene) -> bool:
+    return scene.run.ended is not None and len(scene.run) > 0
+
+
+def _merges_made(scene: Scene) -> str:
+    made = several(len(scene.run), "merge was", "merges were")
+    return f"{made} made. Each row is one: the new token, the two that it joins, and how often these were side by side."
+
+
+def _is_back(scene: Scene) -> bool:
+    return scene.session.view.playhead < len(scene.run) / 2
+
+
+def _at_playhead(scene: Scene) -> str:
+    at, last = scene.session.view.playhead, len(scene.run)
+    return (
+        f"The whole window shows the tokenizer after {several(at, 'merge')} now: a token has "
+        f"{scene.run.bytes_per_token(at):.2f} bytes on average. After all {last:,} merges it has "
+        f"{scene.run.bytes_per_token(last):.2f}. An English letter or a space is one byte."
+    )
+
+
+def _has_reason(scene: Scene) -> bool:
+    seen = not scene.stage.why.visibleRegion().isEmpty()
+    return seen and not isinstance(asked(scene.session.view), str)
+
+
+def _reason(scene: Scene) -> str:
+    return (
+        "These two were joined because no pair stood side by side more often at that moment. The table has the pairs "
+        "that came next, with their counts; among equal counts, a rule decides."
+    )
+
+
+def _has_written(scene: Scene) -> bool:
+    text = scene.session.view.text
+    return text != scene.text and len(text.strip()) >= _OWN_TEXT
+
+
+def _own_tokens(scene: Scene) -> str:
+    text, figures = scene.session.view.text, ""
+    if len(text) <= _LONGEST:
+        figures = f" Your {len(text):,} characters are {several(scene.tokens(text), 'token')}."
+    return (
+        f"Each coloured piece is a token.{figures} A word that is frequent in the article is one token, a rare word "
+        "falls into several."
+    )
+
+
+def _shows_steps(scene: Scene) -> bool:
+    return scene.stage.text.page is scene.stage.text.steps and bool(scene.session.view.text)
+
+
+def _steps(scene: Scene) -> str:
+    return (
+        "At the first step you see the pre-tokens of your sentence. The arrow right of the slider goes on: merge "
+        "by merge, the letters are joined, but only inside each pre-token."
+    )
+
+
+def _shows_japanese(scene: Scene) -> bool:
+    return any("\u3040" <= character <= "\u30ff" for character in scene.session.view.text[:_LONGEST])
+
+
+def _cost(scene: Scene) -> str:
+    text = scene.session.view.text[:_LONGEST]
+    cost = f"These {len(text):,} characters are {several(scene.tokens(text), 'token')}."
+    if text == _JAPANESE:
+        cost += f" In English, “{_IN_ENGLISH}” is {several(scene.tokens(_IN_ENGLISH), 'token')}."
+    return (
+        f"{cost} The article is English, so no merge joins the bytes of Japanese: each character stays three tokens, "
+        "the three marks below it. A model works token by token, so the same sentence costs more in Japanese."
+    )
+
+
+def _has_moved(scene: Scene) -> bool:
+    return scene.session.view.playhead != scene.playhead
+
+
+def _held_out(scene: Scene) -> str:
+    at = scene.session.view.playhead
+    ratio = scene.run.held_out_bytes_per_token(at)
+    if ratio is None:
+        return "The held-out text has not been measured yet."
+    return (
+        f"After {several(at, 'merge')}, a token has {scene.run.bytes_per_token(at):.2f} bytes in the text that was "
+        f"learnt from, and {ratio:.2f} in the held-out text. The second number is the honest one: it says how well the "
+        "tokenizer does with text it has never seen."
+    )
+
+
+def _exported(scene: Scene) -> str:
+    return (
+        "The dialog writes the files, and checks that the other program makes the same tokens with them. That was the "
+        "tour: now train on a text of your own."
+    )
+
+
+STOPS: tuple[Stop, ...] = (
+    Stop(
+        "Train",
+        "A language model does not read letters. It reads tokens, pieces of text, and a tokenizer learns from a text "
+        "which pieces these are. The text here is an English article.",
+        "Press Train in the tool bar, or {train}.",
+        "tools",
+        _begun,
+        lambda scene: "",
+        with_run=False,
+    ),
+    Stop(
+        "Merges",
+        "At first, every letter and every space is a token. Again and again, the two tokens that stand side by side "
+        "most often become one token: that is a merge.",
+        "Watch some merges. Then press Jump to the End, or {hurry}.",
+        "merges",
+        _ended,
+        _merges_made,
+    ),
+    Stop(
+        "The playhead",
+        "The curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text needs. "
+        "The line is the playhead: it says how many merges are used.",
+        "Drag the line into the left half. With the keyboard: press Tab until you reach the slider, then Home.",
+        "compression",
+        _is_back,
+        _at_playhead,
+    ),
+    Stop(
+        "Why these two?",
+        "Each merge has a reason, and the window tells it.",
+        "Click a row of Merges, and press {why_merge} or choose Why This Merge? in its context menu. With the "
+        "keyboard: press Tab until you reach the table, then Down, then {why_merge}.",
+        "merges",
+        _has_reason,
+        _reason,
+        place_after="why",
+    ),
+    Stop(
+        "A sentence of yours",
+        "The tokenizer now cuts any text into tokens, with the merges it learnt from the article. All merges are used "
+        "again.",
+        "Write an English sentence of your own at the top of the Text pane.",
+        "text",
+        _has_written,
+        _own_tokens,
+        enter=lambda session: session.view.set_playhead(len(session.runs.active or ())),
+    ),
+    Stop(
+        "Pre-tokens",
+        "Before any pair is counted, a text is cut into pre-tokens: mostly words, each with the space before it. "
+        "Merges join only inside a pre-token, so no token reaches from one word into the next.",
+        "Choose Steps in the Text pane, or press {step_through_text}.",
+        "text",
+        _shows_steps,
+        _steps,
+    ),
+    Stop(
+        "Japanese",
+        "A computer stores text as bytes: an English letter is one byte, a Japanese character three. A byte is the "
+        "smallest token.",
+        "Open Samples, the last button at the top of the Text pane, and choose Japanese.",
+        "text",
+        _shows_japanese,
+        _cost,
+    ),
+    Stop(
+        "Held-out text",
+        "A tenth of the article was held out: it was put aside before the training, and nothing was learnt from it. "
+        "The dotted curve shows how long the tokens are in this part.",
+        "Move the playhead along the curves, and compare them.",
+        "compression",
+        _has_moved,
+        _held_out,
+    ),
+    Stop(
+        "Export",
+        "Other programs can use your tokenizer, when it is in a file that they read.",
+        "Choose Tokenizer Files under Export in the tool bar, or press {export_tokenizer}.",
+        "tools",
+        lambda scene: scene.exported,
+        _exported,
+    ),
+)

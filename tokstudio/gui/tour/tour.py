@@ -1,0 +1,271 @@
+"""The tour through the window: goes from stop to stop, keeps where it was left, and mends what stands in its way."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QMainWindow, QWidget
+
+from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.merge_sentence import MergeCaptions
+from tokstudio.gui.tour.card import TourCard
+from tokstudio.gui.tour.shade import Shade
+from tokstudio.gui.tour.stops import SAMPLE, SETTINGS, STOPS, Scene, Stage, is_of_tour, is_ready
+from tokstudio.gui.widgets.card import BottomCard
+from tokstudio.gui.widgets.pane import Pane
+
+#: The preference with the number of the stop to continue at; 0 if the tour was not begun, or was finished.
+PROGRESS = "tour_stop"
+_CAPTION_EVERY = 200  # milliseconds
+_LAYOUT = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
+_TITLE = "Take the Tour"
+_TOLD = "The tour has changed the training settings."
+
+
+class Tour(QObject):
+    """The tour; it runs from `start` or `resume` to `leave`.
+
+    Args:
+        window: The window that it darkens.
+        stage: What it needs of the window.
+        commands: Opens the sample.
+        preferences: Keep the progress.
+        theme: The colours.
+    """
+
+    changed = Signal()  # whether it runs, or can be continued
+
+    def __init__(
+        self, window: QMainWindow, stage: Stage, commands: Commands, preferences: Preferences, theme: Theme
+    ) -> None:
+        super().__init__(window)
+        self._window, self._stage, self._commands, self._preferences = window, stage, commands, preferences
+        self.shade, self.card = Shade(theme, window), TourCard(theme, window)
+        self.at = -1  # the number of the stop, from 0; -1 while it does not run
+        self._scene = Scene(stage, 0, "")
+        self._done = False
+        self._before: Settings | None = None  # the settings before the tour, to restore
+        self._help: Callable[[], object] = self._follow
+        self._captions = MergeCaptions()
+        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), window, enabled=False)
+        self._escape.activated.connect(self.leave)
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._follow)
+        self._tick = QTimer(self, singleShot=True, interval=_CAPTION_EVERY)
+        self._tick.timeout.connect(self._follow)
+        self.card.next.connect(self._go_on)
+        self.card.back.connect(self._go_back)
+        self.card.left.connect(self.leave)
+        self.card.helped.connect(self._mend)
+        session, view, training = stage.session, stage.session.view, stage.session.training
+        self._panes: tuple[Pane, ...] = (stage.compression, stage.merges, stage.text, stage.why)
+        self._watched: tuple[QWidget, ...] = (window, stage.tools, *self._panes)
+        for signal in (
+            *(view.playhead_changed, view.token_changed, view.text_changed, session.runs.changed),
+            *(training.state_changed, training.settings_changed, session.corpus.sources_changed),
+            *(stage.text.tabs.currentChanged, theme.changed, *(pane.visibilityChanged for pane in self._panes)),
+        ):
+            signal.connect(self._follow_soon)
+        for name, action in stage.actions.items():
+            if name.startswith("export_"):
+                action.triggered.connect(self._note_export)
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs."""
+        return self.at >= 0
+
+    @property
+    def kept(self) -> int:
+        """The stop at which it can be continued, from 0; 0 if there is none."""
+        kept = self._preferences.get(PROGRESS, 0)
+        return kept if 0 < kept < len(STOPS) else 0
+
+    def start(self) -> None:
+        """Starts at the first stop, with the sample; while it runs, its card gets the focus."""
+        if self.running:
+            self.card.setFocus()
+        elif self._take_sample():
+            self._begin(0)
+
+    def resume(self) -> None:
+        """Continues where it was left."""
+        if self.running:
+            self.card.setFocus()
+        elif self.kept:
+            self._begin(self.kept)
+
+    def leave(self) -> None:
+        """Ends the tour; `resume` goes on at the same stop."""
+        if not self.running:
+            return
+        self.at = -1
+        self._escape.setEnabled(False)
+        self._tick.stop()
+        self._stage.session.training.set_played(False)
+        for widget in self._watched:
+            widget.removeEventFilter(self)
+        focus = self._window.focusWidget()
+        if focus is not None and (focus is self.card or self.card.isAncestorOf(focus)):
+            self._window.setFocus()
+        self.shade.hide()
+        self.card.hide()
+        self._preferences.flush()
+        self.changed.emit()
+        if self._before is not None and self._stage.session.training.settings == SETTINGS:
+            self._commands.offer_settings(self._before, _TOLD)
+        self._before = None
+
+    def holds_back(self, widget: QWidget) -> bool:
+        """Whether Tab leaves out a widget, because it is in the dark."""
+        if not self.running:
+            return False
+        place = self._place()
+        return not any(one is widget or one.isAncestorOf(widget) for one in (self.card, place))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follows the layout of the window."""
+        if event.type() in _LAYOUT:
+            self._soon.start()
+        return False
+
+    # ---- from stop to stop
+
+    def _take_sample(self) -> bool:
+        before = self._stage.session.training.settings
+        taken = self._commands.take_sample(SAMPLE, SETTINGS, _TITLE)
+        if taken and before != SETTINGS:
+            self._before = before
+        return taken
+
+    def _begin(self, at: int) -> None:
+        for widget in self._watched:
+            widget.installEventFilter(self)
+        self._escape.setEnabled(True)
+        self._go_to(at)
+
+    def _go_on(self) -> None:
+        if self.at + 1 < len(STOPS):
+            self._go_to(self.at + 1)
+        else:
+            self._preferences.set(PROGRESS, 0)
+            self.leave()
+
+    def _go_back(self) -> None:
+        self._go_to(max(self.at - 1, 0))
+
+    def _mend(self) -> None:
+        self._help()
+        self._follow_soon()
+
+    def _go_to(self, at: int) -> None:
+        self.at, stop = at, STOPS[at]
+        session = self._stage.session
+        self._preferences.set(PROGRESS, at)
+        session.training.set_played(not stop.with_run)
+        if stop.enter is not None:
+            stop.enter(session)
+        self._done = False
+        self._scene = Scene(self._stage, session.view.playhead, session.view.text)
+        self._open()
+        self._follow()
+        self.card.setFocus()
+        self.changed.emit()
+
+    def _open(self) -> None:
+        place = self._place()
+        if isinstance(place, Pane):
+            self._stage.open(place)
+
+    def _place(self) -> QWidget:
+        stop = STOPS[self.at]
+        return getattr(self._stage, (stop.place_after if self._done else "") or stop.place)
+
+    def _note_export(self) -> None:
+        self._scene = replace(self._scene, exported=True)
+        self._follow_soon()
+
+    # ---- what the card says
+
+    def _follow_soon(self) -> None:
+        if self.running:
+            self._soon.start()
+
+    def _follow(self) -> None:
+        if not self.running:
+            return
+        stop, obstacle = STOPS[self.at], self._obstacle()
+        if obstacle is None and not self._done and stop.done(self._scene):
+            if not stop.with_run:
+                self._go_on()
+                return
+            self._done = True
+            obstacle = self._obstacle()
+        number = f"{self.at + 1} of {len(STOPS)}"
+        if obstacle is not None:
+            text, verb, self._help = obstacle
+            self.card.say(number, stop.title, text)
+            self.card.offer(verb)
+        elif self._done:
+            self.card.say(number, stop.title, stop.after(self._scene))
+            self.card.offer("")
+        else:
+            training = self._stage.session.training
+            keys = defaultdict(str, {name: self._keys(name) for name in self._stage.actions})
+            playing = training.played and stop.with_run
+            caption = self._captions.follow(self._scene.run, time.monotonic()) if playing else ""
+            self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), caption)
+            self._help = training.hurry
+            self.card.offer("Jump to the End" if playing else "")
+            if playing:
+                self._tick.start()
+        self.card.set_steps(first=self.at == 0, last=self.at + 1 == len(STOPS), done=self._done and obstacle is None)
+        self._show()
+
+    def _keys(self, action: str) -> str:
+        return self._stage.actions[action].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+
+    def _obstacle(self) -> tuple[str, str, Callable[[], object]] | None:
+        """What stands in the way of the stop, with the button that mends it; None if nothing does."""
+        session, stop, place = self._stage.session, STOPS[self.at], self._place()
+        of_tour = next(filter(is_of_tour, reversed(session.runs.all)), None)
+        if stop.with_run and not is_of_tour(session.runs.active):
+            if of_tour is not None:
+                return "Another run is shown.", "Show the Run of the Tour", lambda: session.runs.activate(of_tour)
+            if session.training.current is not None:
+                return "Another training is in progress. The tour needs a run of its own.", "", self._follow
+            if is_ready(session):
+                play = partial(session.training.start, played=self.at == 1)
+                return "This stop needs a trained tokenizer.", "Train", play
+            return "This stop needs the run of the tour.", "Open the Article", self._take_sample
+        if stop.with_run and self.at > 1 and session.training.current is not None:
+            return "A training is in progress. The tour goes on when it has ended.", "Stop", session.training.stop
+        if not stop.with_run and session.training.current is None and not is_ready(session):
+            return "The text or the settings are not those of the tour.", "Open the Article", self._take_sample
+        if isinstance(place, Pane) and (place.isHidden() or place.visibleRegion().isEmpty()):
+            return f"The pane {place.windowTitle()} is closed or behind another.", "Show It", self._open
+        return None
+
+    def _show(self) -> None:
+        place = self._place()
+        inside = place.window() is self._window and place.isVisible()
+        lit = QRect(place.mapTo(self._window, QPoint()), place.size()) if inside else QRect()
+        self.shade.light(lit)
+        self.shade.show()
+        self.card.stand_beside(self.shade.place)
+        self.card.show()
+        # A message above the shade can be read and closed.
+        above = [self.shade, *self._window.findChildren(BottomCard), self.card]
+        if [child for child in self._window.children() if isinstance(child, QWidget)][-len(above) :] != above:
+            for widget in above:
+                widget.raise_()
