@@ -34,7 +34,7 @@ _MENUS: dict[str, str] = {
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "
     "compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
     "T&ools": "check_training make_exercise",
-    "&Help": "guide glossary - take_tour continue_tour - shortcuts about",
+    "&Help": "guide glossary - take_tour continue_tour your_turn - shortcuts about",
 }
 
 

@@ -354,6 +354,8 @@ def _view_actions(preferences: Preferences, theme: Theme, window: Window, comman
             window.take_tour, icon="help", obstacle=availability.cannot_train_a_sample),
         Action("continue_tour", "&Continue the Tour", "Go on with the tour where you left it.",
             window.continue_tour, icon="help", obstacle=window.no_tour_to_continue),
+        Action("your_turn", "&Your Turn…", "Choose ten merges of a short text yourself, and see how good they are.",
+            window.show_your_turn, icon="tokenizer"),
         Action("shortcuts", "&Keyboard Shortcuts", "List all keyboard shortcuts.",
             window.show_shortcuts, keys=("Ctrl+F1",)),
         Action("about", "&About TokStudio", "Show version and licence.",

@@ -77,6 +77,7 @@ from tokstudio.gui.window.recent_entries import RecentEntries
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import ToolBar
 from tokstudio.gui.window.workspaces import WORKSPACES
+from tokstudio.gui.your_turn.dialog import YourTurnDialog
 
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
@@ -282,6 +283,10 @@ class MainWindow(QMainWindow):
     def no_tour_to_continue(self, session: Session) -> str | None:
         """Why the tour cannot be continued, in a sentence; None if it can."""
         return None if self.tour.kept and not self.tour.running else "No tour was left before its end."
+
+    def show_your_turn(self) -> None:
+        """Shows the game in which the person chooses the merges."""
+        YourTurnDialog(self.session, self._theme, self._preferences, self._choosers, self).open()
 
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
