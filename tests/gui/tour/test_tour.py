@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -336,5 +336,21 @@ def test_the_welcome_offers_the_tour(qtbot, monkeypatch):
         qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
         assert window.tour.at == 0
         assert QApplication.activeModalWidget() is None
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_in_a_narrow_window_the_answer_may_cover_the_merges(qtbot, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: QSize(900, 640))
+
+    def act(window, answers):
+        window.resize(900, 640)
+        begin(qtbot, window, 3)
+        tab_to(window, window.merges.table)
+        press(window, Qt.Key.Key_Down)
+        press(window, Qt.Key.Key_Y, CONTROL | SHIFT)
+        told(qtbot, window, "no pair stood side by side more often")
+        assert window.merges.visibleRegion().isEmpty()
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size())
 
     assert at_the_window(monkeypatch, act) == 0

@@ -210,7 +210,8 @@ class Tour(QObject):
                 self._go_on()
                 return
             self._done = True
-            obstacle = self._obstacle()
+        # Only now: where both share a place, the pane after the task covers the one before.
+        obstacle = obstacle or self._hidden()
         number = f"{self.at + 1} of {len(STOPS)}"
         if obstacle is not None:
             text, verb, self._help = obstacle
@@ -237,7 +238,7 @@ class Tour(QObject):
 
     def _obstacle(self) -> tuple[str, str, Callable[[], object]] | None:
         """What stands in the way of the stop, with the button that mends it; None if nothing does."""
-        session, stop, place = self._stage.session, STOPS[self.at], self._place()
+        session, stop = self._stage.session, STOPS[self.at]
         of_tour = next(filter(is_of_tour, reversed(session.runs.all)), None)
         if stop.with_run and not is_of_tour(session.runs.active):
             if of_tour is not None:
@@ -252,6 +253,11 @@ class Tour(QObject):
             return "A training is in progress. The tour goes on when it has ended.", "Stop", session.training.stop
         if not stop.with_run and session.training.current is None and not is_ready(session):
             return "The text or the settings are not those of the tour.", "Open the Article", self._take_sample
+        return None
+
+    def _hidden(self) -> tuple[str, str, Callable[[], object]] | None:
+        """The same, where the place of the stop cannot be seen."""
+        place = self._place()
         if isinstance(place, Pane) and (place.isHidden() or place.visibleRegion().isEmpty()):
             return f"The pane {place.windowTitle()} is closed or behind another.", "Show It", self._open
         return None
