@@ -92,6 +92,7 @@ class StatusLine(QStatusBar):
         self.left_over.setProperty("role", "muted")
         self._row = QWidget()
         self.skip = link_button("Jump to the End", session.training.hurry)
+        self.skip.hide()  # the bar is as high as what it shows at first
         shown = (self.label, self.bar, self.left_over, self.cancel, self.skip)
         row(*shown, STRETCH, spacing=10, margins=(_INSET, 0, 0, _MARGIN), parent=self._row)
         self.addWidget(self._row, 1)
@@ -152,8 +153,8 @@ class StatusLine(QStatusBar):
         for label in (self.figures, self.left_over):
             label.setFont(self._theme.tabular_font())
         # If the height changed while a sentence is shown, these would show behind it.
-        shown = (self.label, self.bar, self.left_over, self.cancel, self.skip)
-        highest = max(widget.sizeHint().height() for widget in shown)
+        self.skip.setFixedHeight(self.label.sizeHint().height())
+        highest = max(widget.sizeHint().height() for widget in (self.label, self.bar, self.left_over, self.cancel))
         self._row.setMinimumHeight(highest + _MARGIN)
         self._show_figures()
 
