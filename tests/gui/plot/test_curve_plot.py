@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -501,13 +501,15 @@ def test_ticks_are_tidy():
     assert tick_values(1.0, 1.0, 5) == tick_values(0.0, float("nan"), 5) == []
 
 
+@example(-4e8, 8e8, 1)
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(1, 20))
 def test_ticks_stand_inside_and_are_never_too_many(low, span, count):
     high = low + span
     slack = span * 1e-6 + abs(low) * 1e-12
     places = tick_values(low, high, count)
     assert all(low - slack <= place <= high + slack for place in places)
-    assert len(places) <= max(count + 1, 4)
+    # A step with one tick is longer than half the span, and the next one at least 0.4 times as long.
+    assert len(places) <= max(count + 1, 5)
     assert len(tick_texts(places)) == len(places)
 
 
@@ -549,3 +551,25 @@ def test_a_long_climb_needs_two_points_a_column():
     assert len(kept) <= 2_000
     drawn = np.interp(x, x[kept], y[kept])
     assert np.abs(drawn - y).max() < 0.05
+
+
+def test_the_name_of_a_mark_stands_beside_it_or_nowhere(theme):
+    image = QImage(300, 200, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    close, alone = [QPointF(150, 100), QPointF(152, 97), QPointF(153, 95)], QPointF(60, 60)
+    labels = PlotLabels(painter, QRectF(0, 0, 300, 200), theme.palette, lambda left, right: [(0, 80)])
+    named = []
+    for place in [*close, alone]:
+        before = len(labels._written)
+        labels.name(place, "95 %", [other for other in [*close, alone] if other is not place])
+        named += [(place, box) for box in labels._written[before:]]
+    painter.end()
+
+    def gap(box, place):
+        return abs(box.center().x() - place.x()) + abs(box.center().y() - place.y())
+
+    assert named  # one of the close ones; the one alone is under a curve
+    assert alone not in [place for place, _ in named]
+    for place, box in named:
+        assert all(gap(box, place) < gap(box, other) for other in close if other is not place)
+        assert abs(box.center().y() - place.y()) < 40

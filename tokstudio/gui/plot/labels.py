@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from tokstudio.gui.style.theme import Palette
 
 _PADDING = 6.0
+_BESIDE = 14.0  # pixels between a point and its name
 
 
 class PlotLabels:
@@ -55,12 +57,16 @@ class PlotLabels:
             if not self._overlaps(box):
                 self._draw(box, words, framed)
 
-    def name(self, place: QPointF, text: str) -> None:
-        """Writes the muted name of a point, above the curve if there is room; without room it is omitted."""
-        box = self._nearest(place, text, above=True)
-        if box is not None:
-            self._written.append(box)
-            self._write(box, text, self._palette.muted)
+    def name(self, place: QPointF, text: str, others: Sequence[QPointF]) -> None:
+        """Writes the muted name of a point, above the curve if there is room.
+
+        It is omitted without room beside the point, or if it would stand nearer to another named point.
+        """
+        for box in sorted(self._free(place, self._size(text), above=True), key=lambda one: _gap(one, place)):
+            if _gap(box, place) <= _BESIDE and all(_gap(box, other) > _gap(box, place) for other in others):
+                self._written.append(box)
+                self._write(box, text, self._palette.muted)
+                return
 
     def _size(self, words: str) -> QSizeF:
         metrics, lines = QFontMetricsF(self._painter.font()), words.split("\n")
@@ -119,6 +125,12 @@ def _versions(text: str) -> Iterator[str]:
     yield "\n".join(parts)
     yield "\n".join(parts[:2])
     yield " · ".join(parts[1:2])
+
+
+def _gap(box: QRectF, place: QPointF) -> float:
+    """Pixels from a point to a box."""
+    across = max(box.left() - place.x(), 0.0, place.x() - box.right())
+    return math.hypot(across, max(box.top() - place.y(), 0.0, place.y() - box.bottom()))
 
 
 def _distance(box: QRectF, place: QPointF) -> float:

@@ -32,10 +32,9 @@ class Mark:
 
 def draw_marks(painter: QPainter, chart: Chart, palette: Palette, labels: PlotLabels, marks: tuple[Mark, ...]) -> None:
     """Draws the visible marks and their labels."""
-    for mark in marks:
-        place = mark.place(chart)
-        if place is not None:
-            painter.setPen(QPen(QColor(palette.muted), 1.5))
-            painter.setBrush(QColor(palette.surface))
-            painter.drawEllipse(place, _RADIUS, _RADIUS)
-            labels.name(place, mark.text)
+    seen = [(mark, place) for mark in marks if (place := mark.place(chart)) is not None]
+    for mark, place in seen:
+        painter.setPen(QPen(QColor(palette.muted), 1.5))
+        painter.setBrush(QColor(palette.surface))
+        painter.drawEllipse(place, _RADIUS, _RADIUS)
+        labels.name(place, mark.text, [other for one, other in seen if one is not mark])
