@@ -127,7 +127,7 @@ def draw(theme: str) -> dict[str, list[str]]:
         window, session = studio.window, studio.session
         window.actions_by_id[f"theme_{theme}"].trigger()
         studio.show()
-        window.actions_by_id["sample_train_article"].trigger()
+        window.commands.train_sample("article")
         settle()
         for name, picture in PICTURES.items():
             pane = next(pane for pane in window.panes if pane.objectName() == picture.pane)
