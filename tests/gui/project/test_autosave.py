@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -236,6 +237,8 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 
 
 def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(qtbot, monkeypatch, book, crash):
+    # The third training must not end before it is seen.
+    book.write_text("".join(random.Random(1).choices("abcdefghij ", k=2_000_000)))
     goes_on, copy = threading.Event(), autosave._copy_work
 
     def slow_work(*arguments):

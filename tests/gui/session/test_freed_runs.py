@@ -28,6 +28,8 @@ def visited(qtbot, window):
         for index in range(tabs.count() if tabs is not None else 0):
             tabs.setCurrentIndex(index)
             settled(qtbot, window)
+    window.why.raise_()
+    settled(qtbot, window)
     assert window.vocabulary.model.tokens.index is not None
     assert window.token.lines.model.rowCount()
     assert window.text.steps.model.rowCount()

@@ -84,11 +84,11 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
         qtbot.waitUntil(lambda: card.caption.text() == sentence, timeout=PATIENCE)
         tab_to(window, card.help_button)
         press(window, Qt.Key.Key_Space)
-        told(qtbot, window, "744 merges were made.")
+        told(qtbot, window, "744 merges were made, as many as the settings allow.")
         go_on("The playhead")
         tab_to(window, window.compression.bar.slider)
         press(window, Qt.Key.Key_Home)
-        told(qtbot, window, "after 0 merges now: a token has 1.00 bytes on average. After all 744 merges it has 3.15.")
+        told(qtbot, window, "one byte: a token has 1.00 bytes on average, and after all 744 merges 3.15.")
         go_on("Why these two?")
         tab_to(window, window.merges.table)
         press(window, Qt.Key.Key_Down)
@@ -102,7 +102,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
         told(qtbot, window, "Your 25 characters are")
         go_on("Pre-tokens")
         press(window, Qt.Key.Key_T, CONTROL | SHIFT)
-        told(qtbot, window, "the pre-tokens of your sentence")
+        told(qtbot, window, "Step 1 shows the pre-tokens of your sentence")
         go_on("Japanese")
         tab_to(window, window.text.samples)
         menu = window.text.samples.menu()
@@ -165,7 +165,7 @@ def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbo
         card.help_button.click()
         assert not window.session.training.played
         quiet(qtbot, window)
-        told(qtbot, window, "a text is cut into pre-tokens")
+        told(qtbot, window, "training cuts the text into pre-tokens")
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -247,13 +247,13 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, monkeypatch):
         told(qtbot, window, "Another run is shown.")
         quiet(qtbot, window)
         window.tour.card.help_button.click()
-        told(qtbot, window, "The curve shows")
+        told(qtbot, window, "The solid curve shows")
         assert window.session.runs.active is run
         window.session.training.set_settings(SETTINGS)
         window.actions_by_id["train"].trigger()
         told(qtbot, window, "A training is in progress.")
         quiet(qtbot, window)
-        told(qtbot, window, "The curve shows")
+        told(qtbot, window, "The solid curve shows")
         for one in list(window.session.runs.all):
             window.session.runs.delete(one)
         told(qtbot, window, "This stop needs a trained tokenizer.")
@@ -273,7 +273,7 @@ def test_undo_before_the_training_is_mended(qtbot, monkeypatch):
         window.tour.card.help_button.click()
         assert window.session.training.played
         quiet(qtbot, window)
-        told(qtbot, window, "744 merges were made.")
+        told(qtbot, window, "744 merges were made, as many as the settings allow.")
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -184,7 +184,8 @@ def no_figure(session: Session) -> str | None:
 def nothing_to_measure(session: Session) -> str | None:
     """Why there is nothing to measure for the comparison."""
     state = session.comparison
-    if not state.columns:
+    untouched = state.rows is None and not (state.problem or state.cancelled or state.busy)
+    if untouched or not state.columns:
         return "Nothing is compared: open the Compare pane with a tokenizer and a text."
     if state.busy:
         return "The comparison is being measured."

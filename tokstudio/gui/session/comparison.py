@@ -193,9 +193,9 @@ class ComparisonState(QObject):
     @property
     def comparison(self) -> Comparison | None:
         """What is known so far; None until the texts are read."""
-        rows, columns = self._rows, self.columns
-        if rows is None:
+        if (rows := self._rows) is None:
             return None
+        columns = self.columns
         asked = rows, tuple((column.name, column.key) for column in columns), self.base, self.against, self._news
         if self._made is None or self._made[0] != asked:
             self._made = asked, self._comparison_of(rows, columns)

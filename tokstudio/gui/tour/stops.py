@@ -123,7 +123,10 @@ def _ended(scene: Scene) -> bool:
 
 def _merges_made(scene: Scene) -> str:
     made = several(len(scene.run), "merge was", "merges were")
-    return f"{made} made. Each row is one: the new token, the two that it joins, and how often these were side by side."
+    return (
+        f"{made} made, as many as the settings allow. Each row is one, the newest on top: the new token, the two that "
+        "it joins, and how often these stood side by side. The dot · is a space."
+    )
 
 
 def _is_back(scene: Scene) -> bool:
@@ -133,10 +136,17 @@ def _is_back(scene: Scene) -> bool:
 def _at_playhead(scene: Scene) -> str:
     at, last = scene.session.view.playhead, len(scene.run)
     return (
-        f"The whole window shows the tokenizer after {several(at, 'merge')} now: a token has "
-        f"{scene.run.bytes_per_token(at):.2f} bytes on average. After all {last:,} merges it has "
-        f"{scene.run.bytes_per_token(last):.2f}. An English letter or a space is one byte."
+        f"The whole window shows the tokenizer after {several(at, 'merge')} now. An English letter or a space is one "
+        f"byte: a token has {scene.run.bytes_per_token(at):.2f} bytes on average, and after all {last:,} merges "
+        f"{scene.run.bytes_per_token(last):.2f}."
     )
+
+
+def _select_first_merge(session: Session) -> None:
+    run = session.runs.active
+    if run is not None:
+        session.view.set_playhead(len(run))
+        session.view.look_at(run.base_size)
 
 
 def _has_reason(scene: Scene) -> bool:
@@ -146,8 +156,9 @@ def _has_reason(scene: Scene) -> bool:
 
 def _reason(scene: Scene) -> str:
     return (
-        "These two were joined because no pair stood side by side more often at that moment. The table has the pairs "
-        "that came next, with their counts; among equal counts, a rule decides."
+        "These two were joined because no pair stood side by side more often at that moment. The table ranks the pairs "
+        "by their counts; the first one won. If counts are equal, the pair that comes first in the text wins. Counts "
+        "change with each merge."
     )
 
 
@@ -161,8 +172,8 @@ def _own_tokens(scene: Scene) -> str:
     if len(text) <= _LONGEST:
         figures = f" Your {len(text):,} characters are {several(scene.tokens(text), 'token')}."
     return (
-        f"Each coloured piece is a token.{figures} A word that is frequent in the article is one token, a rare word "
-        "falls into several."
+        f"Here, each coloured piece is a token.{figures} A word that is frequent in the article is often one token; a "
+        "rare word becomes several."
     )
 
 
@@ -172,8 +183,8 @@ def _shows_steps(scene: Scene) -> bool:
 
 def _steps(scene: Scene) -> str:
     return (
-        "At the first step you see the pre-tokens of your sentence. The arrow right of the slider goes on: merge "
-        "by merge, the letters are joined, but only inside each pre-token."
+        "Step 1 shows the pre-tokens of your sentence. Press the arrow right of the slider: step 2 shows single "
+        "letters, and each later step makes one merge, inside a pre-token."
     )
 
 
@@ -187,8 +198,9 @@ def _cost(scene: Scene) -> str:
     if text == _JAPANESE:
         cost += f" In English, “{_IN_ENGLISH}” is {several(scene.tokens(_IN_ENGLISH), 'token')}."
     return (
-        f"{cost} The article is English, so no merge joins the bytes of Japanese: each character stays three tokens, "
-        "the three marks below it. A model works token by token, so the same sentence costs more in Japanese."
+        f"{cost} The article has no Japanese, so no merge joins its bytes: each character stays three tokens, the "
+        "three marks below it. A model works token by token, so the same sentence takes more time and money in "
+        "Japanese. A tokenizer trained on Japanese would need fewer tokens."
     )
 
 
@@ -203,23 +215,23 @@ def _held_out(scene: Scene) -> str:
         return "The held-out text has not been measured yet."
     return (
         f"After {several(at, 'merge')}, a token has {scene.run.bytes_per_token(at):.2f} bytes in the text that was "
-        f"learnt from, and {ratio:.2f} in the held-out text. The second number is the honest one: it says how well the "
-        "tokenizer does with text it has never seen."
+        f"learnt from, and {ratio:.2f} in the held-out text. Longer tokens are better, and the second number is the "
+        "fairer test: the tokenizer has never seen this text."
     )
 
 
 def _exported(scene: Scene) -> str:
     return (
-        "The dialog writes the files, and checks that the other program makes the same tokens with them. That was the "
-        "tour: now train on a text of your own."
+        "Export in the dialog writes the files, and checks that the other program makes the same tokens with them. "
+        "That was the tour. To train on a text of your own, press Open Corpus."
     )
 
 
 STOPS: tuple[Stop, ...] = (
     Stop(
         "Train",
-        "A language model does not read letters. It reads tokens, pieces of text, and a tokenizer learns from a text "
-        "which pieces these are. The text here is an English article.",
+        "A language model does not read letters. It reads tokens: short pieces of text. A tokenizer cuts text into "
+        "tokens. Training is how it learns which pieces to use, here from an English article.",
         "Press Train in the tool bar, or {train}.",
         "tools",
         _begun,
@@ -228,8 +240,8 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Merges",
-        "At first, every letter and every space is a token. Again and again, the two tokens that stand side by side "
-        "most often become one token: that is a merge.",
+        "At first, every letter and every space is a token. A merge joins two tokens into one: each time, the two that "
+        "stand side by side most often.",
         "Watch some merges. Then press Jump to the End, or {hurry}.",
         "merges",
         _ended,
@@ -237,8 +249,8 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "The playhead",
-        "The curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text needs. "
-        "The line is the playhead: it says how many merges are used.",
+        "The solid curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text "
+        "needs. The upright line is the playhead: it sets how many merges are used.",
         "Drag the line into the left half. With the keyboard: press Tab until you reach the slider, then Home.",
         "compression",
         _is_back,
@@ -246,18 +258,18 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Why these two?",
-        "Each merge has a reason, and the window tells it.",
-        "Click a row of Merges, and press {why_merge} or choose Why This Merge? in its context menu. With the "
-        "keyboard: press Tab until you reach the table, then Down, then {why_merge}.",
+        "The Why pane shows the reason for a merge. The first merge is selected.",
+        "Right-click its row in Merges and choose Why This Merge?, or press {why_merge}.",
         "merges",
         _has_reason,
         _reason,
         place_after="why",
+        enter=_select_first_merge,
     ),
     Stop(
         "A sentence of yours",
-        "The tokenizer now cuts any text into tokens, with the merges it learnt from the article. All merges are used "
-        "again.",
+        "The tokenizer now cuts any text into tokens, with the merges it learnt from the article. The playhead is at "
+        "the end, so all merges are used.",
         "Write an English sentence of your own at the top of the Text pane.",
         "text",
         _has_written,
@@ -266,8 +278,9 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Pre-tokens",
-        "Before any pair is counted, a text is cut into pre-tokens: mostly words, each with the space before it. "
-        "Merges join only inside a pre-token, so no token reaches from one word into the next.",
+        "Before any pair is counted, training cuts the text into pre-tokens: mostly words, each with the space before "
+        "it. Merges join only inside a pre-token, so no token reaches from one word into the next. Your sentence is "
+        "cut in the same way.",
         "Choose Steps in the Text pane, or press {step_through_text}.",
         "text",
         _shows_steps,
@@ -275,9 +288,9 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Japanese",
-        "A computer stores text as bytes: an English letter is one byte, a Japanese character three. A byte is the "
-        "smallest token.",
-        "Open Samples, the last button at the top of the Text pane, and choose Japanese.",
+        "A computer stores text as bytes: an English letter is one byte, a Japanese character three. Training starts "
+        "from bytes, so no token is smaller.",
+        "Open Samples, the button with a T at the top right of the Text pane, and choose Japanese.",
         "text",
         _shows_japanese,
         _cost,
@@ -285,16 +298,16 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Held-out text",
         "A tenth of the article was held out: it was put aside before the training, and nothing was learnt from it. "
-        "The dotted curve shows how long the tokens are in this part.",
-        "Move the playhead along the curves, and compare them.",
+        "The dashed curve shows how long the tokens are in this part.",
+        "Drag the playhead to the left and to the right, and see how the two curves part.",
         "compression",
         _has_moved,
         _held_out,
     ),
     Stop(
         "Export",
-        "Other programs can use your tokenizer, when it is in a file that they read.",
-        "Choose Tokenizer Files under Export in the tool bar, or press {export_tokenizer}.",
+        "You can save the tokenizer in a file that other programs read.",
+        "Press the arrow beside Export and choose Tokenizer Files, or press {export_tokenizer}.",
         "tools",
         lambda scene: scene.exported,
         _exported,

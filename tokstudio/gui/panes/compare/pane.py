@@ -134,12 +134,12 @@ class ComparePane(Pane):
         self._refresh()
 
     def _refresh(self) -> None:
-        state, columns, tab = self._state, self._state.columns, self.tabs.currentIndex()
         self.vocabularies.forget_missing()
         if not self._seen:
             # Deleted runs are released at once, even in a hidden pane.
             self._show_content(None)
             return
+        state, columns, tab = self._state, self._state.columns, self.tabs.currentIndex()
         self._fill_texts()
         with QSignalBlocker(self.figures):
             self.figures.setCurrentIndex(list(FIGURES).index(state.figure))

@@ -173,7 +173,7 @@ class VocabulariesView(QWidget):
 
     def forget_missing(self) -> None:
         """Releases tokenizers that are not compared any more."""
-        if not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:
+        if self._columns and not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:
             self._columns, self._pair, self._made_of = (), None, None
             self._comparing.cancel()
             self._listing.cancel()
