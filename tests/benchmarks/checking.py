@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
+
+from _common import machine, parser, texts
 
 from tokstudio import Corpus
 from tokstudio.core.base.progress import finish
@@ -26,9 +26,9 @@ _LISTS = {
 
 def main() -> None:
     """Prints a row for each list."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", type=Path, default=Path("/work/shared/data/corpora/shakespeare.txt"))
-    whole = parser.parse_args().corpus.read_bytes()[:130_000]
+    print(machine())
+    with texts(parser(__doc__).parse_args(), "shakespeare.txt") as (path,):
+        whole = path.read_bytes()[:130_000]
     settings = CheckSettings(special_tokens=SPECIAL_TOKENS)
     known = hypotheses(settings.recipe, len(SPECIAL_TOKENS))
     alone = {recipe for each in known for _, recipe in each.recipes(settings.recipe)}
