@@ -25,11 +25,10 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 _SIZE = QSize(820, 680)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _WIDTHS = (180, 80, 130)
 _TICK = 100  # milliseconds between two updates of the results
 _MERGE_FILES = "Merges (*.txt *.json *.jsonl *.bpe *.model *.pkl *.pickle);;All files (*)"
@@ -71,8 +70,7 @@ class CheckTrainingDialog(QDialog):
         parts = (self._adding(), self.form, (self.table, 3), (self.details, 2), self.note, self.bar, self._buttons())
         column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
         self._connect(session)
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self._refresh()
 
     # ---- construction

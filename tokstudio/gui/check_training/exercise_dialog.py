@@ -25,10 +25,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 
 _SIZE = QSize(640, 380)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _HELP = (
     "Writes the text, the settings, a page for the class with the command that checks a training, and the right merges "
     "in several shapes in a folder “expected”. Every mistake that TokStudio can name shows on our own text."
@@ -74,8 +73,7 @@ class MakeExerciseDialog(QDialog):
         self._job.done.connect(self._wrote)
         self._job.failed.connect(self._fail)
         self.finished.connect(self._job.cancel)
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self._refresh()
 
     def _refresh(self) -> None:

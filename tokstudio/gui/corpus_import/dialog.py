@@ -21,10 +21,9 @@ from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 
 _SIZE = QSize(560, 520)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _MOST_NAMED = 20
 
 
@@ -50,8 +49,7 @@ class ImportDialog(QDialog):
         self.filters.show_reading(question.reading)
         self.more_button.setChecked(question.reading.filters)
         self._show_more()
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self.text.setFocus()
 
     # ---- construction

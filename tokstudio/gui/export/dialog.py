@@ -32,10 +32,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label, plain
-from tokstudio.gui.widgets.layouts import column, row
+from tokstudio.gui.widgets.layouts import column, resize_on_screen, row
 
 _SIZE = QSize(660, 640)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _TICK = 100  # milliseconds between two updates of the progress
 
 
@@ -73,8 +72,7 @@ class ExportDialog(QDialog):
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._build(formats, theme)
         self._connect()
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self._choose_places()
         # After the first paint, as painting and this work would delay each other.
         QTimer.singleShot(_TICK, self, self._choose_part)

@@ -34,7 +34,7 @@ from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import polish, set_role
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 
 _ABOUT = (
     "Nothing is downloaded before you press Open. The tokenizer's files stay in the cache of their library, and open "
@@ -43,7 +43,6 @@ _ABOUT = (
 _TITLES = ("Well-known name", "Kind", "Access")
 _PUBLIC, _GATED = "public", "sign in"
 _SIZE = QSize(600, 540)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _TICK = 100  # milliseconds between two updates of the progress
 
 
@@ -69,8 +68,7 @@ class OpenByNameDialog(QDialog):
         self._build()
         self._connect()
         self._refresh()
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self.name.setFocus()
 
     # ---- construction

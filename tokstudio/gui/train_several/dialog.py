@@ -27,10 +27,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.train_several.editors import CellEditors
 from tokstudio.gui.train_several.model import VARIATIONS, Change, PlansModel
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 
 _SIZE = QSize(720, 460)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _WIDTHS = (120, 125, 120, 100, 120, 70)
 _HELP = (
     "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "
@@ -61,8 +60,7 @@ class TrainSeveralDialog(QDialog):
             signal.connect(self._check)
         self.table.selectionModel().selectionChanged.connect(self._check)
         training.state_changed.connect(self._check)
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self._select([0])
         self._check()
 

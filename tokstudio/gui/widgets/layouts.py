@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import TypeAlias, TypeVar
 
-from PySide6.QtCore import QMargins, Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QMargins, QSize, Qt
+from PySide6.QtWidgets import QBoxLayout, QDialog, QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from tokstudio.gui.style.theme import Theme
 
 #: A widget or layout; with its share of the remaining room or its alignment; a number is a space in pixels.
 Item: TypeAlias = QWidget | QLayout | int | tuple[QWidget | QLayout, int | Qt.AlignmentFlag]
@@ -14,6 +16,8 @@ _Box = TypeVar("_Box", bound=QBoxLayout)
 
 #: An item: room that is left over.
 STRETCH = -1
+
+_FRAME = 64  # pixels of the screen that the title bar and borders of a dialog need
 
 
 def column(
@@ -67,3 +71,9 @@ def stacked(*pages: QWidget) -> QStackedWidget:
     for page in pages:
         stack.addWidget(page)
     return stack
+
+
+def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:
+    """Gives a dialog a size that was designed for the usual text, or less where the screen is smaller."""
+    room = dialog.screen().availableSize() - QSize(_FRAME, _FRAME)
+    dialog.resize(QSize(theme.scaled(size.width()), theme.scaled(size.height())).boundedTo(room))

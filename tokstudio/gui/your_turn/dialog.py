@@ -21,11 +21,10 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.merge_sentence import token_name
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.your_turn.board import Board
 
 _SIZE = QSize(680, 460)
-_FRAME = 64  # the part of the screen that the title bar and borders need
 _RULES = (
     "Choose two tokens that stand side by side: all such pairs become one token each. Look for the pair that occurs "
     f"most often: after {ROUNDS} merges, few tokens should be left."
@@ -91,8 +90,7 @@ class YourTurnDialog(QDialog):
         self.join_button.clicked.connect(self._join)
         self.save_button.clicked.connect(self._save)
         self.close_button.clicked.connect(self.reject)
-        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
-        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        resize_on_screen(self, theme, _SIZE)
         self.begin()
 
     def begin(self) -> None:
