@@ -31,6 +31,7 @@ NAMES = [
     "compare",
     "count",
     "count_shard",
+    "extend",
     "load",
     "save",
     "train",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
     from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.training.trainer import Trainer as Trainer
+    from tokstudio.core.training.trainer import extend as extend
     from tokstudio.core.training.trainer import train as train
 
 _MODULES = {
@@ -56,6 +57,7 @@ _MODULES = {
     "Tokenizer": "tokenizer.tokenizer",
     "Trainer": "training.trainer",
     "train": "training.trainer",
+    "extend": "training.trainer",
     "load": "formats",
     "save": "formats",
 }

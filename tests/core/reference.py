@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -90,11 +90,16 @@ def train_slowly(
     tie_break: str = "first",
     max_token_bytes: int | None = None,
     weights: Sequence[int] | None = None,
+    refuses: Callable[[bytes], bool] | None = None,
+    start: tuple[list[bytes], list[list[int]]] | None = None,
 ) -> Recount:
-    """Trains by recounting everything before each merge."""
-    ids = [list(document) for document in documents]
+    """Trains by recounting everything before each merge.
+
+    No token that it `refuses` is made. A `start` has the tokens by id, and the ids of the documents.
+    """
+    tokens, ids = start or ([bytes([byte]) for byte in range(256)], [list(document) for document in documents])
     weights = [1] * len(ids) if weights is None else weights
-    run = Recount([], [], [], [bytes([byte]) for byte in range(256)], ids, "")
+    run = Recount([], [], [], list(tokens), ids, "")
     while True:
         if len(run.tokens) == vocabulary_size:
             run.ended = REACHED_SIZE
@@ -103,6 +108,8 @@ def train_slowly(
         if max_token_bytes is not None:
             lengths = {pair: len(run.tokens[pair[0]]) + len(run.tokens[pair[1]]) for pair in counts}
             counts = {pair: count for pair, count in counts.items() if lengths[pair] <= max_token_bytes}
+        if refuses is not None:
+            counts = {pair: n for pair, n in counts.items() if not refuses(run.tokens[pair[0]] + run.tokens[pair[1]])}
         if not counts:
             run.ended = NOTHING_LEFT
             return run

@@ -8,13 +8,24 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_characters, with_specials, with_unknown
+from tests.core.formats.trained import (
+    SPECIALS,
+    TEXT,
+    banana,
+    everything,
+    of_characters,
+    same,
+    with_specials,
+    with_unknown,
+)
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import (
     Project,
     ProjectRun,
@@ -24,7 +35,8 @@ from tokstudio.core.project import (
     open_work,
     save_work,
 )
-from tokstudio.core.training.trainer import Trainer, train
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import Trainer, extend, train
 
 LINES = "".join(f"line {number} of the corpus, with some words in it\n" for number in range(40))
 
@@ -84,12 +96,36 @@ def every_kind() -> dict[str, Run]:
             Corpus.from_text(LINES), vocabulary_size=290, pattern=r"\w+|\W", tie_break="huggingface"
         ),
     }
-    runs = byte_level | characters | others
+    runs = byte_level | characters | others | extended()
     assert None not in runs.values()
     return runs
 
 
+def extended() -> dict[str, Run]:
+    """Runs that started from a tokenizer."""
+    corpus, specials = Corpus.from_text(LINES), {"<s>": 300, "<e>": 7}
+    numbers = np.random.default_rng(1).permutation(256) + 8
+    start = Tokenizer(
+        np.array([[numbers[ord("l")], numbers[ord("i")]]]),
+        alphabet=Alphabet.of_bytes(numbers),
+        special_tokens=specials,
+        pattern="gpt2",
+        extra_tokens={5: b"word"},
+        whole_words=[5],
+        preparation=Preparation(nfc=True, prefix_space=True),
+        remarks=["It does nothing."],
+    )
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", forbidden=["mixed-scripts", "bytes:ff00"])
+    weighted = corpus.with_weights({0: 0.5})
+    return {
+        "extended": extend(start, corpus, config).run,
+        "forked": extend(banana().at(1), weighted, TrainingConfig(min_frequency=3, tie_break="bytes")).run,
+    }
+
+
 def same_value(one, other):
+    if isinstance(one, Tokenizer) and isinstance(other, Tokenizer):
+        return same(one, other)
     return np.array_equal(one, other) and one.dtype == other.dtype if isinstance(one, np.ndarray) else one == other
 
 

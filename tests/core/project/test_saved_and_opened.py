@@ -150,17 +150,30 @@ def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
 
 
+def test_a_project_of_the_second_version_opens(tmp_path):
+    project = small_project()
+    path = saved(project, tmp_path / "mine.tokstudio")
+    _make_earlier(path, 2, {"run": ("start",)})
+    again = opened(path)
+    assert differences(again.runs[0].run, project.runs[0].run) == []
+    assert differences(opened(saved(again, path)).runs[0].run, project.runs[0].run) == []
+
+
+def _make_earlier(path, version, dropped):
+    """Makes a project one of an earlier version, without the columns that were added since."""
+    change(path, *(f"ALTER TABLE {table} DROP COLUMN {name}" for table, names in dropped.items() for name in names))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        for table in tables_of(version):
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (table, table.split()[2]))
+        connection.execute(f"PRAGMA user_version={version}")
+
+
 def test_a_project_of_the_first_version_opens(tmp_path):
     project = small_project()
     path = saved(project, tmp_path / "mine.tokstudio")
-    dropped = {"source": ("weight", "counted_with", "places", "reading"), "run": ("weights",)}
-    change(path, *(f"ALTER TABLE {table} DROP COLUMN {name}" for table, names in dropped.items() for name in names))
-    earlier = [(table, table.split()[2]) for table in tables_of(1)]
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA writable_schema=ON")
-        for sql, name in earlier:
-            connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, name))
-        connection.execute("PRAGMA user_version=1")
+    added = {"source": ("weight", "counted_with", "places", "reading"), "run": ("weights", "start")}
+    _make_earlier(path, 1, added)
     again = opened(path)
     assert differences(again.runs[0].run, project.runs[0].run) == []
     assert [source.weight for source in again.sources] == [1000, 1000]

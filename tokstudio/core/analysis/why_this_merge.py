@@ -25,6 +25,7 @@ from tokstudio.core.model.config import TIE_BREAKS, TieBreak
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
+from tokstudio.core.training.from_tokenizer import new_engine, order_of_tokens, start_of
 from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 from tokstudio.core.training.symbols import huggingface_order
 
@@ -62,10 +63,10 @@ class PairCount:
 class WhyMerge:
     """The facts at the choice of a merge."""
 
-    number: int  # the merge; merges are numbered from 1
+    number: int  # the merge; merges are numbered from 1, those of the tokenizer at the start included
     chosen: PairCount  # its pair
     # The next candidates, best first, by the run's rule. Pairs below the run's minimum frequency are included, but not
-    # pairs whose token would be too long.
+    # pairs whose token would be too long or is forbidden.
     runners_up: tuple[PairCount, ...]
     tied: int  # how many pairs had the highest count, including the chosen one
     rule: TieBreak  # the run's rule
@@ -91,27 +92,29 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         ConfigError: There is no such merge, or too little memory to count the pairs again.
         CorpusError: The corpus is not the one the run was trained on.
     """
-    if not 1 <= number <= len(run):
-        raise ConfigError(f"There is no merge {number:,}: this run has {len(run):,}.")
-    _refuse_too_large(corpus, run, number)
+    before = run.merges_before
+    if not before < number <= before + len(run):
+        made = f" from {before + 1:,} to {before + len(run):,}" if before else f": this run has {len(run):,}"
+        raise ConfigError(f"There is no merge {number:,}{made}.")
+    own = number - before
+    _refuse_too_large(corpus, run, own)
     if (yield from corpus.sha256_work()) != run.corpus.sha256:
         raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
-    from tokstudio.core.training.engine import Engine
-
     corpus = replace(corpus, weights=run.corpus.weights)
-    prepared, units = yield from prepare_corpus_work(corpus, run.config)
-    limits = int(run.counts[number - 1]), run.config.max_token_bytes
-    engine = Engine(units, run.config.tie_break, *limits, run.weight_scale)
+    start, count = start_of(run), int(run.counts[own - 1])
+    prepared, units = yield from prepare_corpus_work(corpus, run.config, start=start)
+    engine = new_engine(units, run.config, count, run.weight_scale, prepared.alphabet, start)
     del units
-    yield from _repeat_work(engine, run, number - 1)
-    pairs = yield from _frequent_work(engine, int(run.counts[number - 1]), runners_up + 1)
-    later = np.arange(run.base_size, run.base_size + number, dtype=np.int32)
-    order = np.concatenate([huggingface_order(prepared.alphabet, run.base_size), later])
+    yield from _repeat_work(engine, run, own - 1)
+    pairs = yield from _frequent_work(engine, count, runners_up + 1)
+    later = np.arange(run.base_size, run.base_size + own, dtype=np.int32)
+    base_order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
+    order = np.concatenate([base_order, later])
     contest = _Contest(pairs, order, Tokenizer.from_run(run).tokens)
     ranked = yield from contest.best_work(run.config.tie_break, runners_up + 1)
     best = [PairCount(int(pairs.left[row]), int(pairs.right[row]), int(pairs.count[row])) for row in ranked]
-    left, right = run.merges[number - 1].tolist()
-    if not best or best[0] != PairCount(left, right, int(run.counts[number - 1])):
+    left, right = run.merges[own - 1].tolist()
+    if not best or best[0] != PairCount(left, right, count):
         raise _not_repeatable()
     choices: dict[TieBreak, PairCount] = {}
     for rule in TIE_BREAKS:

@@ -61,7 +61,8 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
 
     Returns:
         `BUDGET_SPENT`; `BATCH_FULL`; `NEED_ROOM` when the chosen pair's merge doesn't fit (squeeze or grow, then call
-        again); `ROUND_OVER` when no stored pair reaches the floor.
+        again); `ASKS` when the chosen pair, the top of the heap, may not be allowed (allow it or set its count to 0,
+        then call again); `ROUND_OVER` when no stored pair reaches the floor.
     """
     symbols, weights, pool, pairs, index, heap = t.symbols, t.weights, t.pool, t.pairs, t.pair_index, t.heap
     spans, sizes, order, spelling, units = t.token_span, t.token_bytes, t.token_order, t.spelling, t.units
@@ -102,6 +103,8 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                 return k.ROUND_OVER
             if pair == 0:
                 continue
+            if state[k.ALLOWED] != k.ANY and state[k.ALLOWED] != pairs[pair, k.KEY]:
+                return k.ASKS
 
             # Each place can make two new places and two new pairs, and needs room for two neighbours meanwhile.
             start = pairs[pair, k.START]

@@ -55,7 +55,7 @@ BY_PLACE, BY_ORDER, BY_BYTES = 0, 1, 2
 ) = range(15)
 
 # The results of a call.
-BUDGET_SPENT, NEED_ROOM, COMPACTED, ROUND_OVER, BATCH_FULL = range(5)
+BUDGET_SPENT, NEED_ROOM, COMPACTED, ROUND_OVER, BATCH_FULL, ASKS = range(6)
 
 # Indexes of the state vector (int64).
 (
@@ -80,8 +80,11 @@ BUDGET_SPENT, NEED_ROOM, COMPACTED, ROUND_OVER, BATCH_FULL = range(5)
     MAX_BYTES,  # longest token allowed
     UNIT_BITS,  # bits of a base unit in a prefix
     WIDTH,  # side of the grid, where `cells` is one; else 0
+    ALLOWED,  # the key of the one pair that may be merged; `ANY` for all
     STATE_SIZE,
-) = range(22)
+) = range(23)
+
+ANY, NONE = -1, -2  # instead of the key of a pair
 
 # Columns of `pairs`.
 COUNT, KEY, START, STOP = range(4)

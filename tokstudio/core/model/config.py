@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
+from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
 
@@ -44,6 +45,7 @@ class TrainingConfig:
             the "lowest-id", the choice of the `tokenizers` library ("huggingface"), or the greatest by "bytes".
         max_token_bytes: The longest token to make, in UTF-8 bytes, inclusive.
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
+        forbidden: Tokens not to make, as rules; see `Forbidden`. A pair that would make one is never merged.
 
     Raises:
         ConfigError: A value is invalid or cannot work, or neither limit is set.
@@ -60,6 +62,7 @@ class TrainingConfig:
     tie_break: TieBreak = "first"
     max_token_bytes: int | None = None
     held_out: float = 0.0
+    forbidden: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
@@ -72,6 +75,7 @@ class TrainingConfig:
             "max_token_bytes": longest,
             "held_out": _share(self.held_out),
             "special_tokens": _texts("Special tokens", self.special_tokens),
+            "forbidden": _texts("Forbidden tokens", self.forbidden),
         }
         if self.base_vocabulary is not None:
             plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
@@ -92,6 +96,7 @@ class TrainingConfig:
         if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
         check_pattern(self.pattern)
+        Forbidden(self.forbidden)
 
     @property
     def leading_specials(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,24 @@ NOTHING_LEFT = "nothing left to merge"
 STOPPED = "stopped"
 
 
+class _StartTokenizer(Protocol):
+    """The part of a `Tokenizer` that a run reads, where training started from one."""
+
+    @property
+    def merges(self) -> NDArray[np.int32]: ...
+    @property
+    def merge_results(self) -> NDArray[np.int32]: ...
+    @property
+    def special_tokens(self) -> Mapping[str, int]: ...
+    def __len__(self) -> int: ...
+
+
 @dataclass(frozen=True, eq=False)
 class MergeBatch:
     """Consecutive merges from the `Trainer`; arrays of one length, read-only.
 
     Attributes:
-        first: Number of its first merge; merges are numbered from 1.
+        first: Number of its first merge; merges are numbered from 1, those of the tokenizer at the start included.
         left: int32, id of the left token of each merge.
         right: int32, id of the right token.
         count: int64, occurrences of the pair when it was chosen.
@@ -60,7 +72,7 @@ class Run:
     """The result of a training, finished or stopped.
 
     Attributes:
-        merges: int32 [n, 2], ids of left and right in the order they were made; merge k (from 1) made the id
+        merges: int32 [n, 2], ids of left and right in the order they were made; the k-th of them (from 1) made the id
             `base_size + k - 1`.
         counts: int64 [n], occurrences of each pair when it was chosen, in units of 1 / `weight_scale`, as all counts.
         tokens_before: Tokens in the corpus before the first merge.
@@ -71,6 +83,9 @@ class Run:
             them have 0, except for the unknown token.
         versions: The versions of TokStudio and of the libraries that affect the result.
         seconds: Duration without pauses.
+        start: The tokenizer that training started from; None where it started from the base tokens. All arrays are
+            about the merges made here, and facts of the text before the first merge are those after its encoding by the
+            tokenizer.
     """
 
     config: TrainingConfig
@@ -84,6 +99,7 @@ class Run:
     base_counts: NDArray[np.int64]
     versions: Mapping[str, str]
     seconds: float
+    start: _StartTokenizer | None = None
 
     def __post_init__(self) -> None:
         for array in (self.merges, self.counts, self.tokens_after, self.base_counts):
@@ -97,13 +113,25 @@ class Run:
 
     @property
     def base_size(self) -> int:
-        """Ids before those of the merges: base tokens, and the special tokens that come before or among them."""
+        """Ids before those of the merges: base tokens, and the special tokens that come before or among them.
+
+        After a start from a tokenizer, all ids up to its highest.
+        """
         return len(self.base_counts)
+
+    @property
+    def merges_before(self) -> int:
+        """The merges of the tokenizer that training started from."""
+        return 0 if self.start is None else len(self.start.merges)
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """Each special token with its id."""
-        return special_ids(self.config, self.base_size + len(self))
+        return special_ids(self.config, self.base_size + len(self), self.start)
+
+    def max_merges(self, config: TrainingConfig | None = None) -> int | None:
+        """How many merges the vocabulary size of `config` (None: its own) allows here; None for no limit."""
+        return max_merges(config or self.config, self.base_size, self.start)
 
     @property
     def weight_scale(self) -> int:
@@ -113,7 +141,7 @@ class Run:
     @property
     def vocabulary_size(self) -> int:
         """Tokens in all."""
-        return self.base_size + len(self) + len(self.config.trailing_specials)
+        return vocabulary_size(self.config, self.base_size, len(self), self.start)
 
     @cached_property
     def merged(self) -> NDArray[np.int64]:
@@ -132,13 +160,26 @@ class Run:
         return self.corpus.bytes / tokens if tokens else 0.0
 
 
-def special_ids(config: TrainingConfig, end: int) -> dict[str, int]:
+def special_ids(config: TrainingConfig, end: int, start: _StartTokenizer | None = None) -> dict[str, int]:
     """The id of each special token of a training whose base tokens and merges take the ids below `end`."""
+    if start is not None:
+        return dict(start.special_tokens)
     ids = {token: number for number, token in enumerate(config.leading_specials)}
     for at, entry in enumerate(config.base_vocabulary or ()):
         if len(entry) > 1:
             ids[entry] = len(config.leading_specials) + at
     return ids | {token: end + number for number, token in enumerate(config.trailing_specials)}
+
+
+def max_merges(config: TrainingConfig, base_size: int, start: _StartTokenizer | None = None) -> int | None:
+    """How many merges the vocabulary size allows after `base_size` ids or after the tokenizer; None for no limit."""
+    # The configuration has the special tokens of the tokenizer.
+    return config.max_merges(base_size if start is None else len(start) - len(start.special_tokens))
+
+
+def vocabulary_size(config: TrainingConfig, base_size: int, merges: int, start: _StartTokenizer | None = None) -> int:
+    """The tokens after so many merges."""
+    return merges + (base_size + len(config.trailing_specials) if start is None else len(start))
 
 
 def merged(tokens_before: int, tokens_after: NDArray[np.int64]) -> NDArray[np.int64]:

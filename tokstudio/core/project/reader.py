@@ -45,7 +45,7 @@ _SOURCE_COLUMNS = (
 )
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
-    *("tokens_before", "ended", "versions", "weights", "seconds"),
+    *("tokens_before", "ended", "versions", "weights", "start", "seconds"),
 )
 
 

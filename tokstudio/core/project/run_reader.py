@@ -21,6 +21,9 @@ from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, Run, TrainedOn, special_ids, uses
 from tokstudio.core.project.checked_row import LARGEST, Row
+from tokstudio.core.project.start import read_start
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import check_start
 
 _ROWS = 4096
 _MOST_VERSIONS = 100
@@ -32,8 +35,14 @@ _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
     """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible."""
     number, config, weights = row.whole("number"), _config(row), _weights(row)
-    alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
-    merges, counts, tokens_after = yield from _read_merges_work(connection, row, alphabet, len(base_counts))
+    start, trailing = read_start(row), dict[int, bytes]()
+    if start is None:
+        alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
+    else:
+        _check_start(row, start, config)
+        alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
+    made = MergeList(alphabet) if start is None else MergeList.of(start)
+    merges, counts, tokens_after = yield from _read_merges_work(connection, row, made, len(base_counts))
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
     if trailing and trailing != dict(expected):
         raise row.fault("tokens", "the special tokens after the merges are not those of the configuration")
@@ -55,6 +64,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
         base_counts=base_counts,
         versions=_versions(row),
         seconds=row.real("seconds"),
+        start=start,
     )
     yield Progress("checking", number)
     if (problem := _problem(run)) is not None:
@@ -148,6 +158,29 @@ def _read_tokens_work(
     return _alphabet(row, config, units, ids), np.array(counts, np.int64), trailing
 
 
+def _check_start(row: Row, start: Tokenizer, config: TrainingConfig) -> None:
+    try:
+        checked = check_start(start, config)
+    except ConfigError as error:
+        raise row.fault("start", str(error).rstrip(".")) from error
+    if checked != config:
+        raise row.fault("start", "its special tokens are not those of the configuration")
+
+
+def _read_counts_work(connection: sqlite3.Connection, row: Row, start: Tokenizer) -> Work[NDArray[np.int64]]:
+    """The counts of the tokens of the tokenizer at the start; tokens that do not occur have no row."""
+    counts, tokens = np.zeros(len(start.tokens), np.int64), start.tokens
+    for rows in _rows(connection, _TOKENS, row.whole("number")):
+        for token, raw, kind, count in rows:
+            if type(token) is not int or not 0 <= token < len(tokens) or tokens[token] != raw or kind != "base":
+                raise row.fault("tokens", f"token {token} is not one of the tokenizer at the start")
+            if type(count) is not int or not 0 <= count <= LARGEST:
+                raise row.fault("tokens", "a count is out of range")
+            counts[token] = count
+        yield Progress("reading")
+    return counts
+
+
 def _unit(config: TrainingConfig, raw: bytes) -> int | None:
     """The byte or the code point of a base token; None where it is neither."""
     if config.base == "bytes":
@@ -172,11 +205,10 @@ def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[in
 
 
 def _read_merges_work(
-    connection: sqlite3.Connection, row: Row, alphabet: Alphabet, base_size: int
+    connection: sqlite3.Connection, row: Row, made: MergeList, base_size: int
 ) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]]:
     """The merges, their counts, and the tokens after each."""
-    made = MergeList(alphabet)
-    columns = array("q")
+    before, columns = len(made), array("q")
     for rows in _rows(connection, _MERGES, row.whole("number")):
         try:
             columns.extend(chain.from_iterable(rows))
@@ -185,7 +217,9 @@ def _read_merges_work(
         for number, left, right, *_ in rows:
             if number != len(made) + 1:
                 raise row.fault("merges", f"merge {len(made) + 1:,} is missing")
-            problem = made.add(left, right, base_size + number - 1) if min(left, right) >= 0 else "an id is negative"
+            problem = (
+                made.add(left, right, base_size + number - before - 1) if min(left, right) >= 0 else "an id is negative"
+            )
             if problem is not None:
                 raise row.fault("merges", problem)
         yield Progress("reading")
@@ -199,7 +233,7 @@ def _read_merges_work(
 def _problem(run: Run) -> str | None:
     """The first impossible fact about a run's counts; None if there is none."""
     config, size = run.config, len(run)
-    limit = config.max_merges(run.base_size)
+    limit = run.max_merges()
     if limit is not None and (size > limit or (run.ended == REACHED_SIZE and size < limit)):
         return f"there are {size:,}, but the vocabulary size means {limit:,}"
     base_tokens = sum(map(int, run.base_counts))

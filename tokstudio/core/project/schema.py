@@ -9,7 +9,7 @@ from __future__ import annotations
 
 SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
-VERSION = 2
+VERSION = 3
 OLDEST_VERSION = 1  # that can be opened
 
 # The one key of the table `project` that is not the window's: the number of the active run, or null.
@@ -55,6 +55,7 @@ TABLES = (
   ended TEXT CHECK (typeof(ended) IN ('text', 'null')),
   versions TEXT CHECK (typeof(versions) IN ('text', 'null')), -- JSON
   weights TEXT CHECK (typeof(weights) IN ('text', 'null')), -- JSON: of the sources, as there; since version 2
+  start TEXT CHECK (typeof(start) IN ('text', 'null')), -- JSON: the tokenizer it started from; since version 3
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (
@@ -82,20 +83,22 @@ TABLES = (
 )""",
 )
 
-_ADDED = "since version 2"
+_ADDED = "since version "
 
 
 def tables_of(version: int) -> tuple[str, ...]:
     """The tables of a version of projects."""
-    if version == VERSION:
-        return TABLES
-    kept = ((line for line in table.split("\n") if not line.endswith(_ADDED)) for table in TABLES)
+    kept = ((line for line in table.split("\n") if _since(line) <= version) for table in TABLES)
     return tuple("\n".join(lines) for lines in kept)
 
 
 def missing_columns(table: str, version: int) -> list[str]:
     """The columns that a table lacks in a version of projects."""
-    if version == VERSION:
-        return []
     (ours,) = (made for made in TABLES if made.startswith(f"CREATE TABLE {table} "))
-    return [line.split()[0] for line in ours.split("\n") if line.endswith(_ADDED)]
+    return [line.split()[0] for line in ours.split("\n") if _since(line) > version]
+
+
+def _since(line: str) -> int:
+    """The version of projects that has first a line."""
+    before, _, version = line.rpartition(_ADDED)
+    return int(version) if before else OLDEST_VERSION

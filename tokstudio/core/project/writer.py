@@ -24,7 +24,9 @@ from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
 from tokstudio.core.project.readings import reading_to_json
 from tokstudio.core.project.schema import ACTIVE
+from tokstudio.core.project.start import start_to_json
 from tokstudio.core.text.utf8 import to_utf8
+from tokstudio.core.training.from_tokenizer import start_of
 
 _ROWS = 4096
 _PIECE = 1 << 20
@@ -141,7 +143,7 @@ def _insert_run_work(
 ) -> Work[None]:
     run = entry.run
     connection.execute(
-        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number,
             _text(entry.name),
@@ -155,6 +157,7 @@ def _insert_run_work(
             run.ended,
             to_json(dict(run.versions)),
             None if run.corpus.weights is None else to_json(run.corpus.weights),
+            start_to_json(run),
             float(run.seconds),
         ),
     )
@@ -165,14 +168,18 @@ def _insert_run_work(
     for first in range(0, len(run), _ROWS):
         here = slice(first, first + _ROWS)
         left, right = run.merges[here].T
-        batch = MergeBatch(first + 1, left, right, run.counts[here], run.tokens_after[here])
+        batch = MergeBatch(run.merges_before + first + 1, left, right, run.counts[here], run.tokens_after[here])
         insert_batch(connection, number, batch)
         yield Progress("writing", done + first, total)
 
 
 def _base_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
-    """The rows of ids before those of the merges."""
+    """The rows of ids before those of the merges; after a start from a tokenizer, of those that occur."""
     specials = {token: text.encode() for text, token in run.special_tokens.items()}
+    if (start := start_of(run)) is not None:
+        for token in np.flatnonzero(run.base_counts).tolist():
+            yield number, token, start.tokens[token] or b"", "base", int(run.base_counts[token])
+        return
     for token, times in enumerate(run.base_counts.tolist()):
         if token in specials:
             yield number, token, specials[token], "special", times
@@ -183,7 +190,7 @@ def _base_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, in
 def _trailing_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
     """The rows of special tokens after the merges; only the unknown token can occur in the corpus."""
     unknown = run.tokens_before - int(run.base_counts.sum())
-    for token in run.config.trailing_specials:
+    for token in () if run.start is not None else run.config.trailing_specials:
         times = unknown if token == run.config.unknown_token else 0
         yield number, run.special_tokens[token], token.encode(), "special", times
 

@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, finish
 
 # Frequent ones first; fewer than 64, so that a set of them and "Other" fits into 64 bits.
 # fmt: off
@@ -44,3 +46,10 @@ def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[n
 
 def _points(letters: str) -> NDArray[np.uint32]:
     return np.frombuffer(letters.encode("utf-32-le"), "<u4").astype(np.uint32)
+
+
+@lru_cache(maxsize=1 << 17)
+def script_of(character: str) -> str | None:
+    """The script of a letter or of a mark on letters; None for characters that many scripts share."""
+    points = np.frombuffer(character.encode("utf-32-le", "replace"), "<u4").astype(np.uint32)
+    return next((script for script, _ in finish(scripts_work(points))), None)

@@ -16,6 +16,9 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
+#: Stands after the ids of each text; it is not an id.
+MARK = LARGEST_ID
+
 
 def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
     """int32 [tokens], how many tokens merging makes of the bytes of each; whole words are merged like others."""
@@ -40,14 +43,25 @@ def each_work(encoder: Encoder, texts: Sequence[bytes]) -> Work[tuple[NDArray[np
         uint32 [tokens], the ids of all texts, one after another, and int64 [texts], how many each has; with characters
         as base tokens, the bytes must be valid UTF-8.
     """
-    n = len(texts)
     data = np.frombuffer(b"".join(texts) + bytes(PADDING), np.uint8)
-    ends = np.fromiter(accumulate(map(len, texts)), np.int64, n)
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[:n]
-    # The mark after each is not the id of any of its pieces.
-    marked = Pieces(starts, ends, np.zeros(n, np.int32))
-    mark = LARGEST_ID
-    parts = (yield from encoder.encode_work(data, marked, np.array([mark, -1], np.int32))) if n else []
-    ids = np.concatenate([np.empty(0, np.uint32), *parts])
-    is_mark = ids == mark
+    ids = yield from marked_work(encoder, data, np.fromiter(accumulate(map(len, texts)), np.int64, len(texts)))
+    is_mark = ids == MARK
     return ids[~is_mark], np.diff(np.flatnonzero(is_mark), prepend=-1).astype(np.int64) - 1
+
+
+def marked_work(encoder: Encoder, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.uint32]]:
+    """Encodes each of several texts by itself.
+
+    Args:
+        encoder: It must not split.
+        data: uint8, the texts one after another, with `word_table.PADDING` arbitrary bytes after the last.
+        ends: int64 [texts], the end of each.
+
+    Returns:
+        uint32, the ids of all texts, with `MARK` after those of each.
+    """
+    n = len(ends)
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[:n]
+    marked = Pieces(starts, ends, np.zeros(n, np.int32))
+    parts = (yield from encoder.encode_work(data, marked, np.array([MARK, -1], np.int32))) if n else []
+    return np.concatenate([np.empty(0, np.uint32), *parts])

@@ -97,6 +97,9 @@ class Tokenizer:
     @classmethod
     def from_run(cls, run: Run) -> Tokenizer:
         """The tokenizer that a run has trained."""
+        if run.start is not None:
+            assert isinstance(run.start, Tokenizer)
+            return run.start.extended(run.merges, run.base_size, run)
         return cls.from_training(run.merges, run.config, run.alphabet, run.base_size, run)
 
     @classmethod
@@ -116,6 +119,23 @@ class Tokenizer:
         results = np.arange(base_size, end, dtype=np.int32)
         return cls(
             merges, results, alphabet=alphabet, special_tokens=specials, pattern=config.pattern, run=run, checked=True
+        )
+
+    def extended(self, merges: NDArray[np.int32], first: int, run: Run | None = None) -> Tokenizer:
+        """The same tokenizer with further merges, which are known to be valid and make the ids from `first` on."""
+        results = np.arange(first, first + len(merges), dtype=np.int32)
+        return Tokenizer(
+            np.concatenate([self.merges, merges]),
+            np.concatenate([self.merge_results, results]),
+            alphabet=self._alphabet,
+            special_tokens=self._specials,
+            pattern=self._pattern,
+            extra_tokens=self._extra,
+            whole_words=self._whole_words,
+            preparation=self._preparation,
+            remarks=self._remarks,
+            run=run,
+            checked=True,
         )
 
     @property
@@ -331,8 +351,8 @@ class Tokenizer:
         ends = np.concatenate([np.empty(0, np.int64), *(ends for _, ends in made)])
         return ids, ends, np.array([len(ids) for ids, _ in made], np.int64)
 
-    def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
-        """The encoder of text without special tokens, for any pattern.
+    def encoder(self, pattern: str, *, whole_words: bool = True, alphabet: Alphabet | None = None) -> Encoder:
+        """The encoder of text without special tokens, for any pattern; its own alphabet can be replaced.
 
         The hash table of merges is made on first use, once for all tokenizers of a run. Without `whole_words`, a
         pre-token with a token of its own is merged like others.
@@ -343,7 +363,7 @@ class Tokenizer:
             self._shared["merges"] = merge_table(self._merges, self._results)
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
-        return Encoder(self._alphabet, self._shared["merges"], self._limit, pattern, words)
+        return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words)
 
     def encode_batch(
         self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()

@@ -6,6 +6,7 @@ It works on base units with weights; the `Trainer` decides when to stop.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ FLOOR_STEP = 8
 _FIRST_FLOOR_SHARE = 256
 _BUDGET = 400_000  # visits of places per call: 10 to 40 ms
 _BATCH = 4096
+_SECONDS = 0.02  # of a call where each pair is asked for
 _NO_LIMIT = 1 << 62
 _LARGEST_GRID = 1 << 22
 # Cells per token at a floor of one: fewer let rare pairs through, more don't fit into the processor's cache.
@@ -52,8 +54,10 @@ class Units:
     weights: NDArray[np.int64]  # [n], how often the sequence of each position occurs; empty where each occurs once
     token_bytes: NDArray[np.int64]  # [base], UTF-8 length of each base unit
     tie_order: NDArray[np.int32]  # [base], order of the base units for ties by the order of ids
-    # [base], the byte or code point of each base unit, for ties by bytes; None where it is the id
+    # For ties by bytes: the bytes or code points of all base units, one after another, and the end of each, [base].
+    # None where each is one, which is its id.
     values: NDArray[np.int32] | None = None
+    value_ends: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,15 +83,29 @@ class Pairs:
         return len(self.left)
 
 
+#: Whether a pair may be merged: ids of left and right, and the id that the merge would make.
+Allows = Callable[[int, int, int], bool]
+
+
 class Engine:
-    """Merges the most frequent pair, again and again, down to counts of `final_floor`, in units of 1 / `scale`."""
+    """Merges the most frequent pair, again and again, down to counts of `final_floor`, in units of 1 / `scale`.
+
+    With `allows`, each pair is asked for before it is merged, and one that is refused is skipped for good.
+    """
 
     def __init__(
-        self, units: Units, tie_break: TieBreak, final_floor: int, max_token_bytes: int | None, scale: int = 1
+        self,
+        units: Units,
+        tie_break: TieBreak,
+        final_floor: int,
+        max_token_bytes: int | None,
+        scale: int = 1,
+        allows: Allows | None = None,
     ) -> None:
         n, base = len(units.symbols), len(units.token_bytes)
         self._base = base
         self._final_floor = final_floor
+        self._allows = allows
         self._state = state = np.zeros(k.STATE_SIZE, np.int64)
         state[k.STAGE] = k.COUNT_CELLS
         state[k.LENGTH] = n
@@ -95,6 +113,7 @@ class Engine:
         state[k.VOCABULARY] = base
         state[k.TIE_RULE] = {"first": k.BY_PLACE, "bytes": k.BY_BYTES}.get(tie_break, k.BY_ORDER)
         state[k.MAX_BYTES] = _NO_LIMIT if max_token_bytes is None else max_token_bytes
+        state[k.ALLOWED] = k.ANY if allows is None else k.NONE
         state[k.FLOOR] = max(final_floor, scale * n // _FIRST_FLOOR_SHARE)
         in_corpus = units.symbols >= 0
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
@@ -141,7 +160,7 @@ class Engine:
         self._ensure_tokens(merges)
         state[k.OUT] = 0
         if state[k.STAGE] in _MERGING:
-            if self._call(merge, _BUDGET, min(merges, _BATCH)) == k.ROUND_OVER:
+            if self._merge(min(merges, _BATCH)) == k.ROUND_OVER:
                 if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
                     return None
                 if state[k.FLOOR] > self._final_floor:
@@ -158,6 +177,23 @@ class Engine:
         out = self._tables.out[: state[k.OUT]]
         return ChosenMerges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
 
+    def _merge(self, merges: int) -> int:
+        """Merges, and asks for each pair where some are not allowed."""
+        until = time.perf_counter() + _SECONDS
+        code = self._call(merge, _BUDGET, merges)
+        while code == k.ASKS and self._allows is not None:
+            state, pairs = self._state, self._tables.pairs
+            pair = int(self._tables.heap[0, k.HEAP_PAIR])
+            key = int(pairs[pair, k.KEY])
+            if self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary):
+                state[k.ALLOWED] = key
+            else:
+                pairs[pair, k.COUNT] = 0
+            if time.perf_counter() > until:
+                break
+            code = self._call(merge, _BUDGET, merges)
+        return code
+
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
         t = self._tables
@@ -172,6 +208,10 @@ class Engine:
             yield Progress("counting")
         pairs = self._tables.pairs[1 : state[k.PAIRS]]
         pairs = pairs[pairs[:, k.COUNT] >= floor]
+        if self._allows is not None:
+            keys: list[int] = pairs[:, k.KEY].tolist()
+            allowed = [self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in keys]
+            pairs = pairs[np.array(allowed, np.bool_)]
         place = self._tables.pool[pairs[:, k.START]]
         return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
 
@@ -242,13 +282,7 @@ class Engine:
         spelling = np.zeros((spelt, 3), np.int64)
         origin = sort_units = np.empty(0, np.int32)
         if by_bytes:
-            values = np.maximum(0, np.arange(base) if units.values is None else units.values).astype(np.int32)
-            bits = self._state[k.UNIT_BITS] = max(8, int(values.max(initial=0)).bit_length())
-            prefixes = values.astype(np.int64) << (bits * (_PREFIX_BITS // bits - 1))
-            spelling[:base] = np.stack([np.ones(base, np.int64), np.arange(base), prefixes], axis=1)
-            origin = np.arange(base, base + n, dtype=np.int32)
-            # Separators are never compared.
-            sort_units = np.concatenate([values, np.append(values, np.int32(0))[units.symbols]])
+            spelling[:base], origin, sort_units, self._state[k.UNIT_BITS] = _spelling(units)
         return Tables(
             symbols=units.symbols,
             weights=units.weights,
@@ -289,6 +323,32 @@ class Engine:
         index = np.zeros(power_of_two(2 * size), np.int64)
         self._tables = t._replace(pairs=grown(t.pairs, size), heap=grown(t.heap, size), pair_index=index)
         self._state[k.INDEXED] = 1
+
+
+def _spelling(units: Units) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], int]:
+    """The rows of the base units in `Tables.spelling`, `Tables.origin`, `Tables.units`, and the bits of a unit."""
+    base = len(units.token_bytes)
+    values = np.arange(base, dtype=np.int32) if units.values is None else units.values
+    ends = np.arange(1, len(values) + 1) if units.value_ends is None else units.value_ends
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[:base]
+    sizes = ends - starts
+    bits = max(8, int(values.max(initial=0)).bit_length())
+    in_prefix = _PREFIX_BITS // bits
+    prefixes = np.zeros(base, np.int64)
+    for n in range(in_prefix):
+        (longer,) = np.nonzero(sizes > n)
+        prefixes[longer] |= values[starts[longer] + n].astype(np.int64) << (bits * (in_prefix - 1 - n))
+    rows = np.stack([sizes, starts, prefixes], axis=1)
+    # Separators are never compared: they take the unit of the last id, if there is one.
+    if len(values) == base and np.all(sizes == 1):
+        origin = np.arange(base, base + len(units.symbols), dtype=np.int32)
+        return rows, origin, np.concatenate([values, np.append(values, np.int32(0))[units.symbols]]), bits
+    written = np.append(sizes, 0)[units.symbols]
+    begins = len(values) + np.cumsum(written) - written
+    where = np.arange(int(written.sum())) + np.repeat(
+        np.append(starts, 0)[units.symbols] - (begins - len(values)), written
+    )
+    return rows, begins.astype(np.int32), np.concatenate([values, values[where]]), bits
 
 
 def next_floor(floor: int, final_floor: int) -> int:

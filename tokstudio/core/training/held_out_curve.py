@@ -7,18 +7,19 @@ The text is encoded only once, with all merges; `counts_by_merge` gives the toke
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work, part_of, together
 from tokstudio.core.corpus.source import Source, groups
-from tokstudio.core.model.run import Run, special_ids
+from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import prepared_sources_work, start_of
 from tokstudio.core.training.prepare_corpus import valid_work
 
 _CHUNK = 1 << 20  # bytes of whole documents to encode together
@@ -39,20 +40,16 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
-    from tokstudio.core.tokenizer.encoder import Encoder, merge_table
-
-    config, alphabet, merges = run.config, run.alphabet, read_only(run.merges)
-    if config.unknown_token is not None:
-        alphabet = replace(alphabet, unknown=run.special_tokens[config.unknown_token])
-    results = read_only(np.arange(run.base_size, run.base_size + len(run), dtype=np.int32))
-    encoder = Encoder(alphabet, merge_table(merges, results), len(run), config.pattern)
+    config, tokenizer = run.config, Tokenizer.from_run(run)
+    encoder = tokenizer.encoder(config.pattern)
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = [source for source, _ in valid]
+    sources = yield from prepared_sources_work(sources, start_of(run))
     finder = SpecialFinder(token.encode() for token in config.all_specials)
     # Special tokens are cut out and not counted.
     nothing = np.full(len(finder) + 1, -1, np.int32)
-    counts = np.zeros(run.base_size + len(run) + len(special_ids(config, 0)), np.int64)
+    counts = np.zeros(len(tokenizer.tokens), np.int64)
     size, done, counted = sum(len(source.data) for source in sources), 0, 0
     for data, ends in _chunks(sources):
         pieces = yield from finder.cut_work(data, ends)
@@ -63,7 +60,7 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
         yield Progress(_PHASE, done, size)
-    tokens = tokens_by_merge(merges, results, counts)
+    tokens = tokens_by_merge(run.merges, tokenizer.merge_results[run.merges_before :], counts)
     tokens.setflags(write=False)
     return HeldOut(counted, tokens)
 

@@ -33,9 +33,11 @@ from tokstudio.core.pretokenization.cut_specials import cut_sources_work, docume
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
+from tokstudio.core.training.from_tokenizer import lay_out_tokens_work, prepared_sources_work
 from tokstudio.core.training.symbols import lay_out_work
 
 if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
     from tokstudio.core.training.engine import Units
 
 _PIECE = 1 << 18
@@ -90,9 +92,13 @@ class CountedText:
 
 
 def prepare_corpus_work(
-    corpus: Corpus, config: TrainingConfig, threads: int | None = None, counted: CountedText | None = None
+    corpus: Corpus,
+    config: TrainingConfig,
+    threads: int | None = None,
+    counted: CountedText | None = None,
+    start: Tokenizer | None = None,
 ) -> Work[tuple[Prepared, Units]]:
-    """Prepares a corpus in bounded pieces; the units are for the engine.
+    """Prepares a corpus in bounded pieces; the units are for the engine: base tokens, or tokens of `start`.
 
     A corpus that was counted before, with the same text and settings, is only weighted and laid out.
 
@@ -103,14 +109,15 @@ def prepare_corpus_work(
     """
     refuse_overflow(corpus)
     if counted is None:
-        counted = yield from count_text_work(corpus, config, threads, by_source=corpus.weights is not None)
+        counted = yield from count_text_work(corpus, config, threads, by_source=corpus.weights is not None, start=start)
     parts = counted.weighted(corpus.multipliers)
+    lay_out = lay_out_work(parts, config) if start is None else lay_out_tokens_work(parts, config, start)
     try:
-        layout = yield from lay_out_work(parts, config)
+        layout = yield from lay_out
     except MissingCharacterError as error:
         raise (yield from _placed_work(error, counted.sources, config)) from error
     tokens = int(layout.base_counts.sum()) + layout.unknown
-    unknown = special_ids(config, len(layout.base_counts)).get(config.unknown_token or "")
+    unknown = special_ids(config, len(layout.base_counts), start).get(config.unknown_token or "")
     if unknown is not None and unknown < len(layout.base_counts):
         layout.base_counts[unknown] = layout.unknown
     prepared = Prepared(
@@ -129,7 +136,11 @@ def prepare_corpus_work(
 
 
 def count_text_work(
-    corpus: Corpus, config: TrainingConfig, threads: int | None = None, by_source: bool = True
+    corpus: Corpus,
+    config: TrainingConfig,
+    threads: int | None = None,
+    by_source: bool = True,
+    start: Tokenizer | None = None,
 ) -> Work[CountedText]:
     """Does the part of `prepare_corpus_work` that does not depend on the weights of the sources.
 
@@ -148,6 +159,7 @@ def count_text_work(
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = tuple(source for source, _ in valid)
         replaced = sum(places for _, places in valid)
+    sources = yield from prepared_sources_work(sources, start)
     cut, cut_out = yield from cut_sources_work(sources, config.all_specials)
     counts, documents = None, ()
     if config.pattern == "none":

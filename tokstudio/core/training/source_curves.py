@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
@@ -22,7 +21,9 @@ from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
-from tokstudio.core.tokenizer.encoder import Encoder, merge_table
+from tokstudio.core.tokenizer.encoder import Encoder
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import start_of
 from tokstudio.core.training.prepare_corpus import CountedText, count_text_work
 
 MOST_SOURCES = 64
@@ -72,12 +73,12 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
             f"Curves by source are for at most {MOST_SOURCES} sources, and the corpus has {len(names):,}: "
             "open them as a folder, which counts as one."
         )
-    counted = (yield from count_text_work(text, run.config)) if isinstance(text, Corpus) else text
-    after = run.base_size + len(run) + len(run.config.trailing_specials)
-    unknown = run.config.unknown_token
-    alphabet = replace(run.alphabet, unknown=after if unknown is None else run.special_tokens[unknown])
-    results = read_only(np.arange(run.base_size, run.base_size + len(run), dtype=np.int32))
-    encoder = Encoder(alphabet, merge_table(read_only(run.merges), results), len(run), "none")
+    counted = (yield from count_text_work(text, run.config, start=start_of(run))) if isinstance(text, Corpus) else text
+    tokenizer, alphabet = Tokenizer.from_run(run), None
+    after = len(tokenizer.tokens)
+    if run.config.base == "characters" and run.config.unknown_token is None:
+        alphabet = replace(run.alphabet, unknown=after)
+    encoder = tokenizer.encoder("none", alphabet=alphabet)
     size, totals = np.zeros(len(names), np.int64), np.zeros((len(names), after + 1), np.int64)
     if counted.counts is not None:
         yield from _add_words_work(encoder, counted.counts, size, totals)
@@ -88,7 +89,7 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         done += len(part.data)
     tokens = np.empty((len(run) + 1, len(names)), np.int64)
     for number, counts in enumerate(totals):
-        tokens[:, number] = tokens_by_merge(run.merges, results, counts)
+        tokens[:, number] = tokens_by_merge(run.merges, tokenizer.merge_results[run.merges_before :], counts)
         yield Progress(_PHASE, number, len(names))
     return SourceCurves(names, size, tokens)
 

@@ -16,8 +16,10 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import mixture_of
+from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn, max_merges
+from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.prepare_corpus import CountedText, Prepared, prepare_corpus_work
 from tokstudio.version import __version__
 
@@ -37,18 +39,31 @@ class Trainer:
     `prepare_corpus`. So many `threads` count pre-tokens, None for one per core; the run does not depend on it. Text
     that was `counted` before, with the same settings, is not counted again.
 
+    With `start`, a tokenizer whose base tokens are bytes, the corpus is encoded by it, and training goes on from there:
+    its merges stay the first ones, and the new ids follow its highest. The pattern must be its own, the special tokens
+    are, and the vocabulary size counts its tokens too.
+
     Attributes:
         ended: The reason of the end; None before it.
         seconds: Duration so far, without pauses.
-        merges_made: Merges so far, including those of a resumed run.
+        merges_made: Merges so far, including those of a resumed run, but not those of `start`.
         prepared: Facts about the prepared corpus; None until it is laid out.
+
+    Raises:
+        ConfigError: The tokenizer cannot be trained further, or not with these settings.
     """
 
     def __init__(
-        self, corpus: Corpus, config: TrainingConfig, threads: int | None = None, counted: CountedText | None = None
+        self,
+        corpus: Corpus,
+        config: TrainingConfig,
+        threads: int | None = None,
+        counted: CountedText | None = None,
+        start: Tokenizer | None = None,
     ) -> None:
         self.corpus = corpus
-        self.config = config
+        self.config = config if start is None else check_start(start, config)
+        self.start = start
         self.ended: str | None = None
         self.seconds = 0.0
         self._batches: list[MergeBatch] = []
@@ -56,7 +71,9 @@ class Trainer:
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
         self._merging: MergingProgress | None = None
-        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config, threads, counted)
+        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(
+            corpus, self.config, threads, counted, start
+        )
         self.prepared: Prepared | None = None
         self._preparation = Progress("reading", 0, corpus.bytes)
         self._failure: Exception | None = None
@@ -75,10 +92,13 @@ class Trainer:
             raise CorpusError("The corpus has changed since this run was trained: train again.")
         if corpus.weights != run.corpus.weights:
             raise CorpusError("The weights of the sources have changed since this run was trained: train again.")
+        start = start_of(run)
+        if start is not None:
+            config = check_start(start, config)
         limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
         if replace(run.config, **limits) != config:
             raise ConfigError("Only the limits can change when a run is resumed: train again for other settings.")
-        limit = config.max_merges(run.base_size)
+        limit = run.max_merges(config)
         if limit is not None and limit < len(run):
             raise ConfigError(
                 f"Vocabulary size must be at least {run.vocabulary_size:,}: the run already has that many."
@@ -86,7 +106,7 @@ class Trainer:
         last = int(run.counts[-1]) // run.weight_scale if len(run) else None
         if config.min_frequency is not None and last is not None and last < config.min_frequency:
             raise ConfigError(f"Minimum frequency must be at most {last:,}: the run already went down to that.")
-        trainer = cls(corpus, config, threads)
+        trainer = cls(corpus, config, threads, start=start)
         trainer._to_repeat = run if len(run) else None
         return trainer
 
@@ -151,8 +171,10 @@ class Trainer:
     def run(self) -> Run:
         """The run so far; "stopped" where it has not ended. Before the corpus is laid out it has no tokens."""
         prepared = self.prepared
-        alphabet = self.config.alphabet if prepared is None else prepared.alphabet
+        alphabet = self._alphabet
         base_size = self.config.base_size or len(self.config.leading_specials)
+        if self.start is not None:
+            base_size = len(self.start.tokens)
         # The empty batch gives the arrays their types.
         batches, sources = [self._batch(None), *self._batches], self.corpus.sources
         merges = [np.stack([batch.left, batch.right], axis=1) for batch in batches]
@@ -180,6 +202,7 @@ class Trainer:
                 "regex": version("regex"),
             },
             seconds=self.seconds,
+            start=self.start,
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -192,7 +215,7 @@ class Trainer:
         if self._engine is None:
             self._prepare()
             return None
-        limit = self.config.max_merges(self._base_size)
+        limit = max_merges(self.config, self._base_size, self.start)
         if limit is not None and self.merges_made >= limit:
             self._end(REACHED_SIZE)
             return None
@@ -216,13 +239,24 @@ class Trainer:
         return made
 
     @property
+    def _alphabet(self) -> Alphabet:
+        if self.start is not None:
+            return self.start.alphabet
+        return self.config.alphabet if self.prepared is None else self.prepared.alphabet
+
+    @property
+    def _before(self) -> int:
+        """The merges of the tokenizer at the start."""
+        return 0 if self.start is None else len(self.start.merges)
+
+    @property
     def _base_size(self) -> int:
         assert self.prepared is not None
         return len(self.prepared.base_counts)
 
     def _prepare(self) -> None:
         """Does one piece of the preparation."""
-        from tokstudio.core.training.engine import Engine
+        from tokstudio.core.training.from_tokenizer import new_engine
         from tokstudio.core.training.progress_estimate import MergingProgress
 
         assert self._preparing is not None
@@ -235,19 +269,21 @@ class Trainer:
             # With a size alone, merging goes on to pairs that occur once.
             scale = self.corpus.weight_scale
             floor = min(scale * self.config.min_frequency, _ALL) if self.config.min_frequency else 1
-            self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes, scale)
-            limit = self.config.max_merges(self._base_size)
+            self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, self.start)
+            limit = max_merges(self.config, self._base_size, self.start)
             self._merging = MergingProgress(prepared.positions, limit, floor)
 
     def _batch(self, made: ChosenMerges | None) -> MergeBatch:
         """Merges as a batch for the caller; those of a resumed run are checked and held back."""
         if made is None:
             none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
-            return MergeBatch(self.merges_made + 1, none32, none32, none64, none64)
+            return MergeBatch(self._before + self.merges_made + 1, none32, none32, none64, none64)
         first = self.merges_made + 1
         self.merges_made += len(made.left)
         assert self.prepared is not None
-        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after + self.prepared.unknown)
+        batch = MergeBatch(
+            self._before + first, made.left, made.right, made.count, made.tokens_after + self.prepared.unknown
+        )
         for array in (batch.left, batch.right, batch.count, batch.tokens_after):
             array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
@@ -282,6 +318,14 @@ class Trainer:
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:
     """Trains to the end; `tokenizer.run` has the details."""
     trainer = Trainer(corpus, config)
+    for _ in trainer:
+        pass
+    return trainer.tokenizer()
+
+
+def extend(tokenizer: Tokenizer, corpus: Corpus, config: TrainingConfig) -> Tokenizer:
+    """Trains a tokenizer further to the end; its merges, ids and special tokens stay. Raises the same as `Trainer`."""
+    trainer = Trainer(corpus, config, start=tokenizer)
     for _ in trainer:
         pass
     return trainer.tokenizer()

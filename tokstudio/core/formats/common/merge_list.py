@@ -54,6 +54,18 @@ class MergeList:
         for token, made in alphabet.tokens.items():
             self._lengths[token] = len(made)
 
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> MergeList:
+        """The merges of a tokenizer of bytes, for others after them."""
+        made = cls(tokenizer.alphabet)
+        lengths = np.zeros(len(tokenizer.tokens), np.int64)
+        of_text = np.setdiff1d(tokenizer.tokens.ids(), list(tokenizer.special_tokens.values()))
+        lengths[of_text] = tokenizer.tokens.lengths()[of_text]
+        made._lengths = array("q", lengths.tobytes())
+        rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
+        made._rows = array("i", np.ascontiguousarray(rows, np.int32).tobytes())
+        return made
+
     def __len__(self) -> int:
         return len(self._rows) // 3
 

@@ -1,0 +1,223 @@
+"""Training that starts from a tokenizer: its checks, the corpus as the tokenizer encodes it, and what may be merged."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Progress, Work, finish, part_of
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.pretokenization.preparation import prepare_work
+from tokstudio.core.pretokenization.special_tokens import SpecialFinders
+from tokstudio.core.pretokenization.word_counts import Sequences
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.text.byte_level import BYTE_ORDER
+from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
+from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
+
+if TYPE_CHECKING:
+    from tokstudio.core.model.run import Run
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+    from tokstudio.core.training.engine import Allows, Engine, Units
+
+_GROUP = 1 << 20  # bytes of sequences encoded together
+
+
+def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
+    """The configuration of a training from a tokenizer, with the special tokens of the tokenizer.
+
+    Raises:
+        ConfigError: The tokenizer cannot be trained further, the pattern or the special tokens are not its own, or the
+            vocabulary size is not above its present size.
+    """
+    if start.library is not None:
+        raise ConfigError(
+            f"This tokenizer is encoded by the library {start.library}, not by TokStudio, "
+            "so it cannot be changed and proved here: only byte pair encodings of bytes can."
+        )
+    if (reason := why_not_by_merge(start)) is not None:
+        raise ConfigError(f"This tokenizer cannot be trained further. {reason}")
+    if start.alphabet.base != "bytes" or config.base != "bytes":
+        raise ConfigError("Training can start only from a tokenizer whose base tokens are bytes.")
+    if config.pattern != start.pattern:
+        raise ConfigError(
+            "The pattern must be that of the tokenizer: with another, its own tokens would be split in other places."
+        )
+    specials = start.special_tokens
+    if config.special_tokens and set(config.special_tokens) != set(specials):
+        raise ConfigError("The special tokens must be those of the tokenizer; change them before or afterwards.")
+    size = config.vocabulary_size
+    if size is not None and size <= len(start):
+        raise ConfigError(
+            f"Vocabulary size must be greater than {len(start):,}: the tokenizer has that many tokens already."
+        )
+    if len(start.tokens) > LARGEST_ID // 2:
+        raise ConfigError(
+            f"The ids of the tokenizer are too high to add others: the highest is {len(start.tokens) - 1:,}."
+        )
+    return replace(config, special_tokens=tuple(specials), special_placement="last")
+
+
+def prepared_sources_work(sources: Sequence[Source], start: Tokenizer | None) -> Work[tuple[Source, ...]]:
+    """The sources as the tokenizer prepares text, for example normalized; special tokens stay in them.
+
+    Raises:
+        ConfigError: A source has word counts, which cannot be prepared.
+    """
+    if start is None or start.preparation.is_plain:
+        return tuple(sources)
+    finders, made = SpecialFinders(start.special_tokens), list[Source]()
+    for source in sources:
+        if source.counts is not None:
+            raise ConfigError(
+                f"{source.name} has word counts, but the tokenizer changes text before it is split: open the text."
+            )
+        data = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
+        prepared = yield from prepare_work(start.preparation, finders, data, source.ends, "all")
+        pieces = prepared.pieces
+        text = prepared.data[: prepared.size]
+        text.setflags(write=False)
+        made.append(replace(source, data=text, ends=pieces.stops[pieces.specials < 0]))
+    return tuple(made)
+
+
+def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, start: Tokenizer) -> Work[Layout]:
+    """Lays out sequences as the tokens that the tokenizer makes of them; see `symbols.lay_out_work`.
+
+    Raises:
+        CorpusError: The corpus is too large to be merged at once.
+    """
+    from tokstudio.core.training.engine import Units
+
+    encoder, base = start.encoder("none"), len(start.tokens)
+    weighted = any(part.counts is not None for part in parts)
+    counts, size, positions = np.zeros(base, np.int64), 0, 1
+    symbols, weights = [np.full(1, -1, np.int32)], [np.ones(1, np.int64)]
+    total, done = sum(len(part.starts) for part in parts), 0
+    for part in parts:
+        lengths = part.stops - part.starts
+        size += int(lengths.sum() if part.counts is None else (lengths * part.counts).sum())
+        until, first = np.cumsum(lengths), 0
+        while first < len(lengths):
+            before = int(until[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(until, before + _GROUP, side="right")))
+            data = _gathered(part, first, last)
+            work = marked_work(encoder, data, until[first:last] - before)
+            ids = yield from part_of(work, "encoding", done + first, last - first, total)
+            here = np.where(ids == MARK, -1, ids).astype(np.int32)
+            times = np.ones(last - first, np.int64) if part.counts is None else part.counts[first:last]
+            ends = np.flatnonzero(here < 0)
+            every = np.repeat(times, np.diff(ends, prepend=-1))
+            np.add.at(counts, here[here >= 0], every[here >= 0])
+            symbols.append(here)
+            weights += [every] if weighted else []
+            positions += len(here)
+            if positions > LARGEST_CORPUS:
+                raise CorpusError(
+                    f"The corpus is too large: more than {LARGEST_CORPUS:,} tokens, which is all that can be merged at "
+                    "once. Train on a part of it."
+                )
+            first = last
+        done += len(lengths)
+    spelled = [token or b"" for token in start.tokens]
+    units = Units(
+        symbols=np.concatenate(symbols),
+        weights=np.concatenate(weights) if weighted else np.empty(0, np.int64),
+        token_bytes=np.array([len(token) for token in spelled], np.int64),
+        tie_order=order_of_tokens(start) if config.tie_break == "huggingface" else np.arange(base, dtype=np.int32),
+        values=np.frombuffer(b"".join(spelled), np.uint8).astype(np.int32),
+        value_ends=np.cumsum([len(token) for token in spelled], dtype=np.int64),
+    )
+    yield Progress("encoding", total, total)
+    return Layout(units, start.alphabet, counts, 0, size)
+
+
+def _gathered(part: Sequences, first: int, last: int) -> NDArray[np.uint8]:
+    """The sequences from `first` to `last`, one after another, with padding."""
+    starts, stops = part.starts[first:last], part.stops[first:last]
+    size = int((stops - starts).sum())
+    data = np.zeros(size + PADDING, np.uint8)
+    if np.array_equal(starts[1:], stops[:-1]):
+        data[:size] = part.data[int(starts[0]) : int(stops[-1])]
+    else:
+        lengths = stops - starts
+        begins = np.cumsum(lengths) - lengths
+        data[:size] = part.data[np.repeat(starts - begins, lengths) + np.arange(size)]
+    return data
+
+
+def order_of_tokens(start: Tokenizer) -> NDArray[np.int32]:
+    """int32 [ids], the order of tokens for the tie rule of the `tokenizers` library.
+
+    Bytes come first, by their characters in the byte-level alphabet, then the results of merges by rank, then others.
+    """
+    alphabet, ids = start.alphabet, np.arange(len(start.tokens))
+    known = np.concatenate([alphabet.ids[np.argsort(np.array(BYTE_ORDER)[alphabet.units])], start.merge_results])
+    order = np.empty(len(ids), np.int32)
+    order[np.concatenate([known, np.setdiff1d(ids, known)])] = ids
+    return order
+
+
+def start_of(run: Run) -> Tokenizer | None:
+    """The tokenizer that a run started from."""
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    assert run.start is None or isinstance(run.start, Tokenizer)
+    return run.start
+
+
+def new_engine(
+    units: Units, config: TrainingConfig, floor: int, scale: int, alphabet: Alphabet, start: Tokenizer | None
+) -> Engine:
+    """The engine of a prepared corpus, down to counts of `floor`, in units of 1 / `scale`."""
+    from tokstudio.core.training.engine import Engine
+
+    allowed = _allows(config, start, alphabet)
+    return Engine(units, config.tie_break, floor, config.max_token_bytes, scale, allowed)
+
+
+def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet) -> Allows | None:
+    """Whether the engine may merge a pair; None where every pair may be.
+
+    After a start from a tokenizer, no merge may make the bytes of a token that it has already: only one of the two
+    would ever be produced, and files that name tokens by their text cannot hold both.
+    """
+    forbidden = Forbidden(config.forbidden)
+    taken = frozenset[bytes]() if start is None else finish(_taken_work(start))
+    if not forbidden and not taken:
+        return None
+    spelled = dict(alphabet.tokens)
+    if start is not None:
+        spelled = {token: made for token, made in enumerate(start.tokens) if made is not None}
+
+    def allowed(left: int, right: int, result: int) -> bool:
+        made = spelled[left] + spelled[right]
+        if made in taken or made in forbidden:
+            return False
+        spelled[result] = made
+        return True
+
+    return allowed
+
+
+def _taken_work(start: Tokenizer) -> Work[frozenset[bytes]]:
+    """The bytes that further merges could make, though they are those of a token already.
+
+    What a token's own bytes become depends on no context. So where they become the token, they never become others.
+    """
+    ids = start.tokens.ids()
+    numbers: list[int] = ids.tolist()
+    spelled = [start.tokens[token] or b"" for token in numbers]
+    sizes, last = yield from merged_work(start, spelled)
+    made_otherwise = (sizes != 1) | (last != ids)
+    return frozenset(spelled[at] for at in np.flatnonzero(made_otherwise).tolist())
