@@ -16,6 +16,7 @@ from tokstudio.gui.widgets.layouts import STRETCH, column, row
 _WIDTH = 340  # pixels at the normal text size
 _NARROWEST = 220
 _GAP = 12
+_BUTTON = 100  # pixels; what is lower is a button
 
 
 class TourCard(QFrame):
@@ -102,7 +103,9 @@ class TourCard(QFrame):
         around = self.parentWidget()
         assert around is not None
         room = around.rect().adjusted(_GAP, _GAP, -_GAP, -_GAP)
-        spaces, place = (_beside(place, room), place) if not place.isEmpty() else ((room,), room)
+        spaces = _beside(place, room)
+        if place.isEmpty():
+            spaces, place, spared = (room,), room, QRect()
         spots = [QRect(at, size) for space in spaces for at, size in self._spots(place, space, room)]
         self.setGeometry(min(spots, key=lambda spot: (_common(spot, place), _common(spot, spared))))
 
@@ -126,13 +129,14 @@ class TourCard(QFrame):
 
 
 def _beside(place: QRect, room: QRect) -> tuple[QRect, ...]:
-    """The spaces right of a place, left of it, below and above."""
-    return (
+    """The spaces right of a place, left of it, below and above; for a button, first below."""
+    beside = (
         QRect(QPoint(place.right() + _GAP, room.top()), room.bottomRight()),
         QRect(room.topLeft(), QPoint(place.left() - _GAP, room.bottom())),
-        QRect(QPoint(room.left(), place.bottom() + _GAP), room.bottomRight()),
-        QRect(room.topLeft(), QPoint(room.right(), place.top() - _GAP)),
     )
+    below = QRect(QPoint(room.left(), place.bottom() + _GAP), room.bottomRight())
+    above = QRect(room.topLeft(), QPoint(room.right(), place.top() - _GAP))
+    return (below, *beside, above) if place.height() < _BUTTON else (*beside, below, above)
 
 
 def _within(at: QPoint, area: QRect) -> QPoint:
