@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
+from tokstudio.core.exercises.your_turn import ROUNDS, TEXTS, YourTurn, count_pairs
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.core.model.config import TieBreak
 from tokstudio.resources import DEMO_SENTENCES, sample_text
@@ -78,3 +79,13 @@ def test_the_two_sentences(tokenizer):
     assert (len(japanese), len(japanese.encode()), len(tokenizer.encode(japanese))) == (22, 66, 66)
     assert "83 bytes and 37 tokens" in PAGES["languages"]
     assert "22 characters and 66 bytes" in PAGES["bytes"]
+
+
+def test_the_game_on_sea_shells():
+    game = YourTurn(TEXTS["Sea shells"])
+    assert f"begins with {len(game.tokens)} tokens" in PAGES["your-turn"]
+    assert count_pairs(game.tokens).most_common(1) == [((" ", "s"), 11)]
+    assert "space and “s”, 11 times" in PAGES["your-turn"]
+    for _ in range(ROUNDS):
+        game.choose(count_pairs(game.tokens).most_common(1)[0][0])
+    assert f"ends with {game.best_tokens} tokens" in PAGES["your-turn"]

@@ -48,7 +48,7 @@ def test_plain_text_has_no_marks():
 
 def test_every_page_has_a_title_something_to_do_and_links_that_lead_somewhere():
     names = {page.name: page for page in PAGES}
-    assert len(names) == len(PAGES) == 15
+    assert len(names) == len(PAGES) == 16
     for page in PAGES:
         assert page.text.startswith("# "), page.name
         assert page.text.count("> **Try it.**") == 1, page.name
@@ -83,6 +83,9 @@ def test_the_figures_of_the_guide_are_those_of_compare():
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [figure.title for figure in FIGURES.values()]
     for figure in FIGURES.values():
         part = text.split(f"## {figure.title}\n")[1].split("\n## ")[0]
+        says = part.strip().split("\n")[0]
+        assert says.endswith("."), figure.title
+        assert not says.startswith("Formula"), figure.title
         for told in (figure.formula, figure.unit, figure.note, figure.source):
             assert told in part, figure.title
 

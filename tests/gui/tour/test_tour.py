@@ -12,6 +12,7 @@ from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.session import training as training_module
 from tokstudio.gui.session.training import Settings
+from tokstudio.gui.token_text import merge_sentence
 from tokstudio.gui.tour.stops import SETTINGS, STOPS
 
 LAST = len(STOPS) - 1
@@ -45,9 +46,10 @@ def told(qtbot, window, words):
 
 def lit(window):
     """The rectangle of the place of this stop."""
-    stop = STOPS[window.tour.at]
-    place = {"tools": window.toolbar, "merges": window.merges, "compression": window.compression, "text": window.text}
-    return QRect(place[stop.place].mapTo(window, QPoint()), place[stop.place].size())
+    buttons = {"train": window.toolbar.train_button, "export": window.toolbar.export_button}
+    name = STOPS[window.tour.at].place
+    place = buttons.get(name) or getattr(window, name)
+    return QRect(place.mapTo(window, QPoint()), place.size())
 
 
 def begin(qtbot, window, at=0):
@@ -75,7 +77,8 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
             assert card.title.text() == title
             assert window.focusWidget() is card
             assert card.task.text()
-            assert card.next_button.text() == "&Skip"
+            assert card.next_button.text() == ("&Finish" if title == "Export" else "&Skip")
+            assert card.leave_button.isVisible() == (title != "Export")
 
         assert card.accessibleDescription().startswith("1 of 9: Train. A language model")
         press(window, Qt.Key.Key_R, CONTROL)
@@ -119,10 +122,12 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
         press(dialog, Qt.Key.Key_Escape)
         assert window.tour.running
         told(qtbot, window, "That was the tour")
+        assert not card.leave_button.isVisible()
         tab_to(window, card.next_button)
         press(window, Qt.Key.Key_Space)
         assert not window.tour.running
         assert not card.isVisible()
+        assert session.view.playhead == 744
         assert not window.actions_by_id["continue_tour"].isEnabled()
 
     assert at_the_window(monkeypatch, act) == 0
@@ -287,8 +292,8 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
                 window.resize(*size)
                 window.actions_by_id["theme_dark" if at % 2 else "theme_light"].trigger()
                 quiet(qtbot, window)
+                qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)
                 qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
-                assert window.tour.shade.size() == window.size()
                 assert window.rect().contains(window.tour.card.geometry())
                 assert not window.tour.card.geometry().intersects(lit(window))
             window.tour.card.next_button.click()
@@ -325,6 +330,77 @@ def test_the_settings_of_before_are_offered_after_the_tour(qtbot, monkeypatch):
         assert window.session.training.settings == own
         window.actions_by_id["undo"].trigger()
         assert not window.session.training.played
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_at_the_end_all_merges_are_applied(qtbot, monkeypatch):
+    def act(window, answers):
+        view = window.session.view
+        begin(qtbot, window, LAST - 1)
+        view.set_playhead(100)
+        window.tour.card.next_button.click()
+        assert view.playhead == 744
+        view.set_playhead(200)
+        window.tour.card.next_button.click()
+        assert not window.tour.running
+        assert view.playhead == 744
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch):
+    monkeypatch.setattr(training_module, "_READING", 0.03)
+    monkeypatch.setattr(training_module, "_STEP", 0.03)
+    monkeypatch.setattr(merge_sentence, "_SHOWN_FOR", 0.15)
+
+    def act(window, answers):
+        begin(qtbot, window)
+        press(window, Qt.Key.Key_R, CONTROL)
+        named: set[str] = set()
+
+        def some_merges() -> bool:
+            caption = window.tour.card.caption.text()
+            assert caption == window.status.captions.text
+            assert caption in ("", window.status.label.text())
+            named.add(caption)
+            return len(named) > 6
+
+        qtbot.waitUntil(some_merges, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_link_to_the_end_is_as_high_as_its_text_needs(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        for larger in range(3):
+            if larger:
+                window.actions_by_id["text_larger"].trigger()
+            else:
+                window.actions_by_id["train"].trigger()
+            qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
+            qtbot.wait(1)
+            assert window.status.skip.height() >= window.status.skip.sizeHint().height()
+            assert window.status.rect().contains(
+                window.status.skip.mapTo(window.status, window.status.skip.rect().bottomRight())
+            )
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
+def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch, size):
+    def act(window, answers):
+        window.resize(*size)
+        begin(qtbot, window, 3)
+        window.actions_by_id["why_merge"].trigger()
+        told(qtbot, window, "no pair stood side by side more often")
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+        assert not window.merges.visibleRegion().isEmpty()
+        assert not window.tour.card.geometry().intersects(lit(window))
+        assert not window.tour.card.geometry().intersects(window.tour.shade.place)
 
     assert at_the_window(monkeypatch, act) == 0
 

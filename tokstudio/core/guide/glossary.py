@@ -48,6 +48,11 @@ def meaning(key: str) -> str:
     return word.plain if word is not None else ""
 
 
+def explained(tip: str, key: str) -> str:
+    """A tool tip, and below it the explanation of a word, a sentence on a line."""
+    return "\n".join(filter(None, (tip, meaning(key).replace(". ", ".\n"))))
+
+
 def glossary_text() -> str:
     """All words as Markdown."""
     return "\n\n".join(f"## {word.title}\n\n{word.meaning}" for word in read_words().values())

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.token_text.spelling import SHOWN_BYTES, Shown, in_characters, marked, shown
@@ -33,6 +34,7 @@ class Column:
         least: The least width in characters, if it has a share.
         yields: Columns with the highest number are hidden first if there is no room; 0 is never hidden.
         muted: Whether it is drawn in the muted colour.
+        word: The word of the glossary that the title is, or "".
     """
 
     title: str
@@ -42,6 +44,7 @@ class Column:
     least: int = 6
     yields: int = 0
     muted: bool = False
+    word: str = ""
 
 
 class Cell(NamedTuple):
@@ -199,7 +202,7 @@ class TokenTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self.columns[section].title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self.columns[section].tip
+            return explained(self.columns[section].tip, self.columns[section].word)
         return self._alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def _alignment(self, column: int) -> Qt.AlignmentFlag:

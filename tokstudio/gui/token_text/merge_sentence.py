@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from PySide6.QtCore import QObject, Signal
+
 from tokstudio.core.base.wording import in_units, several
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_text.pieces import describe
@@ -31,10 +33,13 @@ def merge_sentence(run: StudioRun, number: int) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-class MergeCaptions:
+class MergeCaptions(QObject):
     """The sentences of a growing run, each shown so long that it can be read."""
 
-    def __init__(self) -> None:
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._run: StudioRun | None = None
         self._number = 0
         self._since = 0.0
@@ -47,4 +52,9 @@ class MergeCaptions:
         if len(run) > self._number and (not self._number or now - self._since >= _SHOWN_FOR):
             self._number, self._since = len(run), now
             self.text = merge_sentence(run, self._number)
+            self.changed.emit()
         return self.text
+
+    def of(self, run: StudioRun) -> str:
+        """The sentence that is shown of a run; "" if none is."""
+        return self.text if run is self._run else ""

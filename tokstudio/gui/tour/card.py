@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
+from collections.abc import Iterator
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
@@ -14,6 +16,7 @@ from tokstudio.gui.widgets.layouts import STRETCH, column, row
 _WIDTH = 340  # pixels at the normal text size
 _NARROWEST = 220
 _GAP = 12
+_BUTTON = 100  # pixels; what is lower is a button
 
 
 class TourCard(QFrame):
@@ -88,37 +91,34 @@ class TourCard(QFrame):
     def set_steps(self, *, first: bool, last: bool, done: bool) -> None:
         """Sets what the buttons say and do at this stop."""
         self.back_button.setVisible(not first)
-        self.next_button.setText(("&Finish" if last else "&Next") if done else "&Skip")
+        self.leave_button.setVisible(not last)
+        self.next_button.setText("&Finish" if last else "&Next" if done else "&Skip")
         if self.next_button.property("primary") != done:
             self.next_button.setProperty("primary", done)
             self.next_button.style().unpolish(self.next_button)
             self.next_button.style().polish(self.next_button)
 
-    def stand_beside(self, place: QRect) -> None:
-        """Moves beside a place, where there is the most room, and over it only where there is none."""
+    def stand_beside(self, place: QRect, spared: QRect) -> None:
+        """Moves beside a place. It covers that only where there is no other room, and `spared` too if possible."""
         around = self.parentWidget()
         assert around is not None
         room = around.rect().adjusted(_GAP, _GAP, -_GAP, -_GAP)
-        spaces = (
-            QRect(place.right() + _GAP, room.top(), room.right() - place.right() - _GAP, room.height()),
-            QRect(room.left(), room.top(), place.left() - _GAP - room.left(), room.height()),
-            QRect(room.left(), place.bottom() + _GAP, room.width(), room.bottom() - place.bottom() - _GAP),
-            QRect(room.left(), room.top(), room.width(), place.top() - _GAP - room.top()),
-        )
-        fitting = (space for space in spaces if self._fits(space.size()))
-        space = next(fitting, None) if not place.isEmpty() else room
-        if space is None:
-            space = max(spaces, key=lambda one: min(one.width(), self._size(one.width()).width()) * one.height())
-        size = self._size(space.width())
-        # Level with the place, as far as there is room.
-        x = min(max(place.center().x() - size.width() // 2, space.left()), space.right() - size.width() + 1)
-        y = min(max(place.center().y() - size.height() // 2, space.top()), space.bottom() - size.height() + 1)
-        x, y = min(x, room.right() - size.width() + 1), min(y, room.bottom() - size.height() + 1)
-        self.setGeometry(QRect(max(x, room.left()), max(y, room.top()), size.width(), size.height()))
+        spaces = _beside(place, room)
+        if place.isEmpty():
+            spaces, place, spared = (room,), room, QRect()
+        spots = [QRect(at, size) for space in spaces for at, size in self._spots(place, space, room)]
+        self.setGeometry(min(spots, key=lambda spot: (_common(spot, place), _common(spot, spared))))
 
-    def _fits(self, space: QSize) -> bool:
+    def _spots(self, place: QRect, space: QRect, room: QRect) -> Iterator[tuple[QPoint, QSize]]:
+        """Where it can be in a space: level with the middle of a place, with its start, or with its end."""
         size = self._size(space.width())
-        return size.width() <= space.width() and size.height() <= space.height()
+        inside = QRect(space.topLeft(), space.size() - size + QSize(1, 1))
+        allowed = QRect(room.topLeft(), room.size() - size + QSize(1, 1))
+        middle = QRect(QPoint(), size)
+        middle.moveCenter(place.center())
+        end = place.bottomRight() - QPoint(size.width() - 1, size.height() - 1)
+        for at in (middle.topLeft(), place.topLeft(), end):
+            yield _within(_within(at, inside), allowed), size
 
     def _size(self, width: int) -> QSize:
         """The size in a space of a width."""
@@ -126,3 +126,26 @@ class TourCard(QFrame):
         width = max(min(self._theme.scaled(_WIDTH), width), narrowest)
         self._column.activate()
         return QSize(width, max(self._column.totalHeightForWidth(width), self._column.totalMinimumSize().height()))
+
+
+def _beside(place: QRect, room: QRect) -> tuple[QRect, ...]:
+    """The spaces right of a place, left of it, below and above; for a button, first below."""
+    beside = (
+        QRect(QPoint(place.right() + _GAP, room.top()), room.bottomRight()),
+        QRect(room.topLeft(), QPoint(place.left() - _GAP, room.bottom())),
+    )
+    below = QRect(QPoint(room.left(), place.bottom() + _GAP), room.bottomRight())
+    above = QRect(room.topLeft(), QPoint(room.right(), place.top() - _GAP))
+    return (below, *beside, above) if place.height() < _BUTTON else (*beside, below, above)
+
+
+def _within(at: QPoint, area: QRect) -> QPoint:
+    """The point of an area that is nearest to a point; its top left corner if it is empty."""
+    x = max(min(at.x(), area.right()), area.left())
+    return QPoint(x, max(min(at.y(), area.bottom()), area.top()))
+
+
+def _common(one: QRect, other: QRect) -> int:
+    """How many pixels two rectangles share."""
+    shared = one.intersected(other)
+    return shared.width() * shared.height()

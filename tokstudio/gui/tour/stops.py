@@ -16,6 +16,7 @@ from tokstudio.gui.session.corpus import sample_title
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.token_text.merge_sentence import MergeCaptions
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES
 
@@ -34,13 +35,15 @@ class Stage:
     """What the tour needs of the window."""
 
     session: Session
-    tools: QWidget  # the tool bar
+    train: QWidget  # the buttons of the tool bar
+    export: QWidget
     compression: Pane
     merges: Pane
     text: TextPane
     why: Pane
     actions: Mapping[str, QAction]
     open: Callable[[Pane], None]  # shows a pane, in front of those that share its place
+    captions: MergeCaptions  # of the status bar
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Stop:
         title: Its name.
         text: What it is about, in one or two sentences.
         task: What the person does; `{train}` stands for the shortcut of the action `train`.
-        place: The pane or tool bar that stays light, as a field of `Stage`.
+        place: The pane or button that stays light, as a field of `Stage`.
         done: Whether the task is done.
         after: What it has shown, in one to three sentences.
         place_after: The place once it is done; "" for the same.
@@ -108,6 +111,11 @@ def is_of_tour(run: StudioRun | None) -> bool:
     if run is None or run.corpus is None or run.config != SETTINGS.config():
         return False
     return [sample_title(one) for one in run.corpus.sources] == [_TITLE]
+
+
+def to_the_end(session: Session) -> None:
+    """Applies all merges of the active run."""
+    session.view.set_playhead(len(session.runs.active or ()))
 
 
 # ---- what is done at each stop, and what it has shown
@@ -145,7 +153,7 @@ def _at_playhead(scene: Scene) -> str:
 def _select_first_merge(session: Session) -> None:
     run = session.runs.active
     if run is not None:
-        session.view.set_playhead(len(run))
+        to_the_end(session)
         session.view.look_at(run.base_size)
 
 
@@ -173,7 +181,7 @@ def _own_tokens(scene: Scene) -> str:
         figures = f" Your {len(text):,} characters are {several(scene.tokens(text), 'token')}."
     return (
         f"Here, each coloured piece is a token.{figures} A word that is frequent in the article is often one token; a "
-        "rare word becomes several."
+        "rare word becomes several. To compare, “Words” at the bottom counts each word, space and sign as one piece."
     )
 
 
@@ -233,7 +241,7 @@ STOPS: tuple[Stop, ...] = (
         "A language model does not read letters. It reads tokens: short pieces of text. A tokenizer cuts text into "
         "tokens. Training is how it learns which pieces to use, here from an English article.",
         "Press Train in the tool bar, or {train}.",
-        "tools",
+        "train",
         _begun,
         lambda scene: "",
         with_run=False,
@@ -274,7 +282,7 @@ STOPS: tuple[Stop, ...] = (
         "text",
         _has_written,
         _own_tokens,
-        enter=lambda session: session.view.set_playhead(len(session.runs.active or ())),
+        enter=to_the_end,
     ),
     Stop(
         "Pre-tokens",
@@ -307,9 +315,10 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Export",
         "You can save the tokenizer in a file that other programs read.",
-        "Press the arrow beside Export and choose Tokenizer Files, or press {export_tokenizer}.",
-        "tools",
+        "Press Export and choose Tokenizer Files, or press {export_tokenizer}.",
+        "export",
         lambda scene: scene.exported,
         _exported,
+        enter=to_the_end,
     ),
 )

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,16 +16,14 @@ from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.merge_sentence import MergeCaptions
 from tokstudio.gui.tour.card import TourCard
 from tokstudio.gui.tour.shade import Shade
-from tokstudio.gui.tour.stops import SAMPLE, SETTINGS, STOPS, Scene, Stage, is_of_tour, is_ready
+from tokstudio.gui.tour.stops import SAMPLE, SETTINGS, STOPS, Scene, Stage, is_of_tour, is_ready, to_the_end
 from tokstudio.gui.widgets.card import BottomCard
 from tokstudio.gui.widgets.pane import Pane
 
 #: The preference with the number of the stop to continue at; 0 if the tour was not begun, or was finished.
 PROGRESS = "tour_stop"
-_CAPTION_EVERY = 200  # milliseconds
 _LAYOUT = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
 _TITLE = "Take the Tour"
 _TOLD = "The tour has changed the training settings."
@@ -56,20 +53,18 @@ class Tour(QObject):
         self._done = False
         self._before: Settings | None = None  # the settings before the tour, to restore
         self._help: Callable[[], object] = self._follow
-        self._captions = MergeCaptions()
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), window, enabled=False)
         self._escape.activated.connect(self.leave)
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._follow)
-        self._tick = QTimer(self, singleShot=True, interval=_CAPTION_EVERY)
-        self._tick.timeout.connect(self._follow)
+        stage.captions.changed.connect(self._follow)
         self.card.next.connect(self._go_on)
         self.card.back.connect(self._go_back)
         self.card.left.connect(self.leave)
         self.card.helped.connect(self._mend)
         session, view, training = stage.session, stage.session.view, stage.session.training
         self._panes: tuple[Pane, ...] = (stage.compression, stage.merges, stage.text, stage.why)
-        self._watched: tuple[QWidget, ...] = (window, stage.tools, *self._panes)
+        self._watched: tuple[QWidget, ...] = (window, stage.train, stage.export, *self._panes)
         for signal in (
             *(view.playhead_changed, view.token_changed, view.text_changed, session.runs.changed),
             *(training.state_changed, training.settings_changed, session.corpus.sources_changed),
@@ -111,7 +106,6 @@ class Tour(QObject):
             return
         self.at = -1
         self._escape.setEnabled(False)
-        self._tick.stop()
         self._stage.session.training.set_played(False)
         for widget in self._watched:
             widget.removeEventFilter(self)
@@ -159,6 +153,8 @@ class Tour(QObject):
             self._go_to(self.at + 1)
         else:
             self._preferences.set(PROGRESS, 0)
+            if is_of_tour(self._stage.session.runs.active):
+                to_the_end(self._stage.session)
             self.leave()
 
     def _go_back(self) -> None:
@@ -224,14 +220,17 @@ class Tour(QObject):
             training = self._stage.session.training
             keys = defaultdict(str, {name: self._keys(name) for name in self._stage.actions})
             playing = training.played and stop.with_run
-            caption = self._captions.follow(self._scene.run, time.monotonic()) if playing else ""
+            caption = self._stage.captions.of(self._scene.run) if playing else ""
             self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), caption)
             self._help = training.hurry
             self.card.offer("Jump to the End" if playing else "")
-            if playing:
-                self._tick.start()
         self.card.set_steps(first=self.at == 0, last=self.at + 1 == len(STOPS), done=self._done and obstacle is None)
         self._show()
+
+    def _rectangle(self, place: QWidget) -> QRect:
+        """Where a place is in the window; empty where it cannot be seen."""
+        seen = place.window() is self._window and not place.visibleRegion().isEmpty()
+        return QRect(place.mapTo(self._window, QPoint()), place.size()) if seen else QRect()
 
     def _keys(self, action: str) -> str:
         return self._stage.actions[action].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
@@ -264,11 +263,10 @@ class Tour(QObject):
 
     def _show(self) -> None:
         place = self._place()
-        inside = place.window() is self._window and place.isVisible()
-        lit = QRect(place.mapTo(self._window, QPoint()), place.size()) if inside else QRect()
-        self.shade.light(lit)
+        self.shade.light(self._rectangle(place))
         self.shade.show()
-        self.card.stand_beside(self.shade.place)
+        # The place of the task is still worth seeing when another is lit.
+        self.card.stand_beside(self.shade.place, self._rectangle(getattr(self._stage, STOPS[self.at].place)))
         self.card.show()
         # A message above the shade can be read and closed.
         above = [self.shade, *self._window.findChildren(BottomCard), self.card]

@@ -7,11 +7,12 @@ import html
 import unicodedata
 from collections.abc import Iterable
 
-from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
     QMouseEvent,
+    QPainter,
     QPaintEvent,
     QPalette,
     QPen,
@@ -22,7 +23,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
-from tokstudio.core.guide.glossary import meaning
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.widgets.painting import guarded_painter
 
 ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
@@ -193,6 +194,23 @@ def word_of(widget: QWidget | None) -> str:
     return ""
 
 
+def ask_word(widget: QWidget, key: str) -> None:
+    """Opens a word in the glossary; not while a dialog waits, as the guide could not be reached."""
+    window: QWidget | None = widget
+    while window is not None and not isinstance(window, QMainWindow):
+        window = window.parentWidget()
+    if window is not None and QApplication.activeModalWidget() is None:
+        QCoreApplication.sendEvent(window, WordAsked(key))
+
+
+def mark_word(painter: QPainter, words: QRect, widget: QWidget) -> None:
+    """Draws a dotted line below a text in a widget."""
+    colour = QColor(widget.palette().color(QPalette.ColorRole.PlaceholderText))
+    painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))
+    low = min(words.bottom() + 1, widget.height() - 1)
+    painter.drawLine(words.left(), low, min(words.right(), widget.width()), low)
+
+
 class TermLabel(QLabel):
     """A word with a dotted line below it; a click opens it in the glossary.
 
@@ -203,19 +221,18 @@ class TermLabel(QLabel):
 
     def __init__(self, text: str, key: str) -> None:
         super().__init__(text)
-        set_word(self, key)
-        self.setToolTip(plain(meaning(key)))
+        self.set_word(key)
         self.setCursor(Qt.CursorShape.WhatsThisCursor)
 
+    def set_word(self, key: str) -> None:
+        """Sets the word that it is about."""
+        set_word(self, key)
+        self.setToolTip(plain(explained("", key)))
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Asks for the word; not while a dialog waits, as the guide could not be reached."""
-        if QApplication.activeModalWidget() is not None:
-            return
-        window = self.parentWidget()
-        while window is not None and not isinstance(window, QMainWindow):
-            window = window.parentWidget()
-        if window is not None and event.button() == Qt.MouseButton.LeftButton:
-            QCoreApplication.sendEvent(window, WordAsked(word_of(self)))
+        """Asks for the word."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            ask_word(self, word_of(self))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws the line below the text."""
@@ -224,7 +241,4 @@ class TermLabel(QLabel):
             words = self.fontMetrics().boundingRect(
                 self.contentsRect(), int(self.alignment()) | Qt.TextFlag.TextShowMnemonic, self.text()
             )
-            colour = QColor(self.palette().color(QPalette.ColorRole.PlaceholderText))
-            painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))
-            low = min(words.bottom() + 1, self.height() - 1)
-            painter.drawLine(words.left(), low, min(words.right(), self.width()), low)
+            mark_word(painter, words, self)

@@ -93,6 +93,7 @@ class StepBar(QWidget):
         self.slider.sliderPressed.connect(self.grasped)
         self.slider.sliderReleased.connect(self._let_grow)
         self.label = plain_label(text=_NOTHING)
+        self.label.setToolTip(words.tip)
         self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.buttons = {name: self._button(name, *one) for name, one in words.buttons.items()}

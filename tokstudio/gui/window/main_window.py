@@ -140,8 +140,9 @@ class MainWindow(QMainWindow):
         self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
         of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
         self.headers = PaneHeaders(self, self.panes, self.places, of_pane)
-        lit = (self.toolbar, self.compression, self.merges, self.text, self.why)
-        stage = Stage(session, *lit, self.actions_by_id, self.places.open)
+        lit = (self.toolbar.train_button, self.toolbar.export_button)
+        lit += (self.compression, self.merges, self.text, self.why)
+        stage = Stage(session, *lit, self.actions_by_id, self.places.open, self.status.captions)
         self.tour = Tour(self, stage, self.commands, preferences, theme)
         self._connect()
         self._restore()

@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QTabBar, QWidget
+from PySide6.QtGui import QAction, QContextMenuEvent, QHelpEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QTabBar, QToolTip, QWidget
 
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.dock_layout import Arrangement
+
+#: The words of the glossary that titles of panes are.
+_WORDS = {
+    "corpus": "corpus",
+    "compression": "compression",
+    "merges": "merge-log",
+    "vocabulary": "vocabulary",
+    "runs": "run",
+    "token": "token",
+}
 
 
 class PaneHeaders(QObject):
@@ -36,6 +47,8 @@ class PaneHeaders(QObject):
         self._last: Pane | None = None
         self.menu = QMenu(window)
         self.menu.addActions(actions)
+        for pane in panes:
+            pane.title.setToolTip(explained("", _WORDS.get(pane.objectName(), "")))
         for watched in (
             window,
             *panes,
@@ -74,11 +87,15 @@ class PaneHeaders(QObject):
         return pane is not None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handles double clicks and context menus of headers."""
+        """Handles double clicks, context menus and tips of headers."""
         if isinstance(event, QChildEvent):
             # Qt makes tab bars as it needs them.
             if event.type() == QEvent.Type.ChildPolished and isinstance(event.child(), QTabBar):
                 event.child().installEventFilter(self)
+        elif isinstance(event, QHelpEvent) and isinstance(watched, QTabBar):
+            pane = self._pane_at(watched, event.pos())
+            QToolTip.showText(event.globalPos(), pane.title.toolTip() if pane is not None else "", watched)
+            return True
         elif event.type() == QEvent.Type.MouseButtonDblClick and isinstance(event, QMouseEvent):
             pane = self._pane_at(watched, event.position().toPoint())
             if pane is not None and not pane.isFloating() and event.button() == Qt.MouseButton.LeftButton:

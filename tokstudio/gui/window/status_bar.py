@@ -79,7 +79,7 @@ class StatusLine(QStatusBar):
         self._pace = Pace()
         self._merges_before = 0
         self._rate = 0.0
-        self._captions = MergeCaptions()
+        self.captions = MergeCaptions(self)
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()
@@ -153,8 +153,8 @@ class StatusLine(QStatusBar):
         for label in (self.figures, self.left_over):
             label.setFont(self._theme.tabular_font())
         # If the height changed while a sentence is shown, these would show behind it.
-        self.skip.setFixedHeight(self.label.sizeHint().height())
-        highest = max(widget.sizeHint().height() for widget in (self.label, self.bar, self.left_over, self.cancel))
+        shown = (self.label, self.bar, self.left_over, self.cancel, self.skip)
+        highest = max(widget.sizeHint().height() for widget in shown)
         self._row.setMinimumHeight(highest + _MARGIN)
         self._show_figures()
 
@@ -205,7 +205,7 @@ class StatusLine(QStatusBar):
             f"{self._queue.number} of {self._queue.total}: " if training is not None and self._queue.total else ""
         )
         played = training is not None and training.played and not job.paused
-        caption = self._captions.follow(training.run, now) if training is not None and played else ""
+        caption = self.captions.follow(training.run, now) if training is not None and played else ""
         self.label.setText(caption or of_queue + doing)
         self.bar.setVisible(not played and elapsed > _BAR_AFTER and not job.paused)
         self.bar.setRange(0, 1000 if progress.total else 0)

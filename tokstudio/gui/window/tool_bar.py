@@ -31,7 +31,7 @@ class ToolBar(QToolBar):
                 self.addAction(actions[name])
         button = self.widgetForAction(actions["pause"])
         assert isinstance(button, QToolButton)
-        self.pause_button = button
+        self.pause_button, self.train_button = button, self.widgetForAction(actions["train"])
         popup = QToolButton.ToolButtonPopupMode.InstantPopup
         self.export_button = QToolButton(toolButtonStyle=beside, popupMode=popup)  # its menu is set later
         self.export_button.setText("Export")

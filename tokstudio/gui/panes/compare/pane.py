@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolButton, QWid
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.guide.glossary import meaning
+from tokstudio.core.guide.markdown import slug
 from tokstudio.gui.panes.compare.dots import Dots
 from tokstudio.gui.panes.compare.matrix import Matrix
 from tokstudio.gui.panes.compare.matrix_model import Content
@@ -22,7 +24,7 @@ from tokstudio.gui.session.comparison import MOST, SIMPLE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.labels import in_a_sentence, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -73,7 +75,8 @@ class ComparePane(Pane):
         self.tokenizers_menu = QMenu("Tokenizers", self)
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)
         self.tokenizers.setMenu(self.tokenizers_menu)
-        self._figure_label, self._choices = plain_label("muted", "Figure"), QWidget()
+        self._figure_label, self._choices = TermLabel("Figure", "figure"), QWidget()
+        self._figure_label.setProperty("role", "muted")
         self._texts_label = plain_label("muted", "Texts")
         texts = self._texts_label, (self.texts, 4), 8
         row(*texts, self._figure_label, (self.figures, 4), 8, self.tokenizers, STRETCH, parent=self._choices)
@@ -186,6 +189,8 @@ class ComparePane(Pane):
 
     def _show_figure(self) -> None:
         state, comparison, figure = self._state, self._state.comparison, FIGURES[self._state.figure]
+        word = slug(figure.title)
+        self._figure_label.set_word(word if meaning(word) else "figure")
         said = ""
         if state.problem or comparison is None:
             comparison = None

@@ -31,13 +31,25 @@ class View:
     axis: str  # the unit after a value
     caption: str  # the text above the plot
     log: bool = False  # whether the scales are logarithmic at first
+    word: str = ""  # the word of the glossary that its name is
 
 
-RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token", "bytes per token over merges")
+RATIO = View(
+    "Bytes per token",
+    "Compression · bytes per token",
+    "bytes per token",
+    "bytes per token over merges",
+    word="bytes-per-token",
+)
 TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens", "tokens in the corpus over merges")
 # Linear scales would show counts and savings only in a corner.
 COUNT = View(
-    "Count of chosen pair", "Compression · count of chosen pair", "times", "count of the pair over merges", log=True
+    "Count of chosen pair",
+    "Compression · count of chosen pair",
+    "times",
+    "count of the pair over merges",
+    log=True,
+    word="count",
 )
 SAVED = View(
     "Saved by a merge",

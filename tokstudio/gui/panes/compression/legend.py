@@ -11,6 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
@@ -127,7 +128,7 @@ class Legend(QWidget):
         # Shorten the name, not the value.
         name = QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
         button.setText(f"{name}{space}{value}".replace("&", "&&"))
-        button.setToolTip(plain(entry.tip))
+        button.setToolTip(plain(explained(entry.tip, "held-out-text" if entry.held_out else "")))
         button.setAccessibleName(entry.tip)
 
     def _fit(self) -> None:

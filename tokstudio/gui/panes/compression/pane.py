@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.compression.curves import (
     RATIO,
@@ -37,7 +38,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton, link_button
-from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label
+from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
@@ -53,7 +54,7 @@ _SOURCE = "source"  # part of the key of a curve
 
 PLAYHEAD = StepWords(
     "Playhead",
-    "Number of merges applied",
+    explained("Number of merges applied", "playhead"),
     {
         "first": ("First state: no merges", "Alt+Home"),
         "previous": ("Previous merge", "["),
@@ -83,6 +84,7 @@ class CompressionPane(Pane):
         self._opened = OpenedCurves(self.plot, session.on_text)
         self.bar = StepBar(theme, PLAYHEAD, plays=True)
         self.bar.setAccessibleName("Playhead")
+        set_word(self.bar, "playhead")
         self.legend = Legend(theme)
         self._marks = actions["compression_marks"]
         self._marks.toggled.connect(self.catch_up)
@@ -159,7 +161,6 @@ class CompressionPane(Pane):
         self.menu.triggered.connect(self._choose_view)
         self.view_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.view_button.setText("View")
-        self.view_button.setToolTip("Values and scales of the curve")
         self.view_button.setAccessibleName("Values of the curve")
         self.view_button.setMenu(self.menu)
         self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -443,5 +444,7 @@ class CompressionPane(Pane):
         logarithmic = self._log.isChecked()
         self.plot.set_log(logarithmic, logarithmic)
         self.plot.set_labels("merges", self._view.axis, self._view.caption)
+        self.view_button.setToolTip(plain(explained("Values and scales of the curve", self._view.word)))
+        set_word(self.view_button, self._view.word)
         self._name_view()
         self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")

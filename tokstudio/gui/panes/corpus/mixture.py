@@ -14,13 +14,14 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
+from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.corpus.weight_row import WeightRow
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.mixture import Entry, entries_of, shares, with_weight
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import paragraph_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column
 from tokstudio.gui.widgets.sliced_work import Slices
 
@@ -48,7 +49,8 @@ class Mixture(QWidget):
         self.note = paragraph_label("muted")
         self.button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setText("Weights")
-        self.button.setToolTip("Set the weights of all sources together")
+        self.button.setToolTip(explained("Set the weights of all sources together", "weight"))
+        set_word(self.button, "weight")
         self.button.setAccessibleName("Set the weights of all sources together")
         menu = QMenu(self.button)
         menu.addActions([actions[key] for key in ACTIONS])

@@ -29,7 +29,7 @@ from tokstudio.gui.panes.corpus.source_model import NAME, RELOAD, SIZE, SourcesM
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
-from tokstudio.gui.widgets.labels import plain, plain_label
+from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
 
@@ -130,6 +130,9 @@ class SourceList(QTableView):
             super().keyPressEvent(event)
 
 
+_TERMS = {"Bytes": "byte", "Characters": "character", "Documents": "document"}
+
+
 class StatisticsTable(QWidget):
     """The statistics of a corpus, as rows with a name and a figure."""
 
@@ -204,7 +207,9 @@ class StatisticsTable(QWidget):
         self._set("No font for", ", ".join(missing) or None, TIP)
 
     def _add_row(self, row: int, text: str) -> None:
-        name, value = plain_label("muted", text), plain_label()
+        name = TermLabel(text, _TERMS[text]) if text in _TERMS else plain_label(text=text)
+        name.setProperty("role", "muted")
+        value = plain_label()
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         # Only lists wrap; a number on two lines would look like two numbers.

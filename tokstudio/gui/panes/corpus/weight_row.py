@@ -12,15 +12,15 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.mixture import Entry, weight_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Decimal, JumpSlider
-from tokstudio.gui.widgets.labels import Caption, plain_label
+from tokstudio.gui.widgets.labels import Caption, plain_label, set_word
 from tokstudio.gui.widgets.layouts import column, row
 
 _STEPS = 100  # of a slider, on each side of the weight 1
 _RANGE_BELOW = 100  # the smallest weight of a slider is one part of so many
-_WEIGHT_TIP = "How often the text counts: 0 leaves it out, 2 equals giving it twice"
 
 
 def _weight_at(step: int) -> int:
@@ -85,7 +85,8 @@ class WeightRow(QWidget):
         # A number is not a weight before it is whole.
         self.field.setKeyboardTracking(False)
         for control in (self.slider, self.field):
-            control.setToolTip(_WEIGHT_TIP)
+            control.setToolTip(explained("", "weight"))
+            set_word(control, "weight")
         column(
             row((self.name, 1), self.share, spacing=8),
             row((self.facts, 1), self.ratio, spacing=8),

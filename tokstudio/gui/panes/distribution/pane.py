@@ -12,6 +12,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 
 from tokstudio.core.base.wording import several
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.plot.reading_plot import ReadingPlot
 from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.session import Session
@@ -34,7 +35,7 @@ _FEWEST_BARS, _MOST_BARS = 16, 64
 _MOST_POINTS = 3_000
 _TABS = {
     "Token lengths": "Number of tokens by length in bytes; click a bar to list them in Vocabulary",
-    "Uses by rank": "Uses of each token in the corpus, the most used token first",
+    "Uses by rank": explained("Uses of each token in the corpus, the most used token first", "uses"),
 }
 _EMPTY = "The lengths and the uses of the tokens are drawn here. Train a tokenizer, or open one."
 _NOT_USED = "No token occurs in the corpus."

@@ -9,7 +9,6 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
@@ -33,13 +32,18 @@ class MergesModel(TokenTable):
     failed = Signal(object)  # a filter failed or was cancelled (Exception)
 
     columns = (
-        Column("#", "number", "Number of the merge"),
-        Column("Token", "token", "The token that was made", 5, 8),
+        Column("#", "number", "Number of the merge", word="merge"),
+        Column("Token", "token", "The token that was made", 5, 8, word="token"),
         Column("Left", "token", "Its left part", 3, 5, muted=True),
         Column("Right", "token", "Its right part", 3, 5, muted=True),
-        Column("Count", "number", meaning("count")),
+        Column("Count", "number", "", word="count"),
         Column("Tokens after", "number", "Tokens in the corpus after this merge", yields=1, muted=True),
-        Column("Bytes/token", "number", "Bytes per token of the corpus after this merge", yields=2, muted=True),
+        Column(
+            *("Bytes/token", "number", "Bytes per token of the corpus after this merge"),
+            yields=2,
+            muted=True,
+            word="bytes-per-token",
+        ),
     )
 
     def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:

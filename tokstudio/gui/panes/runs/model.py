@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFont
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import count_text, in_units, size_text
 from tokstudio.core.comparison.text_tokens import TextTokens
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.session.held_out import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -49,6 +50,7 @@ class _Column:
     yields: int = 0  # columns with the highest number are hidden first if there is no room
     alignment: int = _RIGHT  # of the text; numbers are aligned right
     muted: bool = True  # whether it is drawn in the muted colour, as settings are
+    word: str = ""  # the word of the glossary that the title is
 
 
 class RunsModel(QAbstractTableModel):
@@ -126,7 +128,7 @@ class RunsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return column.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(self._measured_on()) if section == RATIO else column.tip
+            return plain(explained(self._measured_on() if section == RATIO else column.tip, column.word))
         return column.alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -286,8 +288,16 @@ def _seconds(run: StudioRun) -> str:
 
 COLUMNS: tuple[_Column, ...] = (
     _Column("", "The run that all panes show", lambda run: "", alignment=_CENTER, muted=False),
-    _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=LEFT, muted=False),
-    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, "How Tokenize", 3, LEFT),
+    _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=LEFT, muted=False, word="run"),
+    _Column(
+        "Corpus",
+        "What it was trained on, or the file it was opened from",
+        _corpus_name,
+        "How Tokenize",
+        3,
+        LEFT,
+        word="corpus",
+    ),
     _Column(
         "Size",
         "Size of the training text",
@@ -301,6 +311,7 @@ COLUMNS: tuple[_Column, ...] = (
         _vocabulary,
         "9,999 of 10,000",
         5,
+        word="vocabulary",
     ),
     _Column(
         "Min. freq.",
@@ -308,12 +319,15 @@ COLUMNS: tuple[_Column, ...] = (
         lambda run: _number(run.config.min_frequency if run.config else None),
         "1,000",
         9,
+        word="minimum-frequency",
     ),
-    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, LEFT),
-    _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT),
-    _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT),
-    _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT),
-    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False),
+    _Column(
+        "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, LEFT, word="pattern"
+    ),
+    _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
+    _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
+    _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
+    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False, word="merge"),
     _Column(
         "Bytes/token",
         "Bytes per token after all merges",
@@ -321,6 +335,7 @@ COLUMNS: tuple[_Column, ...] = (
         "10.000 *",
         1,
         muted=False,
+        word="bytes-per-token",
     ),
     _Column(
         "Held out",
@@ -329,6 +344,7 @@ COLUMNS: tuple[_Column, ...] = (
         "10.000",
         2,
         muted=False,
+        word="held-out-text",
     ),
     _Column(
         "Ended", "How training ended, or the format of the opened file", _ended, "reached vocabulary size", 8, LEFT

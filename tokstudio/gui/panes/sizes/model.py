@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.wording import count_text
 from tokstudio.core.comparison.sizes import PERCENTS, Size, embedding_parameters, merges_for, size_after, table_of_sizes
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.measured_texts import MeasuredText
 from tokstudio.gui.style.theme import Theme
 
@@ -31,6 +32,7 @@ class _Column:
     widest: str  # the widest text besides the heading
     yields: int = 0  # columns with the highest number are hidden first if there is no room
     alignment: int = _RIGHT
+    word: str = ""  # the word of the glossary that the title is
 
 
 class SizesModel(QAbstractTableModel):
@@ -103,7 +105,7 @@ class SizesModel(QAbstractTableModel):
         texts = {
             Qt.ItemDataRole.DisplayRole: column.title,
             Qt.ItemDataRole.AccessibleTextRole: column.title or "Remark",
-            Qt.ItemDataRole.ToolTipRole: column.tip,
+            Qt.ItemDataRole.ToolTipRole: explained(column.tip, column.word),
             Qt.ItemDataRole.TextAlignmentRole: column.alignment,
         }
         return texts.get(Qt.ItemDataRole(role))
@@ -142,13 +144,14 @@ COLUMNS: tuple[_Column, ...] = (
         "playhead",
         alignment=_LEFT,
     ),
-    _Column("Vocabulary", "Tokens in all", lambda model, size: f"{size.vocabulary:,}", "100,000"),
-    _Column("Merges", "The merges of this size", lambda model, size: f"{size.merges:,}", "100,000", 4),
+    _Column("Vocabulary", "Tokens in all", lambda model, size: f"{size.vocabulary:,}", "100,000", word="vocabulary"),
+    _Column("Merges", "The merges of this size", lambda model, size: f"{size.merges:,}", "100,000", 4, word="merge"),
     _Column(
         "Bytes/token",
         "Compression: bytes of the text / its tokens",
         lambda model, size: f"{size.bytes_per_token:,.3f}",
         "10.000",
+        word="bytes-per-token",
     ),
     _Column(
         "Of the end",
@@ -176,5 +179,6 @@ COLUMNS: tuple[_Column, ...] = (
         "Parameters: vocabulary × model width; twice that if the output layer is not tied to the embedding",
         lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",
         "100,000,000",
+        word="embedding",
     ),
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from tokstudio.core.base.wording import in_units, size_text
 from tokstudio.core.comparison.sizes import merges_for, size_after
@@ -21,7 +21,7 @@ from tokstudio.gui.state.measured_texts import MeasuredText, measured_text
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
@@ -92,7 +92,7 @@ class SizesPane(Pane):
         self.model_width.setMinimum(1)
         self.model_width.setAccessibleName("Model width")
         self.model_width.setToolTip("The numbers in each embedding of a model: its hidden size")
-        label = QLabel("Model &width")
+        label = TermLabel("Model &width", "embedding")
         label.setBuddy(self.model_width)
         self.tied = QCheckBox("Tie&d")
         self.tied.setToolTip(

@@ -6,17 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import figure
+from tokstudio.gui.widgets.labels import ask_word, mark_word
 from tokstudio.gui.widgets.painting import guarded_painter
 
 _FONT = 12
 _NARROWEST = 112  # of a column
 _GAP = 20  # between columns
 _MOST_ROWS = 2
+
+#: Names that have another meaning in everyday language, with their words of the glossary.
+_TERMS = {"Words": "words"}
 
 Count = tuple[str, int | None]
 
@@ -31,6 +36,7 @@ class CountsGrid(QWidget):
         self._columns = 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Tokens of the same text with other tokenizers")
+        self.setMouseTracking(True)
         theme.changed.connect(self._follow_theme)
         self._follow_theme()
 
@@ -73,10 +79,19 @@ class CountsGrid(QWidget):
             return True
         return super().event(event)
 
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Shows by the pointer which names a click explains."""
+        asks = self._word_at(event.position().toPoint())
+        self.setCursor(Qt.CursorShape.WhatsThisCursor if asks else Qt.CursorShape.ArrowCursor)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Opens the word of the glossary for a name."""
+        if event.button() == Qt.MouseButton.LeftButton and (word := self._word_at(event.position().toPoint())):
+            ask_word(self, word)
+
     def tip_at(self, place: QPoint) -> str:
         """Returns the tip at a point; "" beside the cells."""
-        cells = self._cells()
-        index = next((i for i in range(len(cells)) if self.place_of(i).contains(place)), -1)
+        cells, index = self._cells(), self._index_at(place)
         if index < 0:
             return ""
         hidden = self._counts[index:] if len(cells) < len(self._counts) and index == len(cells) - 1 else ()
@@ -94,9 +109,21 @@ class CountsGrid(QWidget):
         room = place.width() - (metrics.horizontalAdvance(count + " ") if count else 0)
         painter.setPen(QColor(palette.muted if self.isEnabled() else palette.disabled))
         name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(place, left, name)
+        if name in _TERMS:
+            mark_word(painter, metrics.boundingRect(place, left, name), self)
         painter.setPen(QColor(palette.text if self.isEnabled() else palette.disabled))
         painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
+
+    def _index_at(self, place: QPoint) -> int:
+        """The cell at a point; -1 beside the cells."""
+        return next((index for index in range(len(self._cells())) if self.place_of(index).contains(place)), -1)
+
+    def _word_at(self, place: QPoint) -> str:
+        """The word of the glossary at a point; "" for none."""
+        index = self._index_at(place)
+        return _TERMS.get(self._cells()[index][0], "") if index >= 0 else ""
 
     def _cells(self) -> list[tuple[str, str]]:
         room = self._columns * _MOST_ROWS
@@ -117,11 +144,7 @@ class CountsGrid(QWidget):
         self._arrange()
 
 
-# Explanations of names with another meaning in everyday language.
-_EXPLAINED = {"Words": ": runs of letters, digits and _; every other character, white space included, by itself"}
-
-
 def _tip_of(count: Count) -> str:
     name, tokens = count
     told = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
-    return f"{told}{_EXPLAINED.get(name, '')}"
+    return explained(told, _TERMS.get(name, ""))

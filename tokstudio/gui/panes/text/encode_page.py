@@ -164,8 +164,9 @@ class EncodePage(TextPage):
 
     def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
         self.caption = link_button("Other tokenizers", lambda: self.session.comparison.stack_text())
-        self.caption.setToolTip("Show the text in each tokenizer, one below another")
-        self.caption.setToolTip("Tokens of the same text with other tokenizers")
+        self.caption.setToolTip(
+            "Tokens of the same text with other tokenizers\nA click shows the text in each, one below another"
+        )
         self.others = CountsGrid(self._theme)
         self.brief = ElidedLabel()  # replaces the counts where there is little room
         self.brief.setProperty("role", "muted")

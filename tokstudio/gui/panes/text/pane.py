@@ -18,6 +18,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.text.decode_page import DecodePage
 from tokstudio.gui.panes.text.encode_page import EncodePage
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
@@ -37,7 +38,11 @@ _ICON = 16
 _MENU = ("why_not_one_token", "copy", "copy_ids")  # for the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
-_TABS = {"Encode": "Text to tokens", "Decode": "Ids to text", "Steps": "The encoding of the text, merge by merge"}
+_TABS = {
+    "Encode": explained("Text to tokens", "encoding"),
+    "Decode": explained("Ids to text", "decoding"),
+    "Steps": "The encoding of the text, merge by merge",
+}
 
 
 class TextPane(Pane):

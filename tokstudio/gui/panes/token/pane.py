@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.base.wording import in_units, several
+from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.lines_page import LinesPage
@@ -25,7 +26,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
-from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.labels import TermLabel, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -47,8 +48,10 @@ _SMALLEST = 120  # pixels of height
 _ROOM_FOR_MEANING = 170
 _MANY = 200_000  # merges from which the rank is updated only after the playhead has stopped
 _SELDOM = 150  # milliseconds
+#: The word of the glossary for the origin of a token.
+_KINDS = {"byte": "byte", "character": "character", "merge": "merge", "special": "special-token"}
 _TABS = {
-    "Merges": "The tree of its merges, and what is built from it",
+    "Merges": explained("The tree of its merges, and what is built from it", "merge"),
     "Lines": "The lines of the corpus with the token",
 }
 
@@ -139,7 +142,8 @@ class TokenPane(Pane):
         self.empty.setMinimumWidth(1)
         self.page = QWidget()
         self.headline = TokenLabel(self._theme, 20)
-        self.origin = plain_label("muted")
+        self.origin = TermLabel("", "id")
+        self.origin.setProperty("role", "muted")
         self.facts, self.meaning = paragraph_label("muted"), paragraph_label("muted")
         self.merges, self.lines = MergesPage(self._theme), LinesPage(session, self._theme)
         self.merges.chosen.connect(self._view.look_at)
@@ -192,6 +196,7 @@ class TokenPane(Pane):
         as_characters = self._characters.isChecked() and made_of_bytes
         self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
+        self.origin.set_word(_KINDS.get(kind, "id"))
         self._reachability.ask(run)
         unknown = _UNKNOWN if token == tokenizer.alphabet.unknown else ""
         explained = unknown or _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))

@@ -15,7 +15,6 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.panes.vocabulary.rows import Rows
 from tokstudio.gui.panes.vocabulary.selection import (
     BYTES,
@@ -61,13 +60,13 @@ class VocabularyModel(TokenTable):
     failed = Signal(object)  # an order or a filter failed or was cancelled (Exception)
 
     columns = (
-        Column("Id", "number", "Number of the token in the tokenizer's output"),
-        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 13),
-        Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 11, yields=4, muted=True),
+        Column("Id", "number", "Number of the token in the tokenizer's output", word="id"),
+        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 13, word="token"),
+        Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 11, yields=4, muted=True, word="byte"),
         Column("Length", "number", "How many bytes it has", yields=2),
         Column("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
-        Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True),
-        Column("Uses", "number", meaning("uses")),
+        Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True, word="merge"),
+        Column("Uses", "number", "", word="uses"),
         Column("Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True),
         Column("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )

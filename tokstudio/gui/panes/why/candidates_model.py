@@ -24,10 +24,10 @@ class RunnersModel(TokenTable):
 
     columns = (
         Column("#", "number", "Their order by this run's rule"),
-        Column("Pair", "token", "The two tokens", 1, 9),
-        Column("Count", "number", "How often the pair occurred at that moment"),
+        Column("Pair", "token", "The two tokens", 1, 9, word="pair"),
+        Column("Count", "number", "How often the pair occurred at that moment", word="count"),
         Column("Behind", "number", "How much rarer it was than the pair that was merged", yields=2, muted=True),
-        Column("Merge", "number", "The merge that joined this pair, if any did", yields=1),
+        Column("Merge", "number", "The merge that joined this pair, if any did", yields=1, word="merge"),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:

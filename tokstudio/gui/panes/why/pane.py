@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
+from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
 from tokstudio.gui.panes.why.busy_line import BusyLine
 from tokstudio.gui.panes.why.candidates_model import RunnersModel
@@ -42,7 +43,7 @@ _LABEL = 200  # characters of a token
 _ROWS = 3  # rows of the table that are always visible
 _TABS = {
     "Runners-up": "The pairs that the merge was chosen from",
-    "Other rules": "The pair that each other rule would have chosen",
+    "Other rules": explained("The pair that each other rule would have chosen", "tie-rule"),
 }
 _HINT = "Choose a pair to see whether it was merged later."
 _BUSY = "Merges are repeated to count all pairs as they were before this one."
