@@ -13,7 +13,7 @@ from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.exercises.hypotheses import hypotheses
 from tokstudio.core.exercises.naive import NaiveTrainer, Words
 from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT
-from tokstudio.core.exercises.recipe import Recipe, count_words
+from tokstudio.core.exercises.recipe import Recipe, count_words_work
 
 _MERGES = 744
 _LISTS = {
@@ -37,7 +37,7 @@ def main() -> None:
     for name, text, merges in (("own text", TEXT, 200), ("130 kB", whole, _MERGES)):
         checker = Checker(Corpus.from_texts([text]), settings)
         for what, recipe in _LISTS.items():
-            words = Words(count_words([text], SPECIAL_TOKENS, recipe), characters=False)
+            words = finish(Words.of_work(finish(count_words_work([text], SPECIAL_TOKENS, recipe)), characters=False))
             made = [merge for merge, _ in zip(NaiveTrainer(words, recipe).merges(), range(merges), strict=False)]
             begun = time.perf_counter()
             check = finish(checker.check_work(made))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 
 import pytest
@@ -112,6 +113,44 @@ def test_other_settings_are_taken(corpus, submit, capsys):
     options = ["--pattern", r"\w+|\W", "--tie-break", "first", SPECIAL]
     assert cli.main(["check", submit("merges.txt", first), "--corpus", corpus, *options]) == 0
     assert capsys.readouterr().out == "merges.txt: identical, 40 merges.\n"
+
+
+def test_each_submission_of_a_folder_is_reported_while_it_is_checked(corpus, submit, tmp_path, capsys):
+    (tmp_path / "class").mkdir()
+    submit("class/anna.txt", RIGHT)
+    (tmp_path / "class" / "ben\n.txt").write_text("")
+    arguments = ["check", str(tmp_path / "class"), "--corpus", corpus, *SIZE, SPECIAL]
+    assert cli.main(arguments) == 1
+    assert capsys.readouterr().err == "Checked anna.txt, 1 of 2.\nChecked ben\\n.txt, 2 of 2.\n"
+    for quiet in (["--json"], ["--quiet"]):
+        assert cli.main([*arguments, *quiet]) == 1
+        assert capsys.readouterr().err == ""
+    assert cli.main(["check", submit("class/anna.txt", RIGHT), "--corpus", corpus, *SIZE, SPECIAL]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_class_of_300_with_broken_files_in_between_is_checked_to_its_end(corpus, submit, tmp_path, capsysbinary):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for number in range(100):
+        submit(f"class/{number:03}.txt", RIGHT)
+        (folder / f"{number:03}a.txt").write_bytes(b"\0" * 99)
+        (folder / f"{number:03}b.pkl").write_bytes(pickle.dumps(RIGHT)[:-9] + b".")
+    (folder / "loop.txt").symlink_to(folder / "loop.txt")
+    name = os.fsdecode(b"x\xff.txt")
+    try:
+        (folder / name).write_bytes(b"")
+    except OSError:  # a file system that takes only text
+        name = "x.txt"
+        (folder / name).write_bytes(b"")
+    assert cli.main(["check", str(folder), "--corpus", corpus, *SIZE, SPECIAL, "--json"]) == 1
+    told = json.loads(capsysbinary.readouterr().out)
+    assert [each["identical"] for each in told] == [True, False, False] * 100 + [False, False]
+    assert all(each["error"] for each in told if not each["identical"])
+    assert told[-1]["name"] == name
+    assert cli.main(["check", str(folder), "--corpus", corpus, *SIZE, SPECIAL]) == 1
+    last = capsysbinary.readouterr().out.decode().splitlines()[-1]
+    assert last == "100 of 302 submissions are identical to the right merges."
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import read_corpus_work
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable
 from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.exercises.outcome import Outcome, outcome_work, paths_of, sentences, table, texts
@@ -24,15 +27,25 @@ def check(arguments: argparse.Namespace, console: Console) -> int:
     )
     corpus = console.finish(read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console))
     checker = Checker(corpus, settings)
-    outcomes = [console.finish(outcome_work(path, checker)) for path in paths_of(arguments.theirs)]
+    outcomes = list(_outcomes(tuple(paths_of(arguments.theirs)), checker, console))
     if arguments.json:
         told = [_as_json(outcome) for outcome in outcomes]
-        put(sys.stdout, json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False) + "\n")
+        text = json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False) + "\n"
+        # A byte of a name that is not text is half of a pair of surrogates, which JSON writes as an escape.
+        put(sys.stdout, text.encode("utf-8", "backslashreplace"))
     elif len(outcomes) == 1:
         put(sys.stdout, "".join(f"{printable(line)}\n" for line in sentences(outcomes[0])))
     else:
         put(sys.stdout, "".join(f"{printable(line)}\n" for line in table(outcomes)))
     return DONE if all(outcome.identical for outcome in outcomes) else FAILED
+
+
+def _outcomes(paths: Sequence[Path], checker: Checker, console: Console) -> Iterator[Outcome]:
+    """What is found in each submission; of several, one after another is reported."""
+    for number, path in enumerate(paths, 1):
+        yield console.finish(outcome_work(path, checker), f", {number:,} of {len(paths):,}" if len(paths) > 1 else "")
+        if len(paths) > 1:
+            console.note(f"Checked {file_name(path)}, {number:,} of {len(paths):,}.")
 
 
 def _as_json(outcome: Outcome) -> dict[str, object]:

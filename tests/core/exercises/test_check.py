@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import regex
@@ -21,7 +22,8 @@ from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.exercises.hypotheses import hypotheses
 from tokstudio.core.exercises.naive import NaiveTrainer, Words
 from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
-from tokstudio.core.exercises.recipe import Recipe, count_words
+from tokstudio.core.exercises.recipe import Recipe, count_words_work
+from tokstudio.core.exercises.submissions import Submission
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.text.byte_level import to_characters
@@ -40,7 +42,7 @@ def checker():
 
 
 def naive(recipe, merges=MERGES, text=TEXT, specials=SPECIAL_TOKENS):
-    words = Words(count_words([text], specials, recipe), characters=recipe.characters)
+    words = finish(Words.of_work(finish(count_words_work([text], specials, recipe)), characters=recipe.characters))
     return [merge for merge, _ in zip(NaiveTrainer(words, recipe).merges(), range(merges), strict=False)]
 
 
@@ -184,7 +186,50 @@ def test_a_short_list_is_named_alone_and_with_another_mistake():
     assert causes(checker, right[:298]) == [("short-by-specials",)]
     wrong = naive(Recipe(ties="smallest"), 298, text, settings.special_tokens)
     assert causes(checker, wrong) == [("ties-smallest", "short-by-specials")]
-    assert causes(checker, right[:100]) == []
+
+
+def test_a_list_that_ends_elsewhere_is_named_alone_and_with_another_mistake():
+    settings = CheckSettings(vocabulary_size=256 + 1 + 100, special_tokens=SPECIAL_TOKENS)
+    checker = Checker(CORPUS, settings)
+    right, smallest = naive(settings.recipe), naive(Recipe(ties="smallest"))
+    assert causes(checker, right[:70]) == [("ends-early",)]
+    assert causes(checker, right[:140]) == [("ends-late",)]
+    assert causes(checker, smallest[:70]) == [("ties-smallest", "ends-early")]
+    assert causes(checker, smallest[:140]) == [("ties-smallest", "ends-late")]
+    assert causes(checker, smallest[:100]) == [("ties-smallest",)]
+    assert causes(checker, [*right[:69], (b"x", b"y")]) == []
+    assert causes(checker, [*right[:100], (b"x", b"y")]) == []
+
+
+def test_characters_that_are_fewer_than_bytes_explain_a_longer_list_with_another_mistake():
+    text = " ".join(f"w{number * number}" for number in range(400))
+    settings = CheckSettings(vocabulary_size=256 + 20)
+    checker = Checker(Corpus.from_texts([text]), settings)
+    longer = 20 + 256 - len(set(text))
+    for ties, wanted in (("bytes", set()), ("last-met", {"ties-last-met"})):
+        merges = naive(Recipe(characters=True, ties=ties), longer, text.encode(), ())
+        assert len(merges) == longer
+        assert {"characters", *wanted} in map(set, causes(checker, merges))
+        assert not any("ends-late" in cause for cause in causes(checker, merges))
+
+
+def test_of_several_readings_the_one_that_shares_most_with_the_right_list_is_checked(checker):
+    merges = naive(Recipe(words_once=True))
+    shifted = tuple((right, left) for left, right in merges)
+    for readings in ((shifted, tuple(merges)), (tuple(merges), shifted)):
+        check = finish(checker.check_submission_work(Submission("anna.txt", Path("anna.txt"), readings)))
+        assert [[each.key for each in cause] for cause in check.causes] == [["words-once"]]
+
+
+def test_words_are_counted_in_pieces_so_that_a_check_can_be_cancelled():
+    text = b"".join(b" w%d" % number for number in range(30_000))
+    settings = CheckSettings(pattern="whitespace")
+    for pattern in ("whitespace", r"\S+|\s", "str.split"):
+        work = count_words_work([text], (), Recipe(pattern=pattern))
+        assert [progress.phase for progress in work][:7] == ["counting words"] * 7
+    words = finish(count_words_work([text], (), settings.recipe))
+    assert len(words) == 30_000
+    assert [progress.done for progress in Words.of_work(words, characters=False)] == list(range(0, 30_000, 4096))
 
 
 def test_two_exchanged_merges_are_named(checker):

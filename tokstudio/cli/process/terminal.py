@@ -43,7 +43,7 @@ class Console:
     def __exit__(self, *_: object) -> None:
         self._clear()
 
-    def finish(self, work: Work[T]) -> T:
+    def finish(self, work: Work[T], detail: str = "") -> T:
         """Drives `work` to its end, shows its progress and returns its result."""
         with closing(work):
             while True:
@@ -51,7 +51,7 @@ class Console:
                     progress = next(work)
                 except StopIteration as end:
                     return end.value
-                self.show(progress)
+                self.show(progress, detail)
 
     def show(self, progress: Progress, detail: str = "") -> None:
         """Shows the progress, at most every tenth of a second."""
@@ -75,6 +75,11 @@ class Console:
         if self._chatty:
             self._clear()
             _say(printable(sentence))
+
+    def note(self, sentence: str) -> None:
+        """Prints a message about progress, where no line of progress is shown."""
+        if not self._live:
+            self.say(sentence)
 
     def complain(self, sentence: str) -> None:
         """Prints an error."""

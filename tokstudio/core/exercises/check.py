@@ -6,19 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import cast
+from typing import TypeVar, cast
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exercises.hypotheses import TIES, Hypothesis, hypotheses
 from tokstudio.core.exercises.naive import NaiveTrainer, Pair, Words
-from tokstudio.core.exercises.recipe import Recipe, Ties, count_words
+from tokstudio.core.exercises.recipe import Recipe, Ties, count_words_work
 from tokstudio.core.exercises.submissions import Merge, Submission
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.model.config import TieBreak, TrainingConfig
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.training.trainer import Trainer
+
+T = TypeVar("T")
 
 _SOME = 64  # merges between two reports of progress
 _SHORT_BY_256 = Hypothesis(
@@ -43,6 +45,18 @@ _LONG_BY_SPECIALS = Hypothesis(
     "long-by-specials",
     "The list has as many merges too many as there are special tokens.",
     "Look at the number of merges: special tokens belong to the vocabulary, and are subtracted from its size.",
+    (),
+)
+_ENDS_EARLY = Hypothesis(
+    "ends-early",
+    "The list ends before the vocabulary is complete.",
+    "Look at the place where the training stops: at which number of tokens, or of merges, or at which count?",
+    (),
+)
+_ENDS_LATE = Hypothesis(
+    "ends-late",
+    "The list goes on after the vocabulary is complete.",
+    "Look at the place where the training stops: at which number of tokens, or of merges?",
     (),
 )
 _SWAPPED = Hypothesis(
@@ -177,22 +191,23 @@ class Checker:
 
     def check_submission_work(self, submission: Submission) -> Work[Check]:
         """Checks the reading of a file that fits best; of equal ones, the first that has a cause."""
-        places: list[tuple[int, Sequence[Merge]]] = []
+        fits: list[tuple[tuple[int, int], Sequence[Merge]]] = []
         for merges in submission.readings:
             ours = yield from self.expected_work(len(merges))
             place = _first_difference(merges, ours)
-            places.append((len(merges) + 1 if place is None else place, merges))
-        best = max(place for place, _ in places)
+            shared = len(set(merges).intersection(ours))
+            fits.append(((len(merges) + 1 if place is None else place, shared), merges))
+        best = max(fit for fit, _ in fits)
         checks: list[Check] = []
-        for place, merges in places:
-            if place == best:
+        for fit, merges in fits:
+            if fit == best:
                 checks.append((yield from self.check_work(merges)))
                 if checks[-1].identical or checks[-1].causes:
                     return checks[-1]
         return checks[0]
 
     def _difference_work(self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int) -> Work[Difference]:
-        trainer = NaiveTrainer(self._right_words(), self._settings.recipe)
+        trainer = NaiveTrainer((yield from self._right_words_work()), self._settings.recipe)
         for done in range(place):
             best, _, _ = trainer.best()
             assert best is not None
@@ -205,31 +220,45 @@ class Checker:
         counts = (0 if their is None else trainer.count(their)), (0 if our is None else highest)
         return Difference(place + 1, their, our, counts, tied)
 
-    def _right_words(self) -> Words:
+    def _right_words_work(self) -> Work[Words]:
         if self._words is None:
-            self._words = self._counted(self._settings.recipe)
+            self._words = yield from self._counted_work(self._settings.recipe)
         return self._words
 
     def _causes_work(
         self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int
     ) -> Work[tuple[tuple[Hypothesis, ...], ...]]:
         length = self._wrong_length(len(theirs))
-        if place in (len(theirs), len(ours)):
-            return ((length,),) if length is not None else ()
+        if place == len(theirs) and length is not None:
+            return ((length,),)
         if sorted(theirs) == sorted(ours) and sum(a != b for a, b in zip(theirs, ours, strict=True)) == 2:
             return ((_SWAPPED,),)
         known = hypotheses(self._settings.recipe, len(self._settings.special_tokens))
-        found = yield from self._fitting_work(theirs, {(each,): self._recipes([each]) for each in known}, length)
-        if not found:
-            known = [each for each in map(self._that_matters, known) if each.variants]
-            pairs = {pair: self._recipes(pair) for pair in combinations(known, 2)}
-            found = yield from self._fitting_work(theirs, pairs, length)
+        end = self._wrong_end(len(theirs)) if length is None else None
+        alone = {(): [self._settings.recipe]} if len(theirs) != len(ours) else {}
+        alone |= {(each,): self._recipes([each]) for each in known}
+        found, cut = yield from self._fitting_work(theirs, alone, length)
+        if length is not None and (length,) in found:
+            return ((length,),)
+        if end is not None and () in cut and not found:
+            return ((end,),)
+        if found:
+            return tuple(found)
+        if end is not None and cut:
+            # Other base tokens change how many merges there are.
+            characters = [each for each in known if each.key == "characters" and (each,) not in cut]
+            pairs = {(*each, other): self._recipes([*each, other]) for each in cut for other in characters}
+            found, _ = yield from self._fitting_work(theirs, pairs, length)
+            return tuple(found) or tuple((*each, end) for each in cut)
+        known = [each for each in map(self._that_matters, known) if each.variants]
+        pairs = {pair: self._recipes(pair) for pair in combinations(known, 2)}
+        found, _ = yield from self._fitting_work(theirs, pairs, length)
         if not found:
             # Reading a file as text, as Python's `open` does by itself, makes two mistakes at once.
             opened = [each for each in known if each.key in ("crlf", "replacement")]
             if len(opened) == 2:
                 three = {(*opened, each): self._recipes([*opened, each]) for each in known if each not in opened}
-                found = yield from self._fitting_work(theirs, three, length)
+                found, _ = yield from self._fitting_work(theirs, three, length)
         return tuple(found)
 
     def _that_matters(self, mistake: Hypothesis) -> Hypothesis:
@@ -253,6 +282,13 @@ class Checker:
         missing = size - BYTES - specials - merges
         return known.get(missing) if missing else None
 
+    def _wrong_end(self, merges: int) -> Hypothesis | None:
+        """What is said about a list whose length nothing explains."""
+        size, specials = self._settings.vocabulary_size, len(self._settings.special_tokens)
+        if size is None or merges == size - BYTES - specials:
+            return None
+        return _ENDS_EARLY if merges < size - BYTES - specials else _ENDS_LATE
+
     def _recipes(self, mistakes: Sequence[Hypothesis]) -> list[Recipe]:
         """What they make of the right recipe together; none where they contradict each other."""
         own = self._settings.recipe
@@ -271,53 +307,72 @@ class Checker:
         theirs: Sequence[Merge],
         mistakes: Mapping[tuple[Hypothesis, ...], Sequence[Recipe]],
         length: Hypothesis | None,
-    ) -> Work[list[tuple[Hypothesis, ...]]]:
-        """The mistakes of which one recipe gives the whole list."""
+    ) -> Work[tuple[list[tuple[Hypothesis, ...]], list[tuple[Hypothesis, ...]]]]:
+        """The mistakes of which one recipe gives the whole list, and those that would make another number of merges."""
         recipes = dict.fromkeys(recipe for some in mistakes.values() for recipe in some)
         # Trainings that differ only in the rule for ties are one training, as long as they follow the list.
         rules: dict[Recipe, list[Ties]] = {}
         for recipe in sorted(recipes, key=lambda recipe: repr(recipe.of_words)):
             rules.setdefault(replace(recipe, ties="bytes"), []).append(recipe.ties)
-        fitting = set[Recipe]()
+        fitting, cut = set[Recipe](), set[Recipe]()
         words: Words | None = None
         of_words: object = None
         for number, (recipe, ties) in enumerate(rules.items()):
-            yield Progress("trying mistakes", number, len(rules))
+            yield (progress := Progress("trying mistakes", number, len(rules)))
             if words is None or of_words != recipe.of_words:
-                words, of_words = self._words_of(recipe), recipe.of_words
-            for tie in (yield from self._fits_work(theirs, NaiveTrainer(words, recipe), ties, length)):
-                fitting.add(replace(recipe, ties=tie))
-        found = [each for each, some in mistakes.items() if not fitting.isdisjoint(some)]
-        return [(*each, length) if length is not None else each for each in found]
+                words, of_words = (yield from _as(progress, self._words_work(recipe))), recipe.of_words
+            trainer = NaiveTrainer(words, recipe)
+            left = yield from _as(progress, _fits_work(theirs, trainer, ties))
+            is_whole = length is not None or self._ends_there(trainer, len(theirs))
+            (fitting if is_whole else cut).update(replace(recipe, ties=tie) for tie in left)
+        found, too_long = (
+            [each for each, some in mistakes.items() if not those.isdisjoint(some)] for those in (fitting, cut)
+        )
+        return [(*each, length) if length is not None else each for each in found], too_long
 
-    def _words_of(self, recipe: Recipe) -> Words:
-        return self._right_words() if recipe.of_words == self._settings.recipe.of_words else self._counted(recipe)
+    def _words_work(self, recipe: Recipe) -> Work[Words]:
+        if recipe.of_words == self._settings.recipe.of_words:
+            return (yield from self._right_words_work())
+        return (yield from self._counted_work(recipe))
 
-    def _counted(self, recipe: Recipe) -> Words:
-        counted = count_words(self._texts, self._settings.special_tokens, recipe)
+    def _counted_work(self, recipe: Recipe) -> Work[Words]:
+        counted = yield from count_words_work(self._texts, self._settings.special_tokens, recipe)
         seen = self._seen[recipe.of_words] = hash((recipe.characters, tuple(counted.items())))
         if self._words is not None and seen == self._seen[self._settings.recipe.of_words]:
             return self._words
-        return Words(counted, characters=recipe.characters)
+        return (yield from Words.of_work(counted, characters=recipe.characters))
 
-    def _fits_work(
-        self, theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties], length: Hypothesis | None
-    ) -> Work[Sequence[Ties]]:
-        """The rules for ties by which a naive training gives a whole list; it stops at the first difference."""
-        base = len(trainer.tokens)
-        for done, merge in enumerate(theirs):
-            pairs = [trainer.best(tie)[0] for tie in ties]
-            fits = [pair is not None and trainer.spell(pair) == merge for pair in pairs]
-            if True not in fits:
-                return ()
-            trainer.merge(cast("Pair", pairs[fits.index(True)]))
-            ties = [tie for tie, fit in zip(ties, fits, strict=True) if fit]
-            if done % _SOME == 0:
-                yield Progress("trying mistakes")
+    def _ends_there(self, trainer: NaiveTrainer, merges: int) -> bool:
+        """Whether a training is complete after so many merges."""
         size = self._settings.vocabulary_size
-        if size is None or length is not None or trainer.best()[0] is None:
-            return ties
-        return ties if len(theirs) + len(self._settings.special_tokens) in (size - BYTES, size - base) else ()
+        if size is None or trainer.best()[0] is None:
+            return True
+        base = len(trainer.tokens) - merges
+        return merges + len(self._settings.special_tokens) in (size - BYTES, size - base)
+
+
+def _fits_work(theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties]) -> Work[Sequence[Ties]]:
+    """The rules for ties by which a naive training gives a whole list; it stops at the first difference."""
+    for done, merge in enumerate(theirs):
+        pairs = [trainer.best(tie)[0] for tie in ties]
+        fits = [pair is not None and trainer.spell(pair) == merge for pair in pairs]
+        if True not in fits:
+            return ()
+        trainer.merge(cast("Pair", pairs[fits.index(True)]))
+        ties = [tie for tie, fit in zip(ties, fits, strict=True) if fit]
+        if done % _SOME == 0:
+            yield Progress("trying mistakes")
+    return ties
+
+
+def _as(progress: Progress, work: Work[T]) -> Work[T]:
+    """Does work that is a small part of another one, whose progress is reported."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+        yield progress
 
 
 def _first_difference(theirs: Sequence[Merge], ours: Sequence[Merge]) -> int | None:

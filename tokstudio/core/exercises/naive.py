@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.exercises.recipe import Recipe, Sides, Ties
 from tokstudio.core.text.byte_level import to_characters
 
 Pair = tuple[int, int]
 _Change = tuple[Pair, int, Sides]
 _BOTH: Sides = "both"
+_SOME = 4096  # words between two reports of progress
 
 
 class PairCounts:
@@ -83,23 +85,31 @@ class PairCounts:
 class Words:
     """Words as lists of ids, with the counts of their pairs."""
 
-    def __init__(self, words: Counter[str], *, characters: bool) -> None:
-        self.weights = list(words.values())
-        if characters:
-            ids: dict[str, int] = {}
-            self.words = [[ids.setdefault(character, len(ids)) for character in word] for word in words]
-            self.tokens = [character.encode("utf-8", "surrogateescape") for character in ids]
-        else:
-            self.words = [list(word.encode("utf-8", "surrogateescape")) for word in words]
-            self.tokens = [bytes([byte]) for byte in range(256)]
+    def __init__(self, words: list[list[int]], weights: list[int], tokens: list[bytes], counts: PairCounts) -> None:
+        self.words, self.weights, self.tokens, self.counts = words, weights, tokens, counts
+        self.order = list(range(len(words)))
+
+    @classmethod
+    def of_work(cls, words: Counter[str], *, characters: bool) -> Work[Words]:
+        """Words of bytes or of characters."""
+        made: list[list[int]] = []
+        ids: dict[str, int] = {}
         counts: dict[Pair, int] = {}
-        for word, weight in zip(self.words, self.weights, strict=True):
-            for pair in pairwise(word):
+        for number, (word, weight) in enumerate(words.items()):
+            if characters:
+                parts = [ids.setdefault(character, len(ids)) for character in word]
+            else:
+                parts = list(word.encode("utf-8", "surrogateescape"))
+            made.append(parts)
+            for pair in pairwise(parts):
                 counts[pair] = counts.get(pair, 0) + weight
-        self.order = list(range(len(self.words)))
-        self.counts = PairCounts()
+            if number % _SOME == 0:
+                yield Progress("counting pairs", number, len(words))
+        tokens = [character.encode("utf-8", "surrogateescape") for character in ids]
+        pairs = PairCounts()
         for pair, count in counts.items():
-            self.counts.add(pair, count)
+            pairs.add(pair, count)
+        return cls(made, list(words.values()), tokens if characters else [bytes([b]) for b in range(256)], pairs)
 
     @cached_property
     def where(self) -> defaultdict[Pair, set[int]]:
@@ -112,9 +122,7 @@ class Words:
 
     def copy(self) -> Words:
         """Words that change by themselves."""
-        made = Words.__new__(Words)
-        made.tokens, made.weights = list(self.tokens), self.weights
-        made.counts, made.words, made.order = self.counts.copy(), list(self.words), list(self.order)
+        made = Words(list(self.words), self.weights, list(self.tokens), self.counts.copy())
         made.where = defaultdict(set, {pair: set(numbers) for pair, numbers in self.where.items()})
         return made
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.exercises.check import Check, Checker
 from tokstudio.core.exercises.hypotheses import Hypothesis
@@ -44,12 +44,14 @@ def paths_of(given: Iterable[Path]) -> Iterator[Path]:
 
 def outcome_work(path: Path, checker: Checker) -> Work[Outcome]:
     """Reads and checks a submission; one that cannot be read is an outcome too."""
+    yield Progress("reading")
+    name = path.name or path.absolute().name
     try:
         submission = read_submission(path)
     except FormatError as error:
-        return Outcome(path.name, None, error=str(error))
+        return Outcome(name, None, error=str(error))
     check = yield from checker.check_submission_work(submission)
-    return Outcome(path.name, check, submission.remarks)
+    return Outcome(name, check, submission.remarks)
 
 
 def sentences(outcome: Outcome) -> Iterator[str]:

@@ -8,7 +8,8 @@ pickle with any other is refused, with what it would have done.
 from __future__ import annotations
 
 import pickletools
-from typing import Any
+import re
+from typing import Any, cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import shown
@@ -25,9 +26,15 @@ _TO_BYTES = "_codecs encode"  # by which protocol 2 writes bytes; it is followed
 _CALLS = {"GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "EXT1", "EXT2", "EXT4"}
 
 
+_OLD = re.compile(  # how protocols 0 and 1 begin
+    rb"\(*(?:[ld]p[0-9]+\n|[VSIL][^\n]*\n(?:p[0-9]+\n)?[VSILt(]|c[A-Za-z_.]+\n[A-Za-z_.]+\n|[\]}]q[\x00-\xff])"
+)
+
+
 def is_pickle(data: bytes) -> bool:
-    """Whether a file is a pickle of protocol 2 or later, as all of Python 3 are."""
-    return data[:1] == b"\x80" and len(data) > 2 and data[1] <= 5 and data[-1:] == b"."
+    """Whether a file is a pickle."""
+    is_new = data[:1] == b"\x80" and len(data) > 2 and data[1] <= 5
+    return data[-1:] == b"." and (is_new or _OLD.match(data) is not None)
 
 
 def read_pickle(data: bytes) -> object:
@@ -85,7 +92,7 @@ def _follow(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) ->
         stack[-1].append(value)
     elif name == "SETITEM":
         value, key = stack.pop(), stack.pop()
-        stack[-1][key] = value
+        stack[-1][_flat(key)] = value
     elif name in ("TUPLE1", "TUPLE2", "TUPLE3"):
         size = int(name[-1])
         stack[-size:] = [tuple(stack[-size:])]
@@ -97,13 +104,20 @@ def _follow(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) ->
 
 def _gather(name: str, stack: list[Any]) -> None:
     """Takes the values after the last mark."""
-    at = max(number for number, value in enumerate(stack) if value is _MARK)
+    at = next(number for number in range(len(stack) - 1, -1, -1) if stack[number] is _MARK)
     values = stack[at + 1 :]
     del stack[at:]
     if name == "APPENDS":
         stack[-1].extend(values)
     elif name == "SETITEMS":
-        stack[-1].update(zip(values[::2], values[1::2], strict=True))
+        stack[-1].update(zip(map(_flat, values[::2]), values[1::2], strict=True))
     else:
-        pairs = zip(values[::2], values[1::2], strict=False)
+        pairs = zip(map(_flat, values[::2]), values[1::2], strict=True) if name == "DICT" else ()
         stack.append({"TUPLE": tuple, "LIST": list}[name](values) if name != "DICT" else dict(pairs))
+
+
+def _flat(key: object) -> object:
+    """A key of a dictionary. Python ends when it hashes a tuple of very many levels, so there is at most one."""
+    if isinstance(key, tuple) and any(isinstance(part, tuple) for part in cast("tuple[object, ...]", key)):
+        raise FormatError("a dictionary in this pickle has keys of several levels: write the merges as JSON or text.")
+    return cast("object", key)

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
+import numpy as np
 import regex
 
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.pretokenization.patterns import REGEX, splitter
 
 Ties = Literal[
@@ -36,6 +39,7 @@ _SPLITS: Mapping[str, Callable[[str], list[str]]] = {
     "spaces before": lambda text: [" " + word for word in text.split(" ")],
     "spaces between": lambda text: text.split(" ")[:1] + [" " + word for word in text.split(" ")[1:]],
 }
+_SOME = 4096  # words between two reports of progress
 _RE = "re "  # begins a pattern for Python's own `re`, whose \\w has no combining marks
 
 
@@ -86,15 +90,18 @@ class Recipe:
         )  # fmt: skip
 
 
-def count_words(texts: Iterable[bytes], specials: Sequence[str], recipe: Recipe) -> Counter[str]:
+def count_words_work(texts: Sequence[bytes], specials: Sequence[str], recipe: Recipe) -> Work[Counter[str]]:
     """The words of texts in the order of their first occurrence, with how often they occur."""
     words = Counter[str]()
-    for raw in texts:
+    for number, raw in enumerate(texts):
         for piece in _between(_read(raw, recipe), specials, recipe.specials):
             for part in _parts(piece, recipe):
                 found = _split(_strip(part, "parts", recipe), recipe.pattern)
-                words.update(_strip(word.lower() if recipe.lower_case == "words" else word, "words", recipe)
-                             for word in found)  # fmt: skip
+                while some := list(islice(found, _SOME)):
+                    if recipe.lower_case == "words":
+                        some = [word.lower() for word in some]
+                    words.update(_strip(word, "words", recipe) for word in some)
+                    yield Progress("counting words", number, len(texts))
     words.pop("", None)
     return Counter(dict.fromkeys(words, 1)) if recipe.words_once else words
 
@@ -142,12 +149,16 @@ def _parts(text: str, recipe: Recipe) -> list[str]:
     return text.splitlines(keepends=recipe.parts == "python lines with ends")
 
 
-def _split(text: str, pattern: str) -> list[str]:
+def _split(text: str, pattern: str) -> Iterator[str]:
     if pattern in _SPLITS:
-        return _SPLITS[pattern](text)
-    if pattern == "none" or pattern in REGEX:
-        pieces = splitter(pattern).split(text.encode("utf-8", "surrogateescape"))
-        return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
-    if pattern.startswith(_RE):
-        return [found.group() for found in re.finditer(pattern.removeprefix(_RE), text)]
-    return [found.group() for found in regex.finditer(pattern, text)]
+        yield from _SPLITS[pattern](text)
+    elif pattern == "none" or pattern in REGEX:
+        raw, start = text.encode("utf-8", "surrogateescape"), 0
+        for ends in splitter(pattern).ends_work(np.frombuffer(raw, np.uint8), 0, len(raw)):
+            for end in ends.tolist():
+                yield raw[start:end].decode("utf-8", "surrogateescape")
+                start = end
+    else:
+        finditer = re.finditer if pattern.startswith(_RE) else regex.finditer
+        for found in finditer(pattern.removeprefix(_RE), text):
+            yield found.group()
