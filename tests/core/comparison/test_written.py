@@ -125,7 +125,7 @@ def test_a_tokenizer_that_fails_is_a_dash_null_and_a_reason(failing: Comparison)
     assert told["figures"] == {"tokens": [failing.tokens[0].tolist(), [None, 4]]}
     assert [(one["text"], one["tokenizer"]) for one in told["errors"]] == [("deu", "latin")]
     assert "ß" in told["errors"][0]["error"]
-    assert failing.to_csv(figures=["tokens"]).splitlines()[-2:] == ["tokens,deu,,,4.0", "tokens,All texts,,,11.0"]
+    assert failing.to_csv(figures=["tokens"]).splitlines()[-2:] == ["tokens,deu,,,4", "tokens,All texts,,,11"]
     assert cells_of(failing.to_markdown(["tokens"]).splitlines()[5]) == ["deu", "–", "4"]
 
 
