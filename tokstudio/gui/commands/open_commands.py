@@ -131,11 +131,11 @@ class OpenCommands(QObject):
 
     def open_corpus(self) -> None:
         """Asks for files and adds them to the corpus."""
-        self.open_paths(self._choosers.open_files("Open Corpus", self._preferences.folder))
+        self.open_paths(self._choosers.open_files("Open Corpus", self._preferences.texts_folder))
 
     def open_folder(self) -> None:
         """Asks for a folder and adds its text files."""
-        folder = self._choosers.open_folder("Open Folder", self._preferences.folder)
+        folder = self._choosers.open_folder("Open Folder", self._preferences.texts_folder)
         if folder is not None:
             self.open_paths([folder])
 
@@ -149,7 +149,7 @@ class OpenCommands(QObject):
             if len(paths) > 1:
                 self._session.jobs.refuse(f"Only {file_name(project)} is opened: a project opens without other files.")
             return
-        self._preferences.folder = paths[0].parent
+        self._preferences.texts_folder = paths[0].parent
         self.importing.open_paths(paths)
 
     def read_as_bytes(self, path: Path) -> None:
