@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
 
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.wording import count_text, in_units, several
+from tokstudio.core.base.wording import several, several_whole, whole_text
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
@@ -263,8 +263,8 @@ class StatusLine(QStatusBar):
         if run.replaced:
             remarks.append(f"{several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
         if run.unknown:
-            unknown = in_units(run.unknown, run.weight_scale)
-            remarks.append(f"{several(unknown, 'character is', 'characters are')} unknown.")
+            words = "character is", "characters are"
+            remarks.append(f"{several_whole(run.unknown, run.weight_scale, *words)} unknown.")
         return " ".join(remarks)
 
     def _show_figures(self) -> None:
@@ -278,9 +278,9 @@ class StatusLine(QStatusBar):
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
-            before = f" ({count_text(run.log.tokens_before, run.weight_scale)} at first)" if at else ""
+            before = f" ({whole_text(run.log.tokens_before, run.weight_scale)} at first)" if at else ""
             ratio_text = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
-            tokens = f"    {several(in_units(run.log.tokens_at(at), run.weight_scale), 'token')} in corpus"
+            tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in corpus"
             self._show_longest(f"{ratio_text}{held_out}{tokens}{before}", f"{ratio_text}{tokens}", ratio_text)
         if self._job is None:
             self.label.setText(self._how_it_ended())

@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
-from tokstudio.core.base.wording import count_text
+from tokstudio.core.base.wording import whole_text
 from tokstudio.gui.panes.sizes.model import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
 from tokstudio.gui.panes.sizes.pane import SizesPane
 from tokstudio.resources import sample_text
@@ -113,7 +113,7 @@ def test_weighted_text_is_counted_in_tokens_and_not_in_thousandths(session, pane
     end = rows(pane)[-1]
     assert end[NOTE].endswith("end")
     assert end[RATIO] == f"{run.bytes_per_token(len(run)):.3f}"
-    assert end[SAVED] == count_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
+    assert end[SAVED] == whole_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
 
 
 def test_an_opened_tokenizer_has_no_curve_and_the_pane_says_so(session, pane, trained):

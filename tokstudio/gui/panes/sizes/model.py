@@ -10,7 +10,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
-from tokstudio.core.base.wording import count_text
+from tokstudio.core.base.wording import whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, Size, embedding_parameters, merges_for, size_after, table_of_sizes
 from tokstudio.gui.state.measured_texts import MeasuredText
 from tokstudio.gui.style.theme import Theme
@@ -79,8 +79,8 @@ class SizesModel(QAbstractTableModel):
         return "playhead" if size is self._rows[0] else self._notes.get(size.merges, "")
 
     def saved_text(self, size: Size) -> str:
-        """The tokens that the last tokens of a vocabulary save; fewer than 1,000 are named."""
-        return count_text(size.saved, self._text.scale if self._text is not None else 1)
+        """The tokens that the last tokens of a vocabulary save."""
+        return whole_text(size.saved, self._text.scale if self._text is not None else 1)
 
     def _size_at(self, text: MeasuredText, playhead: int) -> Size:
         return size_after(text.tokens, text.bytes, min(playhead, len(text.tokens) - 1), self._others)
