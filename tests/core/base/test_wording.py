@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.core.base.wording import count_text, in_units, several, several_whole, whole_text
+from tokstudio.core.base.wording import count_text, in_units, percent_text, several, several_whole, whole_text
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,8 @@ def test_a_rounded_count_has_its_noun():
     counts = (200, 1_000, 1_500)
     assert [several_whole(count, 1_000, "token") for count in counts] == ["<1 token", "1 token", "2 tokens"]
     assert several_whole(2, 1, "place is", "places are") == "2 places are"
+
+
+def test_percent_has_a_space_that_does_not_break():
+    shares = ((0.349, 0), (0.3494, 1), (12.5, 0), (0, 2))
+    assert [percent_text(*each) for each in shares] == ["35\u00a0%", "34.9\u00a0%", "1,250\u00a0%", "0.00\u00a0%"]

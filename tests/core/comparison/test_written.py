@@ -73,7 +73,7 @@ def test_names_of_strangers_are_no_markup() -> None:
 
 
 def test_shares_are_percent_and_nothing_is_a_dash() -> None:
-    assert number_text(0.1234, 1, is_share=True) == "12.3%"
+    assert number_text(0.1234, 1, is_share=True) == "12.3\u00a0%"
     assert number_text(float("nan"), 1, is_share=True) == "–"
     assert number_text(1234567, 0) == "1,234,567"
 

@@ -54,6 +54,11 @@ def several(number: float, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def percent_text(share: float, decimals: int = 0) -> str:
+    """A share in percent, with a space that does not break: `percent_text(0.345, 1)` is "34.5 %"."""
+    return f"{share:,.{decimals}%}".replace("%", "\u00a0%")
+
+
 def size_of_memory(size: float) -> str:
     """Bytes of memory in a unit that fits: "340 MB", "1.2 GB"."""
     return f"{size / 1e6:,.0f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"

@@ -417,7 +417,7 @@ def test_there_is_a_held_out_column_if_any_run_has_held_out_text(qtbot, pane, se
         "First",
         "<s>",
     ]
-    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Held-out share: 20%"):
+    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Held-out share: 20\u00a0%"):
         assert told in tip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.wording import whole_text
+from tokstudio.core.base.wording import percent_text, whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.marks import Mark
 from tokstudio.gui.state.measured_texts import measured_text
@@ -95,7 +95,7 @@ def size_marks(run: StudioRun) -> tuple[Mark, ...]:
         Mark(
             float(merges),
             text.bytes / int(text.tokens[merges]),
-            f"{percent}\u00a0%",
+            percent_text(percent / 100),
             f"{percent} % of the compression at the end ({what}): {merges:,} merges, vocabulary {others + merges:,}",
         )
         for merges, percent in reached.items()
@@ -217,7 +217,7 @@ def _share_saved(run: StudioRun, first: int, last: int, *, held_out: bool = Fals
     before, after = (_tokens_at(run, merges, held_out) for merges in (first, last))
     share = (before - after) / before if before else 0.0
     decimals = 1 if share >= 0.0995 else 2 if share >= 0.00095 else 3
-    return f"{100 * share:.{decimals}f}\u00a0%"
+    return percent_text(share, decimals)
 
 
 def _few(value: float) -> str:
