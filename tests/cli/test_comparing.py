@@ -77,9 +77,9 @@ def test_csv_is_written_to_a_file(texts, tmp_path, capsys):
         rows = list(csv.reader(file))
     assert rows == [
         ["figure", "text", "W counts", "bytes"],
-        ["tokens", "deu_Latn.txt", "", f"{len(GERMAN.encode())}.0"],
-        ["tokens", "eng_Latn.txt", "", f"{len(ENGLISH)}.0"],
-        ["tokens", "All texts", "", f"{len(GERMAN.encode()) + len(ENGLISH)}.0"],
+        ["tokens", "deu_Latn.txt", "", f"{len(GERMAN.encode())}"],
+        ["tokens", "eng_Latn.txt", "", f"{len(ENGLISH)}"],
+        ["tokens", "All texts", "", f"{len(GERMAN.encode()) + len(ENGLISH)}"],
     ]
 
 

@@ -91,9 +91,10 @@ def test_the_summary_and_json_tell_sources_and_words(files, tmp_path, capsys):
     assert told["special_tokens"] == {"<e>": text.count("<e>")}
 
 
-def test_a_division_does_not_change_the_words_or_their_order(files, tmp_path):
+def test_a_division_does_not_change_the_words_or_their_order(files, tmp_path, capsys):
     counted(files, tmp_path / "whole.parquet")
     counted(files, tmp_path / "divided.parquet", "--split-by", "lang")
+    assert "e.jsonl: column text; 2 values of lang (en, ja)." in capsys.readouterr().err
     config = TrainingConfig(vocabulary_size=300, pattern="gpt2", special_tokens=["<e>"])
     runs = [train(Corpus.from_counts(tmp_path / f"{name}.parquet"), config).run for name in ("whole", "divided")]
     assert runs[0].merges.tolist() == runs[1].merges.tolist()

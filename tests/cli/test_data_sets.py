@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
@@ -41,8 +43,17 @@ def test_a_column_divides_and_what_is_dropped_is_said(tmp_path, trained):
     (tmp_path / "a.jsonl").write_bytes(json_lines(DOCUMENTS) + b"{\n")
     code, _, said = trained(tmp_path / "a.jsonl", "--split-by", "lang", "--field", "text", "--max-document-chars", "20")
     assert code == 0
-    assert "a.jsonl: de: column text; 1 broken row dropped (line 407); 401 long documents cut." in said
-    assert "a.jsonl: ja: column text." in said
+    told = "column text; 3 values of lang (de, en, ja); 1 broken row dropped (line 407); 401 long documents cut."
+    assert [line for line in said.splitlines() if "column" in line] == [f"a.jsonl: {told}"]
+
+
+def test_a_division_into_many_sources_is_one_line_with_the_first_values(tmp_path, trained):
+    rows = [{"text": f"Tag {number}.", "lang": f"l{number}"} for number in range(600)]
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+    _, _, said = trained(tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--split-by", "lang", "--field", "text")
+    told = "column text; 600 values of lang (l0, l1, l2, l3, l4 and 595 more)."
+    assert [line for line in said.splitlines() if "column" in line] == [f"a.jsonl: {told}", f"b.jsonl: {told}"]
 
 
 def test_a_wrong_column_is_an_error_that_names_the_others(tmp_path, trained):

@@ -17,7 +17,7 @@ from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs
-from tokstudio.cli.reading import read_corpus_work, reading_of, report_source
+from tokstudio.cli.reading import read_corpus_work, reading_of, report_read
 from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError
@@ -126,8 +126,7 @@ def _read(arguments: argparse.Namespace, console: Console) -> Texts:
             arguments.texts, (), arguments.documents or "file", arguments.encoding, console, reading, keep_empty=True
         )
     )
-    for source in corpus.sources:
-        report_source(source, console)
+    report_read(corpus.sources, console)
     names = [source.name for source in corpus.sources]
     longer = [
         source.name if source.path is None else f"{source.path.parent.name}/{source.name}" for source in corpus.sources

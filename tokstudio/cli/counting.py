@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.reading import plain_reading_errors, reading_of, report_source
+from tokstudio.cli.reading import plain_reading_errors, reading_of, report_read
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
@@ -33,10 +33,9 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
             from tokstudio.cli.cluster import count_on_cluster
 
             part = count_on_cluster(counting, entries, arguments.dask, console)
-            for source in part.sources:
-                report_source(source, console)
         else:
-            part = console.finish(counting.count_work(entries, tell=lambda source: report_source(source, console)))
+            part = console.finish(counting.count_work(entries))
+        report_read(part.sources, console)
     counts = part.counts
     if not len(counts):
         raise CorpusError("There are no words in these texts: nothing was written.")

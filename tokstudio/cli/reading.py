@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from tokstudio.core.training.prepare_corpus import Prepared
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
 _STANDARD_INPUT = "standard input"
+_VALUES_NAMED = 5  # of the column that divides a data set
 
 
 def read_corpus_work(
@@ -106,13 +108,21 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
     )
 
 
-def report_source(source: Source, console: Console) -> None:
-    """Reports how a source was read, where that is unusual."""
-    remarks = [f"column {source.reading.field}"] if source.is_rows and source.reading is not None else []
-    remarks += [] if source.encoding in ("utf-8", "bytes") else [f"read as {source.encoding}"]
-    remarks += [source.note] if source.note else []
-    if remarks:
-        console.say(f"{source.name}: {'; '.join(remarks)}.")
+def report_read(sources: Iterable[Source], console: Console) -> None:
+    """Reports how sources were read, where that is unusual; one line for each file, however many sources it became."""
+    for _, parts in groupby(sources, lambda one: id(one) if one.value is None else (one.path, one.member)):
+        read = list(parts)
+        first, name = read[0], read[0].name
+        remarks = [f"column {first.reading.field}"] if first.is_rows and first.reading is not None else []
+        if first.value is not None and first.reading is not None:
+            name = name.removesuffix(f": {first.value}")
+            named = ", ".join(source.value or "" for source in read[:_VALUES_NAMED])
+            more = f" and {len(read) - _VALUES_NAMED:,} more" if len(read) > _VALUES_NAMED else ""
+            remarks.append(f"{several(len(read), 'value')} of {first.reading.split_by} ({named}{more})")
+        remarks += [] if first.encoding in ("utf-8", "bytes") else [f"read as {first.encoding}"]
+        remarks += dict.fromkeys(source.note for source in read if source.note)
+        if remarks:
+            console.say(f"{name}: {'; '.join(remarks)}.")
 
 
 def report_preparation(prepared: Prepared, config: TrainingConfig, weight_scale: int, console: Console) -> None:

@@ -18,7 +18,7 @@ from tokstudio.cli.reading import (
     reading_of,
     report_held_out,
     report_preparation,
-    report_source,
+    report_read,
     report_sources,
 )
 from tokstudio.cli.rescue import rescue
@@ -103,8 +103,7 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
     corpus = console.finish(
         read_corpus_work(arguments.files, arguments.counts, documents, arguments.encoding, console, reading)
     )
-    for source in corpus.sources:
-        report_source(source, console)
+    report_read(corpus.sources, console)
     corpus = corpus.with_weights(_weights(arguments.weight, corpus))
     size: int | None = arguments.sample_bytes
     if size is not None and size < corpus.bytes:

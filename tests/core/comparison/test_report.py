@@ -17,6 +17,7 @@ import pytest
 
 from tokstudio import ByteTokenizer, Comparison, Corpus, Tokenizer, WordTokenizer, __version__, compare, save, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.report.facts import origin_work
 from tokstudio.core.comparison.report.markup import escaped, tag
 from tokstudio.core.comparison.report.report import report_work
@@ -115,7 +116,7 @@ def test_what_the_vocabularies_share_is_told(page: ElementTree.Element, comparis
     assert overlap.tokenizers == ("small", "large")
     shown = [[text_of(cell) for cell in row.iter("td")] for row in section(page, "Vocabularies").iter("tr")]
     assert [row for row in shown if row] == [
-        [f"{value:.1%}" for value in row] for shares in (overlap.jaccard, overlap.shared_uses) for row in shares
+        [percent_text(value, 1) for value in row] for shares in (overlap.jaccard, overlap.shared_uses) for row in shares
     ]
 
 

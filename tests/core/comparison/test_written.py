@@ -73,7 +73,7 @@ def test_names_of_strangers_are_no_markup() -> None:
 
 
 def test_shares_are_percent_and_nothing_is_a_dash() -> None:
-    assert number_text(0.1234, 1, is_share=True) == "12.3%"
+    assert number_text(0.1234, 1, is_share=True) == "12.3\u00a0%"
     assert number_text(float("nan"), 1, is_share=True) == "–"
     assert number_text(1234567, 0) == "1,234,567"
 
@@ -125,7 +125,7 @@ def test_a_tokenizer_that_fails_is_a_dash_null_and_a_reason(failing: Comparison)
     assert told["figures"] == {"tokens": [failing.tokens[0].tolist(), [None, 4]]}
     assert [(one["text"], one["tokenizer"]) for one in told["errors"]] == [("deu", "latin")]
     assert "ß" in told["errors"][0]["error"]
-    assert failing.to_csv(figures=["tokens"]).splitlines()[-2:] == ["tokens,deu,,,4.0", "tokens,All texts,,,11.0"]
+    assert failing.to_csv(figures=["tokens"]).splitlines()[-2:] == ["tokens,deu,,,4", "tokens,All texts,,,11"]
     assert cells_of(failing.to_markdown(["tokens"]).splitlines()[5]) == ["deu", "–", "4"]
 
 

@@ -65,12 +65,14 @@ def test_it_names_the_weights_of_the_sources(tmp_path):
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="gpt2"))
     said = paragraphs(save(tokenizer, tmp_path))["Tokenizer"]
     assert "Trained on 135 bytes;" in said
-    assert 'sources: "a" 2 (93.3% of the text), "b" 0.125 (6.7% of the text); the bytes are weighted.' in said
+    assert (
+        'sources: "a" 2 (93.3\u00a0% of the text), "b" 0.125 (6.7\u00a0% of the text); the bytes are weighted.' in said
+    )
 
 
 def test_many_sources_and_those_of_a_folder_are_named_shortly(tmp_path):
     sources = [replace(Source.from_texts("banana " * 9, f"{n}"), group="/texts" if n < 3 else "") for n in range(25)]
     corpus = Corpus(tuple(sources)).with_weights({"texts": 3})
     said = paragraphs(save(train(corpus, TrainingConfig(vocabulary_size=258)), tmp_path))["Tokenizer"]
-    assert '"texts" 3 (29.0% of the text), "3" 1 (3.2% of the text), "4" 1' in said
-    assert '"21" 1 (3.2% of the text) and 3 more; the bytes' in said
+    assert '"texts" 3 (29.0\u00a0% of the text), "3" 1 (3.2\u00a0% of the text), "4" 1' in said
+    assert '"21" 1 (3.2\u00a0% of the text) and 3 more; the bytes' in said

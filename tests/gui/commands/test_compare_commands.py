@@ -28,8 +28,10 @@ class Chosen(Choosers):
     def __init__(self, *paths: Path) -> None:
         super().__init__()
         self.paths = list(paths)
+        self.began: list[Path] = []  # the folders that were shown first
 
     def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
+        self.began.append(folder)
         return self.paths
 
     def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
@@ -69,6 +71,16 @@ def test_texts_for_measuring_do_not_enter_the_corpus(qtbot: QtBot, session: Sess
     qtbot.waitUntil(lambda: session.comparison.rows is not None, timeout=PATIENCE)
     assert [row.name for row in session.comparison.rows or ()] == ["eng_Latn.txt", "deu_Latn.txt"]
     assert session.corpus.sources == ()
+
+
+def test_texts_are_looked_for_where_texts_were_opened_last(session: Session, folder: Path) -> None:
+    preferences, chosen = Preferences(folder / "settings.ini"), Chosen(folder / "eng_Latn.txt")
+    made = CompareCommands(session, preferences, chosen, Shown(), session)  # pyright: ignore[reportArgumentType]
+    preferences.folder = folder / "tokenizers"
+    made.open_texts()
+    preferences.folder = folder / "tokenizers"
+    made.open_texts()
+    assert chosen.began == [folder / "tokenizers", folder], "the first time, texts were not opened anywhere"
 
 
 def test_a_parallel_folder_names_its_languages(qtbot: QtBot, session: Session, folder: Path) -> None:

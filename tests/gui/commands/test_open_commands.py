@@ -84,7 +84,7 @@ def test_a_folder_that_holds_a_tokenizer_is_opened_from_the_command_line(qtbot, 
 
     def act(window, answers):
         opened(qtbot, window)
-        assert window.session.runs.active.name == "model/tokenizer.json"
+        assert window.session.runs.active.name == "model"
         assert window.session.corpus.sources == ()
 
     assert at_the_window(monkeypatch, act, [str(tmp_path / "model")]) == 0
@@ -243,6 +243,7 @@ def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tm
         window.actions_by_id["open_tokenizer_folder"].trigger()
         opened(qtbot, window)
         assert session.runs.active.pattern == "none"
+        assert session.runs.active.name == tmp_path.name
         assert "Change Pattern" in window.status.currentMessage()
         session.runs.rename(session.runs.active, "Mine")
         session.view.set_text(SENTENCE)

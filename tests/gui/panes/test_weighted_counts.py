@@ -1,4 +1,4 @@
-"""The counts of a run whose sources have weights, in every pane: in the units of the text, not of the engine."""
+"""The counts of a run whose sources have weights, in every pane: whole numbers, in the units of the text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tokstudio.gui.panes.runs.model import COLUMNS, settings_lines
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.model import USES, VocabularyModel
 from tokstudio.gui.panes.why.candidates_model import RunnersModel
+from tokstudio.gui.plot.chart import Curve
+from tokstudio.gui.plot.scale import value_text
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.window.status_bar import StatusLine
 
@@ -37,21 +39,24 @@ def parts(run):
     return weight, 3000 + weight, 6000 + 3 * weight, 3000 + 2 * weight
 
 
+def exact(number):
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
 def text(number):
-    return f"{number:,.2f}".rstrip("0").rstrip(".")
+    return "<1" if 0 < number < 0.5 else f"{int(number + 0.5):,}"
 
 
-def cells(run, *numbers):
-    """Numbers in a column of a table, whose points are aligned."""
-    return [f"{number:,.3f}" if run.weight_scale > 1 else f"{number:,.0f}" for number in numbers]
+def cells(*numbers):
+    return list(map(text, numbers))
 
 
 def test_the_merge_log(session, run, parts):
     model = MergesModel(session.indexing)
     model.set_run(run, 2)
     _, count, _, after = parts
-    assert [model.cell(1, column).text for column in (4, 5)] == cells(run, count, after)
-    assert model.copied_slot(256).split("\t")[4:6] == [text(count).replace(",", ""), text(after).replace(",", "")]
+    assert [model.cell(1, column).text for column in (4, 5)] == cells(count, after)
+    assert model.copied_slot(256).split("\t")[4:6] == [exact(count), exact(after)]
     for column in (4, 5):
         assert len(model.widest(column)) >= max(len(model.cell(row, column).text) for row in range(2))
 
@@ -59,8 +64,8 @@ def test_the_merge_log(session, run, parts):
 def test_the_vocabulary(session, run, parts):
     model = VocabularyModel(session.indexing)
     model.set_run(run, 1)
-    assert [model.cell(slot, USES).text for slot in (ord("c"), 256)] == cells(run, *parts[:2])
-    assert model.copied_slot(256).split("\t")[6] == text(parts[1]).replace(",", "")
+    assert [model.cell(slot, USES).text for slot in (ord("c"), 256)] == cells(*parts[:2])
+    assert model.copied_slot(256).split("\t")[6] == exact(parts[1])
     assert len(model.widest(USES)) >= len(text(parts[1]))
 
 
@@ -69,6 +74,8 @@ def test_the_plot(run, parts):
     assert curve(run, COUNT)[1][0] == count
     assert curve(run, TOKENS)[1][:2].tolist() == [before, after]
     assert curve(run, RATIO)[1][1] == pytest.approx((6000 + 3 * weight) / after)
+    drawn = Curve("", "active", *curve(run, TOKENS), counts=True)
+    assert value_text(drawn.y[0] / 100, drawn.whole) == text(before / 100), "beside the cross-hair"
     assert playhead_text(run, 1, COUNT) == f"merge 1   {text(count)} times"
     assert playhead_text(run, 1, TOKENS) == f"merge 1   {text(after)} tokens"
 
@@ -76,10 +83,11 @@ def test_the_plot(run, parts):
 def test_the_candidates_of_a_merge(run, parts):
     model = RunnersModel()
     model.set_answer(run, finish(why_work(run.corpus, run.run, 1)))
-    assert [model.cell(0, 2).text] == cells(run, parts[1])
-    behind = parts[1] - 2999
-    assert [model.cell(1, column).text for column in (2, 3)] == cells(run, 2999, behind)
-    assert model.copied_slot(1).split("\t")[3:5] == ["2999", text(behind)]
+    behind, decimals = parts[1] - 2999, 3 if run.weight_scale > 1 else 0
+    shown = [model.cell(*place).text for place in ((0, 2), (1, 2), (1, 3))]
+    told = "what decides is not rounded"
+    assert shown == [f"{number:,.{decimals}f}" for number in (parts[1], 2999, behind)], told
+    assert model.copied_slot(1).split("\t")[3:5] == ["2999", exact(behind)]
 
 
 def test_the_list_of_runs(run, parts):

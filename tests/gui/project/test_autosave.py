@@ -377,6 +377,61 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monk
     assert at_the_window(monkeypatch, restore) == 0
 
 
+def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, monkeypatch, book, crash):
+    def begin(window, answers):
+        session = window.session
+        session.corpus.add_text(TEXT.upper(), "Another text")
+        trained(qtbot, window, 270)
+        session.corpus.set_weights((2000, 500))
+        quiet(qtbot, window)
+        steps(qtbot, window, 3)
+        qtbot.waitUntil(lambda: not window.recovery._copying, timeout=PATIENCE)
+        crash.now()
+
+    def restore(window, answers):
+        session = window.session
+        offered(qtbot, window)
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+        assert session.runs.active.corpus.weights == (2000, 500)
+        assert session.corpus.weights == (2000, 500)
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch, book, crash):
+    goes_on, copy = threading.Event(), autosave._copy_work
+
+    def slow_work(*arguments):
+        while not goes_on.is_set():
+            yield Progress("copying")
+            time.sleep(0.001)
+        return (yield from copy(*arguments))
+
+    def begin(window, answers):
+        trained(qtbot, window, 270)
+        monkeypatch.setattr(autosave, "_copy_work", slow_work)
+        window.session.view.set_text("typed during the copy")
+        window.recovery.copy()
+        window.session.view.set_text("typed before the training")
+        steps(qtbot, window, 3)
+        goes_on.set()
+        qtbot.waitUntil(lambda: not window.recovery._copying, timeout=PATIENCE)
+        crash.now()
+
+    def restore(window, answers):
+        offered(qtbot, window)
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(window.session.runs.all) == 2, timeout=PATIENCE)
+        assert window.session.view.text == "typed before the training"
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
 def recovery_files(window):
     """The copies of a project."""
     return window.session.recorder._folder.glob("*.project.tokstudio")

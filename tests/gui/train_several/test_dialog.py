@@ -45,6 +45,22 @@ def edit(dialog, row, column):
     return dialog.table.viewport().findChild(QComboBox if COLUMNS[column].choices else QSpinBox)
 
 
+@pytest.mark.parametrize("pixels", [13, 16])
+def test_no_column_is_cut(qtbot, session, theme, pixels):
+    theme.set_text_size(pixels)
+    dialog = TrainSeveralDialog(session.training, session.queue, theme)
+    qtbot.addWidget(dialog)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    dialog.resize(theme.scaled(780), dialog.height())
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    header = dialog.table.horizontalHeader()
+    assert header.length() <= dialog.table.viewport().width()
+    for column in range(len(COLUMNS)):
+        assert header.sectionSizeFromContents(column).width() <= header.sectionSize(column)
+    dialog.close()
+
+
 def test_it_begins_with_the_settings_of_configure(dialog):
     assert [texts(dialog, column) for column in range(6)] == [["gpt2"], ["280"], ["–"], ["Bytes"], ["First"], ["100 %"]]
     assert dialog.train_button.text() == "Train 1 Run"

@@ -193,3 +193,47 @@ def test_the_ratio_of_held_out_text_is_beside_the_other(qtbot, session, line):
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     qtbot.waitUntil(lambda: "held-out" in line.figures.text(), timeout=PATIENCE)
     assert f"({session.runs.active.held_out.ratio:.2f} in held-out text)" in line.figures.text()
+
+
+@pytest.mark.parametrize("deed", ["playhead", "text", "weights", "settings", "delete", "job"])
+def test_a_message_leaves_when_the_next_thing_happens(qtbot, session, line, make_run, deed):
+    session.corpus.add_text("a mat, a rat")
+    run = make_run(vocabulary_size=262)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    session.jobs.told.connect(line.say)
+    line.say("Wrote merges.csv.")
+    if deed == "playhead":
+        session.view.set_playhead(1)
+    elif deed == "text":
+        session.view.set_text("typed")
+    elif deed == "weights":
+        session.corpus.set_weights((2000,))
+    elif deed == "settings":
+        session.training.set_settings(Settings(280))
+    elif deed == "delete":
+        session.history.delete_run(run)
+    else:
+        session.jobs.start(for_a_while)
+    assert line.currentMessage() == ("Deleted Run 1." if deed == "delete" else "")
+
+
+def test_a_message_about_what_a_job_has_opened_stays_while_the_panes_follow(qtbot, session, line, make_run):
+    run = make_run(vocabulary_size=262)
+    session.runs.add_tokenizer(run.tokenizer, "opened")
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    job = session.jobs.start(for_a_while)
+    job.finished.connect(line.say)
+    job.finished.connect(session.view.set_text)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    assert line.currentMessage() == "Wrote merges.csv."
+
+
+def test_a_message_leaves_when_a_training_starts_and_pauses(qtbot, session, line, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 10 * PATIENCE)
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    line.say("Wrote merges.csv.")
+    session.training.step()
+    assert line.currentMessage() == ""
+    line.say("Wrote merges.csv.")
+    qtbot.waitUntil(lambda: line.currentMessage() == "", timeout=PATIENCE)
+    assert line.label.text().startswith("Paused after 1 merge.")

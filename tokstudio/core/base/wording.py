@@ -37,9 +37,26 @@ def count_text(count: int, scale: int = 1) -> str:
     return f"{in_units(count, scale):,}"
 
 
+def whole_text(count: int, scale: int = 1) -> str:
+    """A count in units of 1 / `scale`, rounded: `whole_text(1_234_567, 1_000)` is "1,235"; "<1" below a half."""
+    rounded = (2 * count + scale) // (2 * scale)
+    return f"{rounded:,}" if rounded or not count else "<1"
+
+
+def several_whole(count: int, scale: int, one: str, many: str = "") -> str:
+    """`whole_text` with its noun, as of `several`: `several_whole(1_500, 1_000, "token")` is "2 tokens"."""
+    text = whole_text(count, scale)
+    return f"{text} {one if text in ('1', '<1') else many or one + 's'}"
+
+
 def several(number: float, one: str, many: str = "") -> str:
     """A number with its noun: `several(2, "id is", "ids are")` is "2 ids are"; `many` is `one` + "s" by default."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def percent_text(share: float, decimals: int = 0) -> str:
+    """A share in percent, with a space that does not break: `percent_text(0.345, 1)` is "34.5 %"."""
+    return f"{share:,.{decimals}%}".replace("%", "\u00a0%")
 
 
 def size_of_memory(size: float) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.figures import Figure
 
 MISSING = "\N{EN DASH}"
@@ -17,10 +18,10 @@ UNITS = "W counts"  # the heading of the column that says what a word is
 
 
 def number_text(value: float, decimals: int, is_share: bool = False) -> str:
-    """A number with its decimals, a share as percent: "1,234", "4.88", "12.3%"; a dash for NaN."""
+    """A number with its decimals, a share as percent: "1,234", "4.88", "12.3 %"; a dash for NaN."""
     if math.isnan(value):
         return MISSING
-    return f"{value:,.{decimals}%}" if is_share else f"{value:,.{decimals}f}"
+    return percent_text(value, decimals) if is_share else f"{value:,.{decimals}f}"
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def csv_text(tables: Iterable[FigureTable]) -> str:
         units = table.units or ("",) * len(table.texts)
         rows = list(zip(table.texts, units, table.values.tolist(), strict=True))
         for text, unit, values in [*rows, *((row.name, "", row.values) for row in table.below)]:
-            writer.writerow([table.figure.name, text, unit, *("" if math.isnan(value) else value for value in values)])
+            writer.writerow([table.figure.name, text, unit, *map(_number, values)])
     return file.getvalue()
 
 

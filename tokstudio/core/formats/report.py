@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import count_text, in_units, several, shown
+from tokstudio.core.base.wording import count_text, in_units, percent_text, several, shown
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.version import __version__
 
@@ -106,7 +106,7 @@ def _weights(corpus: TrainedOn) -> list[str]:
     """The weight of each source, with its name and its share of the weighted text where they are known."""
     whole = sum(weight * size for _, weight, size in corpus.mixture) or 1
     return [
-        f"{shown(name)} {count_text(weight, ONCE)} ({weight * size / whole:.1%} of the text)"
+        f"{shown(name)} {count_text(weight, ONCE)} ({percent_text(weight * size / whole, 1)} of the text)"
         for name, weight, size in corpus.mixture
     ] or [count_text(weight, ONCE) for weight in corpus.weights or ()]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -100,15 +100,12 @@ class Counting:
     def __post_init__(self) -> None:
         _check_pattern(self.settings.pattern)
 
-    def count_work(
-        self, files: Sequence[AnyPath | Entry], threads: int | None = None, tell: Callable[[Source], None] | None = None
-    ) -> Work[CountedPart]:
+    def count_work(self, files: Sequence[AnyPath | Entry], threads: int | None = None) -> Work[CountedPart]:
         """Counts files and folders one after another in bounded pieces, and keeps no text.
 
         Args:
             files: At least one.
             threads: As of `count`.
-            tell: Called with each source that was read.
 
         Raises:
             CorpusError: There are none, or one cannot be read.
@@ -122,22 +119,15 @@ class Counting:
         cut_out, sources = Counter[str](), list[Source]()
         with WordCounter(self.settings, sum(sizes), threads) as counter:
             for entry, size in zip(entries, sizes, strict=True):
-                work = self._count_entry_work(entry, counter, cut_out, sources, tell)
+                work = self._count_entry_work(entry, counter, cut_out, sources)
                 yield from part_of(work, "counting", done, size, sum(sizes))
                 done += size
             return CountedPart((yield from counter.made_work(cut_out)), tuple(sources))
 
     def _count_entry_work(
-        self,
-        entry: Entry,
-        counter: WordCounter,
-        cut_out: Counter[str],
-        sources: list[Source],
-        tell: Callable[[Source], None] | None,
+        self, entry: Entry, counter: WordCounter, cut_out: Counter[str], sources: list[Source]
     ) -> Work[None]:
         for source in (yield from read_work(entry, self.settings.documents, self.encoding, self.reading)):
-            if tell is not None:
-                tell(source)
             sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None))
             [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
             cut_out.update(cut)

@@ -47,19 +47,19 @@ class CompareCommands(QObject):
 
     def open_texts(self) -> None:
         """Asks for files."""
-        paths = self._choosers.open_files("Open Texts to Compare On", self._preferences.folder)
+        paths = self._choosers.open_files("Open Texts to Compare On", self._preferences.texts_folder)
         if paths:
             self._add(file_set(paths), paths[0])
 
     def open_parallel_folder(self) -> None:
         """Asks for a folder with a file for each language."""
-        folder = self._choosers.open_folder("Open Folder of Parallel Texts", self._preferences.folder)
+        folder = self._choosers.open_folder("Open Folder of Parallel Texts", self._preferences.texts_folder)
         if folder is not None:
             self._add(parallel_set(folder), folder)
 
     def open_parallel_table(self) -> None:
         """Asks for a table with a column for each language."""
-        files = self._choosers.open_files("Open Table of Parallel Texts", self._preferences.folder, _TABLES)
+        files = self._choosers.open_files("Open Table of Parallel Texts", self._preferences.texts_folder, _TABLES)
         if files:
             self._add(parallel_set(files[0]), files[0])
 
@@ -70,8 +70,8 @@ class CompareCommands(QObject):
 
     def open_words(self) -> None:
         """Asks for a file with words to compare."""
-        for path in self._choosers.open_files("Open Words", self._preferences.folder)[:1]:
-            self._preferences.folder = path.parent
+        for path in self._choosers.open_files("Open Words", self._preferences.texts_folder)[:1]:
+            self._preferences.texts_folder = path.parent
             self._jobs.start(partial(_words_work, path), self._show_words)
 
     def measure(self) -> None:
@@ -128,7 +128,7 @@ class CompareCommands(QObject):
         self._jobs.tell(f"Wrote {path.name}.")
 
     def _add(self, texts: TextSet, path: Path) -> None:
-        self._preferences.folder = path.parent
+        self._preferences.texts_folder = path.parent
         self._state.add_texts(texts)
         self._window.show_compare()
 

@@ -73,7 +73,7 @@ def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
         loaded = yield from load_work(path, pattern)
     except PatternNeeded as needed:
         return Opened(path, pattern, None, name=needed.name)
-    return Opened(path, pattern, loaded, (yield from keep_tokenizer_work(_name(loaded), loaded.files, pattern)))
+    return Opened(path, pattern, loaded, (yield from keep_tokenizer_work(_name(path, loaded), loaded.files, pattern)))
 
 
 def reread_work(run: StudioRun, pattern: str) -> Work[tuple[StudioRun, Tokenizer, Origin]]:
@@ -131,11 +131,11 @@ class OpenCommands(QObject):
 
     def open_corpus(self) -> None:
         """Asks for files and adds them to the corpus."""
-        self.open_paths(self._choosers.open_files("Open Corpus", self._preferences.folder))
+        self.open_paths(self._choosers.open_files("Open Corpus", self._preferences.texts_folder))
 
     def open_folder(self) -> None:
         """Asks for a folder and adds its text files."""
-        folder = self._choosers.open_folder("Open Folder", self._preferences.folder)
+        folder = self._choosers.open_folder("Open Folder", self._preferences.texts_folder)
         if folder is not None:
             self.open_paths([folder])
 
@@ -149,7 +149,7 @@ class OpenCommands(QObject):
             if len(paths) > 1:
                 self._session.jobs.refuse(f"Only {file_name(project)} is opened: a project opens without other files.")
             return
-        self._preferences.folder = paths[0].parent
+        self._preferences.texts_folder = paths[0].parent
         self.importing.open_paths(paths)
 
     def read_as_bytes(self, path: Path) -> None:
@@ -219,7 +219,7 @@ class OpenCommands(QObject):
         self._preferences.add_recent([opened.path], "name" if loaded.name else "tokenizer")
         says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
         origin = Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
-        self._session.runs.add_tokenizer(loaded.tokenizer, _name(loaded), origin)
+        self._session.runs.add_tokenizer(loaded.tokenizer, _name(opened.path, loaded), origin)
         files = " and ".join(map(file_name, loaded.files))
         words = [f"Opened {loaded.name or files}: {len(loaded.tokenizer):,} tokens."]
         if loaded.remark:
@@ -247,11 +247,16 @@ class OpenCommands(QObject):
             self._window.ask_pattern(self._unanswered[0][0], self._answered)
 
 
-def _name(loaded: Loaded) -> str:
-    """The initial name of a tokenizer: its own, or its file, with the folder if the file name is a usual one."""
+def _name(path: Path, loaded: Loaded) -> str:
+    """The initial name of a tokenizer: its own, its folder if that was opened, or its file.
+
+    A usual name of a file has its folder before it.
+    """
     if loaded.name:
         return loaded.name
     file = loaded.files[0]
+    if path != file and (name := file_name(path)) and path.is_dir():
+        return name
     return f"{file_name(file.parent)}/{file_name(file)}" if file.stem in _USUAL else file_name(file)
 
 

@@ -46,6 +46,7 @@ class Curve:
         y: float64, same length as `x`.
         hue: The number of its colour, for active and other curves alike.
         bars: Whether bars are drawn instead of a line.
+        counts: Whether its values are counts, which are told as whole numbers also where weights made fractions.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Curve:
     y: FloatArray
     hue: int = 0
     bars: bool = False
+    counts: bool = False
     _logarithmic: dict[tuple[bool, bool], tuple[FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
 
     @property
@@ -64,7 +66,7 @@ class Curve:
     @cached_property
     def whole(self) -> bool:
         """Whether its values are whole numbers, judged from about fifty of them."""
-        return bool((np.mod(self.y[:: max(1, len(self.y) // 50)], 1.0) == 0).all())
+        return self.counts or bool((np.mod(self.y[:: max(1, len(self.y) // 50)], 1.0) == 0).all())
 
     def pen(self, palette: Palette) -> QPen:
         """The pen of the curve."""

@@ -47,7 +47,7 @@ class Recovery(QObject):
         self._left: list[LeftBehind] = []
         self._restored: LeftBehind | None = None
         self._copied: object = None  # the state in the copy
-        self._copying = self._training = False
+        self._copying = self._again = self._training = False
         self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.copy)
@@ -153,13 +153,24 @@ class Recovery(QObject):
 
     def _copy_ended(self) -> None:
         self._copying = False
+        again, self._again = self._again, False
         if self._then is not None:
             self.keep(self._then)
+        elif again:
+            self.copy()
 
     def _training_changed(self) -> None:
-        before, self._training = self._training, self._session.training.current is not None
-        if before and not self._training and self._enabled:
-            self.copy()
+        training, before = self._session.training.current, self._training
+        self._training = training is not None
+        if before == self._training or not self._enabled:
+            return
+        if training is not None:
+            # The copy must have the weights and settings of the run that is recorded.
+            state = self._projects.state_without(training.run)
+            if not self._copying and state in (self._copied, self._projects.in_file):
+                return
+            self._again = self._copying
+        self.copy()
 
     def _keep_trained(self, then: Callable[[], object]) -> None:
         """Writes a copy with the run that was trained last before its recording is replaced."""

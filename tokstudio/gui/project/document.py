@@ -27,6 +27,7 @@ from tokstudio.gui.project.snapshot import (
 )
 from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING, Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import KeptSources
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -65,7 +66,7 @@ class ProjectDocument(QObject):
         self._panes = panes
         self.path: Path | None = None
         self.modified = False  # whether there are changes that the file does not have; False without a file
-        self._in_file: object = None  # the state in the file
+        self.in_file: object = None  # the state in the file
         self._stamp: Stamp | None = None  # of the file, when it was saved or opened
         self._saving = self._again = self._all_saved = False
         self._save_when_idle = self._asking = False
@@ -86,9 +87,13 @@ class ProjectDocument(QObject):
     @property
     def state(self) -> object:
         """The state that can be changed, for comparison."""
+        return self.state_without(None)
+
+    def state_without(self, left_out: StudioRun | None) -> object:
+        """The same without a run, such as the one in training."""
         session = self._session
         sources = tuple((id(one), one.name, len(one.data), one.documents) for one in session.corpus.sources)
-        runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all)
+        runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all if run is not left_out)
         return sources, session.corpus.weights, runs, session.training.settings, session.view.text
 
     @property
@@ -136,7 +141,7 @@ class ProjectDocument(QObject):
             job.ended.connect(self._saving_ended)
 
     def _take_saved(self, saved: tuple[Path, Stamp | None, Snapshot, object]) -> None:
-        path, self._stamp, taken, self._in_file = saved
+        path, self._stamp, taken, self.in_file = saved
         self.path = path
         for run, merges in taken.lengths:
             run.note(saved=merges)
@@ -205,7 +210,7 @@ class ProjectDocument(QObject):
     def _adopt(self, opened: tuple[Path, Stamp | None, OpenedProject]) -> None:
         path, stamp, reopened = opened
         self.take_over(reopened, path)
-        self._stamp, self._in_file = stamp, self.state
+        self._stamp, self.in_file = stamp, self.state
         for run in self._session.runs.all:
             run.note(saved=len(run))
         self._session.runs.tell()
@@ -221,7 +226,7 @@ class ProjectDocument(QObject):
     def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
         """Replaces everything by a project; its runs count as saved only while its file exists."""
         self._session.training.set_opening(False)
-        self.path, self._stamp, self._in_file = path, None, None
+        self.path, self._stamp, self.in_file = path, None, None
         if path is None or not path.exists():
             for run in reopened.runs:
                 run.note(saved=0)
@@ -270,7 +275,7 @@ class ProjectDocument(QObject):
         return listed or None
 
     def _look(self) -> None:
-        modified = self.path is not None and self.state != self._in_file
+        modified = self.path is not None and self.state != self.in_file
         if modified != self.modified:
             self.modified = modified
             self.changed.emit()

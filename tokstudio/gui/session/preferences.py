@@ -163,6 +163,17 @@ class Preferences(QObject):
         self.set("folder", str(folder.absolute()))
 
     @property
+    def texts_folder(self) -> Path:
+        """The folder of the last opened texts; `folder` before that. Setting it sets `folder` too."""
+        folder = Path(self.get("texts_folder", ""))
+        return folder if folder.is_absolute() else self.folder
+
+    @texts_folder.setter
+    def texts_folder(self, folder: Path) -> None:
+        self.folder = folder
+        self.set("texts_folder", str(folder.absolute()))
+
+    @property
     def recent(self) -> list[tuple[Path, str]]:
         """Recently opened files and folders with their kinds, the latest first."""
         lines = (line.rpartition("\t") for line in self.get("recent", "").split("\n") if line)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.base.wording import percent_text
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.kinds import LOOKS, MADE, SCRIPT, USES_STATES
@@ -115,8 +116,8 @@ class FilterPanel(QFrame):
             self._scripts.removeWidget(self.boxes[name])
             self.boxes.pop(name).deleteLater()
         for script, share in scripts:
-            percent = f"{share:.0%}" if share >= 0.01 else "under 1%"
-            box = self._box(SCRIPT + script, f"{script}  {percent}".replace("%", " %"))
+            percent = percent_text(share) if share >= 0.005 else f"<\u00a0{percent_text(0.01)}"
+            box = self._box(SCRIPT + script, f"{script}  {percent}")
             box.setChecked(SCRIPT + script in ticked)
             self._scripts.addWidget(box)
         self._no_scripts.setVisible(not scripts)

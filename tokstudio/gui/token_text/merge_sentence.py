@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.base.wording import in_units, several
+from tokstudio.core.base.wording import several_whole
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_text.pieces import describe
 from tokstudio.gui.token_text.spelling import hex_head, marked, shown
@@ -28,7 +28,7 @@ def token_name(raw: bytes) -> str:
 def merge_sentence(run: StudioRun, number: int) -> str:
     """Says of one merge, from 1 on, how often its pair was there: that is why it was made."""
     left, right = (token_name(run.tokenizer.tokens[token]) for token in run.merges[number - 1].tolist())
-    times = several(in_units(int(run.log.count[number - 1]), run.weight_scale), "time")
+    times = several_whole(int(run.log.count[number - 1]), run.weight_scale, "time")
     sentence = f"{left} and {right} stand side by side {times}, so they become one token."
     return sentence[0].upper() + sentence[1:]
 

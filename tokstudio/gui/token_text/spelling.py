@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tokstudio.core.base.wording import whole_text
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.token_text.pieces import Kind, beginning, describe, hexadecimal, standing
 
@@ -94,8 +95,5 @@ def hex_head(head: bytes, limit: int) -> str:
 
 
 def figure(value: int | None, scale: int = 1) -> str:
-    """Formats a number, in units of 1 / `scale`, for a table; a dash if it is not known.
-
-    All numbers of one scale have the same decimals, so that their points are aligned in a column.
-    """
-    return "–" if value is None else f"{value:,}" if scale == 1 else f"{value / scale:,.3f}"
+    """Formats a number, in units of 1 / `scale`, as a whole number for a table; a dash if it is not known."""
+    return "–" if value is None else whole_text(value, scale)

@@ -29,7 +29,7 @@ from tokstudio.gui.train_several.model import VARIATIONS, Change, PlansModel
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 
-_SIZE = QSize(720, 460)
+_SIZE = QSize(780, 460)
 _WIDTHS = (120, 125, 120, 100, 120, 70)
 _HELP = (
     "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "

@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
 
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.wording import count_text, in_units, several
+from tokstudio.core.base.wording import several, several_whole, whole_text
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
@@ -71,7 +71,7 @@ class StatusLine(QStatusBar):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._runs, self._view, self._training = session.jobs, session.runs, session.view, session.training
-        self._queue = session.queue
+        self._queue, self._live = session.queue, session.live
         self._theme = theme
         self._job: Job | None = None
         self._begun = self._since = self._looked = 0.0  # the start of the job and its phase, and the last update
@@ -108,6 +108,10 @@ class StatusLine(QStatusBar):
             signal.connect(self._jobs_changed)
         for signal in (session.view.playhead_changed, session.runs.changed):
             signal.connect(self._show_figures)
+        session.jobs.begun.connect(self.clearMessage)
+        for signal in (session.history.changed, session.view.playhead_changed, session.view.text_changed):
+            signal.connect(self._forget_sentence)
+        session.training.state_changed.connect(self._forget_during_training)
         theme.changed.connect(self._set_fonts)
         self.messageChanged.connect(self._tell_rest)
         self._set_fonts()
@@ -137,6 +141,15 @@ class StatusLine(QStatusBar):
         # A job that reports its result has ended, so nothing is hidden.
         hides_progress = self._job is not None and self._job.running
         self.showMessage(sentence, _SHOWN_BRIEFLY if hides_progress else _SHOWN_FOR)
+
+    def _forget_sentence(self) -> None:
+        """Removes a sentence when the user does the next thing; what a job changes belongs to what it told."""
+        if self._current() is None and not self._live.busy:
+            self.clearMessage()
+
+    def _forget_during_training(self) -> None:
+        if self._training.current is not None:
+            self.clearMessage()
 
     def _room(self) -> QRect:
         """The area of a sentence: from the text of the progress to the figures."""
@@ -250,8 +263,8 @@ class StatusLine(QStatusBar):
         if run.replaced:
             remarks.append(f"{several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
         if run.unknown:
-            unknown = in_units(run.unknown, run.weight_scale)
-            remarks.append(f"{several(unknown, 'character is', 'characters are')} unknown.")
+            words = "character is", "characters are"
+            remarks.append(f"{several_whole(run.unknown, run.weight_scale, *words)} unknown.")
         return " ".join(remarks)
 
     def _show_figures(self) -> None:
@@ -265,9 +278,9 @@ class StatusLine(QStatusBar):
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
-            before = f" ({count_text(run.log.tokens_before, run.weight_scale)} at first)" if at else ""
+            before = f" ({whole_text(run.log.tokens_before, run.weight_scale)} at first)" if at else ""
             ratio_text = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
-            tokens = f"    {several(in_units(run.log.tokens_at(at), run.weight_scale), 'token')} in corpus"
+            tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in corpus"
             self._show_longest(f"{ratio_text}{held_out}{tokens}{before}", f"{ratio_text}{tokens}", ratio_text)
         if self._job is None:
             self.label.setText(self._how_it_ended())

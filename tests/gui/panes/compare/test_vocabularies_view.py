@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui.person import PATIENCE
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.vocabulary_rows import LENGTH, SECOND_USES, TOKEN, USES
@@ -61,7 +62,7 @@ def test_each_part_lists_its_tokens(qtbot: QtBot, view: VocabulariesView, sessio
         choose(qtbot, view, part)
         assert view.rows.rowCount() == len(expected)
         assert view.parts.tabText(part).endswith(f": {len(expected):,}")
-    assert f"{len(first & second) / len(first | second):.1%}" in view.note.text()
+    assert percent_text(len(first & second) / len(first | second), 1) in view.note.text()
 
 
 def test_the_most_used_tokens_are_first(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:

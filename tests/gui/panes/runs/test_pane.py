@@ -417,5 +417,19 @@ def test_there_is_a_held_out_column_if_any_run_has_held_out_text(qtbot, pane, se
         "First",
         "<s>",
     ]
-    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Held-out share: 20%"):
+    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Held-out share: 20\u00a0%"):
         assert told in tip
+
+
+def test_the_run_that_followed_the_weights_is_selected_when_they_have_settled(qtbot, session, pane, make_run):
+    session.corpus.add_text(TEXT)
+    session.corpus.add_text(TEXT.upper(), "Capitals")
+    first = make_run(vocabulary_size=270, pattern="gpt2")
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    for weight in (3000, 500):
+        session.corpus.set_weights((weight, 1000), moving=True)
+        qtbot.waitUntil(lambda: not session.live.busy, timeout=PATIENCE)
+        session.corpus.set_weights((weight, 1000))
+        assert session.runs.all == [first, session.runs.active]
+        assert table(pane).currentIndex().row() == 1
+        assert [index.row() for index in table(pane).selectionModel().selectedRows()] == [1]

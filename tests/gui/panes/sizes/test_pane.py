@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
-from tokstudio.core.base.wording import count_text
+from tokstudio.core.base.wording import whole_text
 from tokstudio.gui.panes.sizes.model import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
 from tokstudio.gui.panes.sizes.pane import SizesPane
 from tokstudio.resources import sample_text
@@ -49,19 +49,19 @@ def test_without_a_run_it_says_what_will_be_there(pane):
 
 def test_the_smallest_size_with_most_of_the_compression_is_named(pane, trained):
     run = trained.runs.active.run
-    row = rows(pane)[noted(pane, "95 %")]
+    row = rows(pane)[noted(pane, "95\u00a0%")]
     merges = int(row[MERGES])
     assert run.bytes_per_token(merges) >= 0.95 * run.bytes_per_token() > run.bytes_per_token(merges - 1)
     assert row[VOCABULARY] == str(256 + merges)
     assert row[RATIO] == f"{run.bytes_per_token(merges):.3f}"
     assert row[SAVED] == f"{run.tokens_before - int(run.tokens_after[merges - 1]):,}"
-    assert pane.answer.text().startswith(f"{256 + merges} tokens have 95 % of the compression of all 600:")
+    assert pane.answer.text().startswith(f"{256 + merges} tokens have 95\u00a0% of the compression of all 600:")
     assert "training text (31.0 kB)" in pane.measured.text()
     assert [row[VOCABULARY] for row in rows(pane) if row[NOTE] == ""] == ["512"]
 
 
 def test_a_click_on_a_row_or_enter_moves_the_playhead(qtbot, pane, trained):
-    row = noted(pane, "90 %")
+    row = noted(pane, "90\u00a0%")
     click(qtbot, pane, row)
     assert trained.view.playhead == int(cell(pane, row, MERGES))
     assert cell(pane, 0, NOTE) == "playhead"
@@ -100,7 +100,7 @@ def test_held_out_text_is_measured_where_there_is_some(qtbot, session, pane, mak
     qtbot.waitUntil(lambda: "held-out" in pane.measured.text())
     held_out = run.held_out
     assert rows(pane)[-1][RATIO] == f"{held_out.bytes / int(held_out.tokens[-1]):.3f}"
-    merges = int(rows(pane)[noted(pane, "95 %")][MERGES])
+    merges = int(rows(pane)[noted(pane, "95\u00a0%")][MERGES])
     assert held_out.tokens[merges] * 95 <= held_out.tokens[-1] * 100 < held_out.tokens[merges - 1] * 95
 
 
@@ -113,7 +113,7 @@ def test_weighted_text_is_counted_in_tokens_and_not_in_thousandths(session, pane
     end = rows(pane)[-1]
     assert end[NOTE].endswith("end")
     assert end[RATIO] == f"{run.bytes_per_token(len(run)):.3f}"
-    assert end[SAVED] == count_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
+    assert end[SAVED] == whole_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
 
 
 def test_an_opened_tokenizer_has_no_curve_and_the_pane_says_so(session, pane, trained):

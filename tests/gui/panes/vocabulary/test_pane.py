@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QToolButton
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.model import LENGTH, NOTES
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
@@ -364,7 +365,7 @@ def test_the_panel_lists_the_scripts_that_there_are_with_their_share(qtbot, pane
     wanted = [raw for raw in tokens if re.search("[\u0400-\u052f]", raw.decode("utf-8", "ignore"))]
     assert shown(qtbot, pane) == wanted
     share = len(wanted) / len(tokens)
-    assert pane.panel.boxes["script:Cyrillic"].text() == f"Cyrillic  {share:.0%}".replace("%", " %")
+    assert pane.panel.boxes["script:Cyrillic"].text() == f"Cyrillic  {percent_text(share)}"
 
 
 def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):

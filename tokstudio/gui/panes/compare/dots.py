@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
+from tokstudio.core.base.wording import percent_text
 from tokstudio.gui.panes.compare.matrix_model import Content
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
@@ -133,7 +134,7 @@ class Dots(QAbstractScrollArea):
         painter.restore()
         painter.setPen(QColor(palette.muted))
         percent = content.figure.is_share
-        texts = [f"{tick:.0%}" for tick in ticks] if percent else tick_texts(ticks)
+        texts = [percent_text(tick) for tick in ticks] if percent else tick_texts(ticks)
         for tick, text in zip(ticks, texts, strict=True):
             painter.drawText(QRectF(x_of(tick) - 50, bottom, 100, self._head()), Qt.AlignmentFlag.AlignCenter, text)
         self._draw_legend(painter, content, left + 12)

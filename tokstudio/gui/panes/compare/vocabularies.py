@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabulary_rows import (
@@ -206,13 +206,14 @@ class VocabulariesView(QWidget):
         titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
         for part, title in enumerate(titles):
             self.parts.setTabText(part, f"{title}: {np.count_nonzero(pair.part(part)):,}".replace("&", "&&"))
-        share = f"Jaccard index {pair.vocabularies.jaccard:.1%}: shared tokens / tokens of either."
+        share = f"Jaccard index {percent_text(pair.vocabularies.jaccard, 1)}: shared tokens / tokens of either."
         counts = known[1]
         uses = float("nan") if counts is None else pair.vocabularies.shared_uses(counts)
         more = (
             ""
             if np.isnan(uses)
-            else f" {uses:.1%} of {pair.names[1]}'s tokens in these texts are in {pair.names[0]}'s vocabulary, too."
+            else f" {percent_text(uses, 1)} of {pair.names[1]}'s tokens in these texts are in {pair.names[0]}'s "
+            "vocabulary, too."
         )
         self._told = in_a_sentence(share + more)
         self._summarise()
@@ -286,7 +287,7 @@ class VocabulariesView(QWidget):
                     item = QTableWidgetItem(f"{counts[part][key]:,}")
                     item.setTextAlignment(_RIGHT)
                     item.setFont(self._theme.tabular_font())
-                    item.setToolTip(f"{counts[part][key] / max(1, counts[part].sum()):.1%} of this part")
+                    item.setToolTip(f"{percent_text(counts[part][key] / max(1, counts[part].sum()), 1)} of this part")
                     self.summary.setItem(at, 1 + part, item)
             self.summary.clearSelection()
         self._picked = None, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.wording import count_text
+from tokstudio.core.base.wording import percent_text, whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.marks import Mark
 from tokstudio.gui.state.measured_texts import measured_text
@@ -107,7 +107,7 @@ def size_marks(run: StudioRun) -> tuple[Mark, ...]:
         Mark(
             float(merges),
             text.bytes / int(text.tokens[merges]),
-            f"{percent}\u00a0%",
+            percent_text(percent / 100),
             f"{percent} % of the compression at the end ({what}): {merges:,} merges, vocabulary {others + merges:,}",
         )
         for merges, percent in reached.items()
@@ -118,7 +118,7 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     """The text at the playhead."""
     place = f"merge {merges:,}" if merges else "no merges"
     if view is COUNT:
-        return f"{place}   {count_text(int(run.log.count[merges - 1]), run.weight_scale)} times" if merges else place
+        return f"{place}   {whole_text(int(run.log.count[merges - 1]), run.weight_scale)} times" if merges else place
     held_out, beside = run.held_out.tokens, ""
     if view is SAVED:
         if not merges:
@@ -128,7 +128,7 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
         return f"{place}   {_few(_saved_by(run, merges))} bytes per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
-        return f"{place}   {count_text(run.log.tokens_at(merges), run.weight_scale)} tokens{beside}"
+        return f"{place}   {whole_text(run.log.tokens_at(merges), run.weight_scale)} tokens{beside}"
     ratio = run.held_out_bytes_per_token(merges) if held_out is not None else None
     beside = "" if ratio is None else f" · held-out {ratio:,.2f}"
     return f"{place}   {run.bytes_per_token(merges):,.2f} bytes per token{beside}"
@@ -229,7 +229,7 @@ def _share_saved(run: StudioRun, first: int, last: int, *, held_out: bool = Fals
     before, after = (_tokens_at(run, merges, held_out) for merges in (first, last))
     share = (before - after) / before if before else 0.0
     decimals = 1 if share >= 0.0995 else 2 if share >= 0.00095 else 3
-    return f"{100 * share:.{decimals}f}\u00a0%"
+    return percent_text(share, decimals)
 
 
 def _few(value: float) -> str:

@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QMenu, QToolButton
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.compression.curves import (
+    COUNT,
     RATIO,
+    TOKENS,
     VIEWS,
     View,
     curve,
@@ -359,7 +361,9 @@ class CompressionPane(Pane):
     def _draw_run(self, run: StudioRun) -> None:
         active = run is self._session.runs.active
         role = "active" if active else "other"
-        self.plot.set_curve(run.key, Curve(run.name, role, *curve(run, self._view), run.hue))
+        self.plot.set_curve(
+            run.key, Curve(run.name, role, *curve(run, self._view), run.hue, counts=self._view in (COUNT, TOKENS))
+        )
         key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
         if held_out is None:
             self.plot.remove_curve(key)

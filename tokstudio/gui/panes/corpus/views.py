@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, preview
@@ -306,8 +306,7 @@ def scripts_text(scripts: tuple[tuple[str, float], ...]) -> tuple[str, str]:
 
 
 def _share(share: float) -> str:
-    percent = round(100 * share)
-    return f"{percent}\u00a0%" if percent else "<\u00a01\u00a0%"
+    return percent_text(share) if share >= 0.005 else f"<\u00a0{percent_text(0.01)}"
 
 
 def _figure(value: int | None) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.base.wording import size_text
+from tokstudio.core.base.wording import percent_text, size_text
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.mixture import Entry, weight_text
@@ -125,7 +125,7 @@ class WeightRow(QWidget):
 
     def show_share(self, share: float) -> None:
         """Shows the share of the weighted bytes."""
-        text = f"{100 * share:.1f}\u00a0%"
+        text = percent_text(share, 1)
         self.share.setText(text)
         self.share.setToolTip("Share of the text, with weights")
         self.share.setAccessibleName(f"Share of {self._name}: {text}")

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import count_text, in_units, size_text
+from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
 from tokstudio.core.comparison.text_tokens import TextTokens
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.session.held_out import TextMeasurer
@@ -224,11 +224,11 @@ def settings_lines(run: StudioRun) -> list[str]:
         return []
     longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
     values = (
-        ("Bytes of the corpus", count_text(run.corpus_bytes, run.weight_scale)),
+        ("Bytes of the corpus", whole_text(run.corpus_bytes, run.weight_scale)),
         ("Unknown token", config.unknown_token or ""),
         ("Longest token", longest),
-        ("Held-out share", f"{config.held_out:.0%}" if config.held_out else ""),
-        ("Unknown characters", count_text(run.unknown, run.weight_scale) if run.unknown else ""),
+        ("Held-out share", percent_text(config.held_out) if config.held_out else ""),
+        ("Unknown characters", whole_text(run.unknown, run.weight_scale) if run.unknown else ""),
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )
     return [f"{name}: {value}" for name, value in values if value]

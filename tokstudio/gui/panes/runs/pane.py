@@ -83,10 +83,12 @@ class RunsPane(Pane):
         self._want()
         self._stack.setCurrentIndex(1 if self._runs.all else 0)
         self.table.show_held_out(any(run.config is not None and run.config.held_out for run in self._runs.all))
-        if self._runs.active is not self._shown_active:
-            self._shown_active = self._runs.active
-            row = self._model.row_of(self._runs.active)
-            if row >= 0:
+        row = self._model.row_of(self._runs.active)
+        # A live run has no row until the weights have settled.
+        active = self._runs.active if row >= 0 else None
+        if active is not self._shown_active:
+            self._shown_active = active
+            if active is not None:
                 self.table.setCurrentIndex(self._model.index(row, NAME))
         if self._training.current is None or not self.isVisible():
             self._live.stop()

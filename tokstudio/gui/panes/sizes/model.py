@@ -10,7 +10,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
-from tokstudio.core.base.wording import count_text
+from tokstudio.core.base.wording import percent_text, whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, Size, embedding_parameters, merges_for, size_after, table_of_sizes
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.measured_texts import MeasuredText
@@ -55,7 +55,7 @@ class SizesModel(QAbstractTableModel):
         self._text, self._others, self._rows, self._notes = text, others, [], {}
         if text is not None:
             end = len(text.tokens) - 1
-            self._notes = {merges_for(text.tokens, percent): f"{percent} %" for percent in PERCENTS}
+            self._notes = {merges_for(text.tokens, percent): percent_text(percent / 100) for percent in PERCENTS}
             self._notes[end] = ", ".join(filter(None, (self._notes.get(end), "end")))
             self._rows = [self._size_at(text, playhead), *table_of_sizes(text.tokens, text.bytes, others)]
         self.endResetModel()
@@ -81,8 +81,8 @@ class SizesModel(QAbstractTableModel):
         return "playhead" if size is self._rows[0] else self._notes.get(size.merges, "")
 
     def saved_text(self, size: Size) -> str:
-        """The tokens that the last tokens of a vocabulary save; fewer than 1,000 are named."""
-        return count_text(size.saved, self._text.scale if self._text is not None else 1)
+        """The tokens that the last tokens of a vocabulary save."""
+        return whole_text(size.saved, self._text.scale if self._text is not None else 1)
 
     def _size_at(self, text: MeasuredText, playhead: int) -> Size:
         return size_after(text.tokens, text.bytes, min(playhead, len(text.tokens) - 1), self._others)
@@ -156,7 +156,7 @@ COLUMNS: tuple[_Column, ...] = (
     _Column(
         "Of the end",
         "Bytes per token at this size / bytes per token at the end",
-        lambda model, size: f"{100 * size.of_end:.1f} %",
+        lambda model, size: percent_text(size.of_end, 1),
         "100.0 %",
         1,
     ),
@@ -170,7 +170,7 @@ COLUMNS: tuple[_Column, ...] = (
     _Column(
         "Saved",
         "The same in percent of the tokens before these merges",
-        lambda model, size: f"{100 * size.saved_share:.2f} %",
+        lambda model, size: percent_text(size.saved_share, 2),
         "10.00 %",
         2,
     ),

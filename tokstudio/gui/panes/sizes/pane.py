@@ -12,7 +12,7 @@ from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from tokstudio.core.base.wording import in_units, size_text
+from tokstudio.core.base.wording import in_units, percent_text, size_text
 from tokstudio.core.comparison.sizes import merges_for, size_after
 from tokstudio.gui.panes.sizes.model import SizesModel
 from tokstudio.gui.panes.sizes.table import SizesTable
@@ -180,8 +180,8 @@ def _answer(run: StudioRun, text: MeasuredText) -> str:
     )
     so_far = "" if run.ended is not None else " so far"
     return (
-        f"{enough.vocabulary:,} tokens have {_ENOUGH} % of the compression of all {whole.vocabulary:,}{so_far}: "
-        f"{enough.bytes_per_token:,.3f} of {whole.bytes_per_token:,.3f} bytes per token."
+        f"{enough.vocabulary:,} tokens have {percent_text(_ENOUGH / 100)} of the compression of all "
+        f"{whole.vocabulary:,}{so_far}: {enough.bytes_per_token:,.3f} of {whole.bytes_per_token:,.3f} bytes per token."
     )
 
 

@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEv
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
-from tokstudio.core.base.wording import in_units, several
+from tokstudio.core.base.wording import several_whole
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -278,6 +278,6 @@ def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
         # All its occurrences are now parts of longer tokens.
         once = run.has_counts and bool(run.uses_of(token, number))
         return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
-    text = f"{several(in_units(count, run.weight_scale), 'use')} in {where}"
+    text = f"{several_whole(count, run.weight_scale, 'use')} in {where}"
     ranked = run.rank_of(token, playhead)
     return text if ranked is None else f"{text}, rank {ranked[0]:,} of {ranked[1]:,}"

@@ -10,7 +10,7 @@ from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.core.base.wording import in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
-from tokstudio.gui.token_text.spelling import copied, figure, marked
+from tokstudio.gui.token_text.spelling import copied, marked
 from tokstudio.gui.widgets.labels import plain
 
 _PLACE, _PAIR, _COUNT, _BEHIND, _LATER = range(5)
@@ -89,10 +89,10 @@ class RunnersModel(TokenTable):
         if column == _PLACE:
             text = f"{row + 1:,}"
         elif column == _COUNT:
-            text = figure(pair.count, self._scale)
+            text = _exact(pair.count, self._scale)
         elif column == _BEHIND:
             behind = self.behind(row)
-            text = figure(behind, self._scale) if behind else "–" if chosen else "tied"
+            text = _exact(behind, self._scale) if behind else "–" if chosen else "tied"
         else:
             text = f"{self._merges[row]:,}" if self._merges[row] else "–"
         return Cell(text, marked=chosen)
@@ -125,6 +125,11 @@ class RunnersModel(TokenTable):
         pair = self._pairs[index.row()]
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in (pair.left, pair.right)]
         return plain(f"{texts[0]} + {texts[1]}\nids {pair.left:,} and {pair.right:,}")
+
+
+def _exact(count: int, scale: int) -> str:
+    """A count with the decimals that decide, the same for all rows."""
+    return f"{count:,}" if scale == 1 else f"{count / scale:,.3f}"
 
 
 def merges_of(run: StudioRun, pairs: tuple[PairCount, ...]) -> list[int]:
