@@ -37,6 +37,13 @@ class Origin(Generic[_Old]):
         return replace(self, new_ids=again[np.where(self.new_ids < len(new_ids), self.new_ids, -1)])
 
 
+def unchanged_ids(ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The `new_ids` of an origin where all `ids` of the old tokenizer stayed."""
+    new_ids = np.full(int(ids.max(initial=-1)) + 1, -1, np.int32)
+    new_ids[ids] = ids
+    return new_ids
+
+
 def renumbered_arguments(given: Mapping[str, Any], new_ids: NDArray[np.int32]) -> dict[str, Any]:
     """The arguments of `Tokenizer` with other ids, as `Tokenizer.renumbered` says.
 
