@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
+from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -72,6 +72,10 @@ class SimpleTokenizer(ABC):
     def encode_batch(self, texts: Iterable[Text], padding: bool | int = False) -> Batch:
         """Ids of several texts; see `encode_texts`."""
         return encode_texts(self.encode, texts, padding, padding_id(self.special_tokens))
+
+    def encode_iterable(self, texts: Iterable[Text]) -> Iterator[int]:
+        """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""
+        return encode_each(self.encode, texts)
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of ids; see `decode_bytes`, and for invalid UTF-8 `errors` of `bytes.decode`."""

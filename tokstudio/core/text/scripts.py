@@ -21,6 +21,8 @@ _SCRIPTS = (
     "Gothic", "Ogham",
 )
 # fmt: on
+#: The names of all scripts.
+SCRIPTS = (*(script.replace("_", " ") for script in _SCRIPTS), "Other")
 
 
 def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[np.uint32]]]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import index
 
@@ -34,8 +34,7 @@ def encode_texts(
     Raises:
         ConfigError: `texts` is one text, `padding` is not an id, or a text cannot be encoded.
     """
-    if isinstance(texts, (str, bytes)):
-        raise ConfigError("A batch must be a list of texts, not one text.")
+    _check_several(texts)
     filler = _filler(padding, pad_id)
     ids = [encode(text) for text in texts]
     attention_mask = [[1] * len(row) for row in ids]
@@ -48,6 +47,16 @@ def encode_texts(
     return Batch(ids, attention_mask)
 
 
+def encode_each(encode: Callable[[Text], list[int]], texts: Iterable[Text]) -> Iterator[int]:
+    """Yields the ids of one text after another; takes a text only when all ids before it are taken.
+
+    Raises:
+        ConfigError: `texts` is one text; later, a text cannot be encoded.
+    """
+    _check_several(texts)
+    return (token for text in texts for token in encode(text))
+
+
 def padding_id(special_tokens: Mapping[str, int]) -> int:
     """The id to pad with: that of a padding token if there is one, else that of `<|endoftext|>`, else 0.
 
@@ -55,6 +64,11 @@ def padding_id(special_tokens: Mapping[str, int]) -> int:
     """
     named = [number for token, number in special_tokens.items() if _PADDING_TOKEN.fullmatch(token)]
     return min(named, default=special_tokens.get(_END_OF_TEXT, 0))
+
+
+def _check_several(texts: Iterable[Text]) -> None:
+    if isinstance(texts, (str, bytes)):
+        raise ConfigError("A batch must be a list of texts, not one text.")
 
 
 def _filler(padding: bool | int, pad_id: int) -> int | None:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,11 @@ from tokstudio.core.pretokenization.preparation import Preparation, Prepared, pr
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
+from tokstudio.core.tokenizer.abilities import Abilities
+from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
+from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.encoder import Encoder
@@ -32,7 +35,7 @@ _PLAIN = Preparation()
 _SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
 
 
-class Tokenizer:
+class Tokenizer(Abilities):
     """A byte pair encoding tokenizer.
 
     Args:
@@ -46,6 +49,7 @@ class Tokenizer:
         preparation: What is done to a text before it is split.
         remarks: See `remarks`.
         run: The run it comes from, if any.
+        origin: See `origin`.
         checked: Whether the merges are known to be valid.
 
     Raises:
@@ -65,6 +69,7 @@ class Tokenizer:
         preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
         run: Run | None = None,
+        origin: Origin[Tokenizer] | None = None,
         checked: bool = False,
     ) -> None:
         self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
@@ -84,7 +89,7 @@ class Tokenizer:
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
-        self._run = run
+        self._run, self._origin = run, origin
         self._limit = len(self._merges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
@@ -138,10 +143,31 @@ class Tokenizer:
             checked=True,
         )
 
+    @classmethod
+    def from_parts(
+        cls,
+        vocabulary: Mapping[int, bytes],
+        merges: Sequence[tuple[bytes, bytes]],
+        pattern: str = "none",
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """The tokenizer of a vocabulary by id, with or without special tokens, and of pairs of tokens in rank order.
+
+        Raises:
+            ConfigError: A byte or a part of a merge has no id; two tokens, or what two merges make, are equal; an id is
+                impossible; or the pattern is.
+        """
+        return cls(**arguments_of_parts(vocabulary, merges, pattern, special_tokens or {}))
+
     @property
     def run(self) -> Run | None:
         """The run it was trained in; None for one that was loaded."""
         return self._run
+
+    @property
+    def origin(self) -> Origin[Tokenizer] | None:
+        """The tokenizer that it was made from, and how; None for one that was trained from nothing or loaded."""
+        return self._origin
 
     @property
     def merges(self) -> NDArray[np.int32]:
@@ -196,31 +222,6 @@ class Tokenizer:
         return self._remarks
 
     @property
-    def library(self) -> str | None:
-        """The library that encodes and decodes for this tokenizer; None where TokStudio does."""
-        return None
-
-    @property
-    def model(self) -> str:
-        """The kind of its model: "BPE", or another that its library has, such as "Unigram"."""
-        return "BPE"
-
-    @property
-    def no_merges(self) -> str | None:
-        """Why it has no merges, a sentence; None where its model is a byte pair encoding."""
-        return None if self.model == "BPE" else f"There are no merges: the model of this tokenizer is {self.model}."
-
-    @property
-    def no_playhead(self) -> str | None:
-        """Why only all merges together can be used, as the end of a sentence; None where `at` takes any number."""
-        return None
-
-    @property
-    def source_files(self) -> Mapping[str, bytes]:
-        """The files that its library reads, by name; none where TokStudio encodes."""
-        return {}
-
-    @property
     def ready(self) -> bool:
         """Whether `encode` starts at once, because its hash table of merges exists or is quickly made."""
         return "merges" in self._shared or len(self._merges) <= _SOON
@@ -267,25 +268,25 @@ class Tokenizer:
         for cached in ("tokens", "_encoder"):
             earlier.__dict__.pop(cached, None)
         earlier._limit = merges
+        if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
+            earlier._origin = origin if merges == self._limit else None
         return earlier
 
     def compact(self) -> Tokenizer:
         """The same tokenizer without gaps between its ids, and without the merges after those of `at`."""
-        new_id = np.full(self._parts.size, -1, np.int32)
+        new_ids = np.full(len(self.tokens), -1, np.int32)
         in_use = self.tokens.ids()
-        new_id[in_use] = np.arange(len(in_use), dtype=np.int32)
-        return Tokenizer(
-            new_id[self.merges],
-            new_id[self.merge_results],
-            alphabet=self._alphabet.renumbered(new_id),
-            special_tokens={token: int(new_id[number]) for token, number in self._specials.items()},
-            pattern=self._pattern,
-            extra_tokens={int(new_id[number]): token for number, token in self._extra.items()},
-            whole_words=[int(new_id[number]) for number in self._whole_words if new_id[number] >= 0],
-            preparation=self._preparation,
-            remarks=self._remarks,
-            checked=True,
-        )
+        new_ids[in_use] = np.arange(len(in_use), dtype=np.int32)
+        return self.renumbered(new_ids)
+
+    def renumbered(self, new_ids: NDArray[np.int32]) -> Tokenizer:
+        """The same tokenizer with the ids `new_ids[id]` and no run; tokens with -1 go, unless others need them."""
+        origin = None if self._origin is None else self._origin.renumbered(new_ids)
+        return Tokenizer(**renumbered_arguments(self._arguments(), new_ids), origin=origin, checked=True)
+
+    def changed(self, **given: Any) -> Tokenizer:  # noqa: ANN401
+        """The same tokenizer with the given arguments of `Tokenizer`, without its run."""
+        return Tokenizer(**self._arguments() | given)
 
     def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
         """The ids of a text, or of arbitrary bytes.
@@ -378,6 +379,10 @@ class Tokenizer:
         """
         return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, padding_id(self._specials))
 
+    def encode_iterable(self, texts: Iterable[Text], allowed_special: AllowedSpecial = ()) -> Iterator[int]:
+        """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""
+        return encode_each(lambda text: self.encode(text, allowed_special), texts)
+
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
 
@@ -396,7 +401,14 @@ class Tokenizer:
         return (yield from self.tokens.joined_work(ids))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        more = {
+        more = {**self._arguments(), "run": self._run, "origin": self._origin, "checked": True}
+        return partial(Tokenizer, **more), ()
+
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments that make it, but for where it is from."""
+        return {
+            "merges": self.merges,
+            "merge_results": self.merge_results,
             "alphabet": self._alphabet,
             "special_tokens": self._specials,
             "pattern": self._pattern,
@@ -404,10 +416,7 @@ class Tokenizer:
             "whole_words": self._whole_words,
             "preparation": self._preparation,
             "remarks": self._remarks,
-            "run": self._run,
-            "checked": True,
         }
-        return partial(Tokenizer, **more), (self.merges, self.merge_results)
 
     @cached_property
     def _encoder(self) -> Encoder:

@@ -1,0 +1,94 @@
+"""Adds and renames special tokens, such as reserved ones that get a meaning; all ids stay."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import cast
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.model.alphabet import LARGEST_ID
+from tokstudio.core.model.tokens import whole_number
+from tokstudio.core.pretokenization.preparation import Preparation, begins_with_space
+from tokstudio.core.text.utf8 import has_surrogates
+from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_MOST_NAMED = 8
+
+
+def replace_specials(tokenizer: Tokenizer, names: Mapping[str, str]) -> Tokenizer:
+    """Gives special tokens, by their text, other texts with the same ids: `{"<|reserved_0|>": "<|user|>"}`.
+
+    Raises:
+        ConfigError: There is no such special token, a new text is empty or already another special token, or a library
+            encodes for the tokenizer.
+    """
+    specials = tokenizer.special_tokens
+    if (strange := next((token for token in names if token not in specials), None)) is not None:
+        raise ConfigError(f"There is no special token {shown(strange)}. {_named(specials)}")
+    renamed: dict[str, int] = {}
+    for token, number in specials.items():
+        name = names.get(token, token)
+        if name in renamed:
+            raise ConfigError(f"Two special tokens cannot both be {shown(name)}.")
+        renamed[name] = number
+    return _with(tokenizer, renamed, [*names.values()], _renamed(tokenizer.preparation, names))
+
+
+def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]) -> Tokenizer:
+    """Adds special tokens, with the ids given, or with those that follow the highest.
+
+    Raises:
+        ConfigError: One is empty or already special, an id is not free, or a library encodes for the tokenizer.
+    """
+    if isinstance(tokens, str):
+        raise ConfigError("Give a list of special tokens, not one text.")
+    first = len(tokenizer.tokens)
+    given_ids = (
+        list(cast("Mapping[str, int]", tokens).items())
+        if isinstance(tokens, Mapping)
+        else list(zip(tokens, count(first), strict=False))
+    )
+    ids: dict[str, int] = {}
+    taken = set(tokenizer.tokens.ids().tolist())
+    for token, given in given_ids:
+        if token in ids or token in tokenizer.special_tokens:
+            raise ConfigError(f"The special token {shown(token)} is already there.")
+        number = whole_number(f"The id of {shown(token)}", given)
+        if not 0 <= number <= LARGEST_ID:
+            raise ConfigError(f"The id of {shown(token)} must be from 0 to {LARGEST_ID:,}, not {number:,}.")
+        if number in taken:
+            raise ConfigError(f"The id {number:,} of {shown(token)} is not free.")
+        taken.add(number)
+        ids[token] = number
+    return _with(tokenizer, {**tokenizer.special_tokens, **ids}, list(ids), tokenizer.preparation)
+
+
+def _with(tokenizer: Tokenizer, specials: Mapping[str, int], new: list[str], preparation: Preparation) -> Tokenizer:
+    check_changeable(tokenizer, whole_words=True)
+    for token in new:
+        if not token or has_surrogates(token):
+            raise ConfigError(f"A special token must be a text, not {token!r}.")
+        if preparation.strips_right and begins_with_space(token):
+            raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
+    origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
+    return tokenizer.changed(special_tokens=specials, preparation=preparation, origin=origin, checked=True)
+
+
+def _renamed(preparation: Preparation, names: Mapping[str, str]) -> Preparation:
+    """The same preparation for the new texts."""
+    fields = ("late", "strips_left", "strips_right")
+    new = {field: frozenset(names.get(token, token) for token in getattr(preparation, field)) for field in fields}
+    return replace(preparation, **new)
+
+
+def _named(specials: Mapping[str, int]) -> str:
+    if not specials:
+        return "The tokenizer has none."
+    more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
+    return f"The tokenizer has {', '.join(map(shown, [*specials][:_MOST_NAMED]))}{more}."

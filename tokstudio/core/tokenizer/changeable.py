@@ -1,0 +1,31 @@
+"""Which tokenizers can be changed: those whose merges decide everything."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+def why_fixed(tokenizer: Tokenizer, whole_words: bool = False) -> str | None:
+    """Why a tokenizer cannot be changed, a sentence; None where it can.
+
+    `whole_words` says whether tokens that a pre-token becomes without merging may stay what they are.
+    """
+    if tokenizer.no_merges is not None:
+        return f"This tokenizer cannot be changed. {tokenizer.no_merges}"
+    if tokenizer.library is not None:
+        return f"This tokenizer cannot be changed: {tokenizer.no_playhead}."
+    if tokenizer.whole_words and not whole_words:
+        number = len(tokenizer.whole_words)
+        return (
+            f"The tokens of this tokenizer cannot be changed: {number:,} of them are made without merging, because its "
+            'file says "ignore_merges".'
+        )
+    return None
+
+
+def check_changeable(tokenizer: Tokenizer, whole_words: bool = False) -> None:
+    """Raises ConfigError where a tokenizer cannot be changed; see `why_fixed`."""
+    if (reason := why_fixed(tokenizer, whole_words)) is not None:
+        raise ConfigError(reason)
