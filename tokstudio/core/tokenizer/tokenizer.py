@@ -26,7 +26,7 @@ from tokstudio.core.tokenizer.abilities import Abilities
 from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
-from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments
+from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.encoder import Encoder
@@ -129,17 +129,11 @@ class Tokenizer(Abilities):
     def extended(self, merges: NDArray[np.int32], first: int, run: Run | None = None) -> Tokenizer:
         """The same tokenizer with further merges, which are known to be valid and make the ids from `first` on."""
         results = np.arange(first, first + len(merges), dtype=np.int32)
-        return Tokenizer(
-            np.concatenate([self.merges, merges]),
-            np.concatenate([self.merge_results, results]),
-            alphabet=self._alphabet,
-            special_tokens=self._specials,
-            pattern=self._pattern,
-            extra_tokens=self._extra,
-            whole_words=self._whole_words,
-            preparation=self._preparation,
-            remarks=self._remarks,
+        return self.changed(
+            merges=np.concatenate([self.merges, merges]),
+            merge_results=np.concatenate([self.merge_results, results]),
             run=run,
+            origin=Origin(self, "extended", unchanged_ids(self.tokens.ids())),
             checked=True,
         )
 

@@ -21,6 +21,7 @@ from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.byte_level import BYTE_ORDER
+from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
@@ -40,11 +41,7 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
         ConfigError: The tokenizer cannot be trained further, the pattern or the special tokens are not its own, or the
             vocabulary size is not above its present size.
     """
-    if start.library is not None:
-        raise ConfigError(
-            f"This tokenizer is encoded by the library {start.library}, not by TokStudio, "
-            "so it cannot be changed and proved here: only byte pair encodings of bytes can."
-        )
+    check_changeable(start, whole_words=True)
     if (reason := why_not_by_merge(start)) is not None:
         raise ConfigError(f"This tokenizer cannot be trained further. {reason}")
     if start.alphabet.base != "bytes" or config.base != "bytes":
