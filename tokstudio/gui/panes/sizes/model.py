@@ -176,7 +176,7 @@ COLUMNS: tuple[_Column, ...] = (
     ),
     _Column(
         "Parameters",
-        "Parameters of the embeddings: vocabulary × model width; twice that if the output layer is not tied to the embedding",
+        "Parameters of the embeddings: vocabulary × model width; twice that if the output layer has its own",
         lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",
         "100,000,000",
     ),
