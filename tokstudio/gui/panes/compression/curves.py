@@ -73,14 +73,14 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
     return _points(run, tokens, run.held_out.bytes, view)
 
 
-def has_other_text(run: StudioRun, active: StudioRun | None, measured_on: ChosenText | None) -> bool:
-    """Whether the curve of a run is of another text than that of the active one; documents may be divided otherwise.
+def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: ChosenText | None) -> bool:
+    """Whether the curve of a run is of other texts or weights than that of the active one.
 
-    Curves of opened tokenizers are of the text `measured_on`.
+    Curves of opened tokenizers are of the text `measured_on`. The division into documents may differ.
     """
     corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in (run, active or run)]
-    texts = [[id(source.data) for source in corpus.sources] if corpus else [] for corpus in corpora]
-    return texts[0] != texts[1]
+    texts = [([id(source.data) for source in each.sources], each.multipliers) for each in corpora if each is not None]
+    return len(texts) < 2 or texts[0] != texts[1]
 
 
 def source_curves(run: StudioRun) -> list[tuple[str, Points]]:

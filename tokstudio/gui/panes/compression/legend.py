@@ -17,7 +17,7 @@ from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _LONGEST_NAME = 110
-_OTHER_TEXT = ", other text"
+_OTHER_CORPUS = ", other corpus"
 _SWATCH = QSize(20, 14)
 _TRIES = 4
 
@@ -33,7 +33,7 @@ class LegendEntry:
         active: Whether it is of the active run.
         held_out: Whether it is of held-out text.
         of_source: Whether it is of one source of the active run.
-        other_text: Whether its values are of another text than those of the active run.
+        other_corpus: Whether its values are of another corpus than those of the active run.
     """
 
     key: Hashable
@@ -42,12 +42,12 @@ class LegendEntry:
     active: bool = False
     held_out: bool = False
     of_source: bool = False
-    other_text: bool = False
+    other_corpus: bool = False
 
     @property
     def text(self) -> str:
         """Its name with what sets it apart."""
-        return self.name + (_OTHER_TEXT if self.other_text else "")
+        return self.name + (_OTHER_CORPUS if self.other_corpus else "")
 
     @property
     def tip(self) -> str:
@@ -56,8 +56,8 @@ class LegendEntry:
             return f"{self.name} bytes per token of this source at the playhead"
         if self.active:
             return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
-        told = ". It is of another text than the active run, so that the curves cannot be compared exactly"
-        return f"Show {self.name}{told if self.other_text else ''}"
+        told = ". Its curve is of another corpus than that of the active run, or of other weights"
+        return f"Show {self.name}{told if self.other_corpus else ''}"
 
 
 class Legend(QWidget):
@@ -135,7 +135,7 @@ class Legend(QWidget):
         name, space, value = entry.name.rpartition(" ") if entry.of_source else (entry.name, "", "")
         # Shorten the name, not the value.
         name = QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
-        other = _OTHER_TEXT if entry.other_text else ""
+        other = _OTHER_CORPUS if entry.other_corpus else ""
         button.setText(f"{name}{space}{value}{other}".replace("&", "&&"))
         button.setToolTip(plain(entry.tip))
         button.setAccessibleName(entry.tip)

@@ -22,7 +22,7 @@ from tokstudio.gui.panes.compression.curves import (
     View,
     curve,
     has_held_out_curve,
-    has_other_text,
+    has_other_corpus,
     held_out_curve,
     playhead_text,
     remark,
@@ -373,8 +373,8 @@ class CompressionPane(Pane):
 
     def _entries(self, run: StudioRun) -> Iterator[LegendEntry]:
         active = run is self._session.runs.active
-        other = has_other_text(run, self._session.runs.active, self._session.on_text.text)
-        yield LegendEntry(run.key, run.name, run.hue, active, other_text=other)
+        other = has_other_corpus(run, self._session.runs.active, self._session.on_text.text)
+        yield LegendEntry(run.key, run.name, run.hue, active, other_corpus=other)
         if has_held_out_curve(run, self._view):
             name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
             yield LegendEntry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
