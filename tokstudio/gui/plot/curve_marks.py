@@ -13,7 +13,7 @@ from tokstudio.gui.style.theme import Palette
 _SWATCH = 18.0
 _GAP = 8.0
 _WIDEST = 0.3  # maximum share of the picture width for the legend
-_DASHES = ([], [5.0, 3.0], [9.0, 3.0, 2.0, 3.0])  # by how often all colours were used before; [] for a whole line
+_DASHES = ([], [5.0, 3.0], [9.0, 3.0, 2.0, 3.0])  # in pixels, by how often all colours were used before; [] for none
 
 
 def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False) -> QPen:
@@ -28,7 +28,7 @@ def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False)
     if dotted:
         pen.setDashPattern([1.5, 2.0] if active else [2.0, 3.0])
     elif dashes := _DASHES[turn % len(_DASHES)]:
-        pen.setDashPattern(dashes)
+        pen.setDashPattern([part / pen.widthF() for part in dashes])
     return pen
 
 
