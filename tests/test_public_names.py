@@ -37,6 +37,7 @@ NAMES = [
     "order_by_use",
     "order_as_in",
     "replace_specials",
+    "set_roles",
     "add_specials",
     "verify",
     "Proof",

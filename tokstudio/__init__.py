@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tokstudio.core.surgery.renumber import renumber as renumber
     from tokstudio.core.surgery.specials import add_specials as add_specials
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
+    from tokstudio.core.surgery.specials import set_roles as set_roles
     from tokstudio.core.surgery.verify import verify as verify
     from tokstudio.core.tokenizer.embedding_map import EmbeddingMap as EmbeddingMap
     from tokstudio.core.tokenizer.embedding_map import embedding_map as embedding_map
@@ -76,6 +77,7 @@ _MODULES = {
     "order_by_use": "surgery.renumber",
     "order_as_in": "surgery.renumber",
     "replace_specials": "surgery.specials",
+    "set_roles": "surgery.specials",
     "add_specials": "surgery.specials",
     "verify": "surgery.verify",
     "Proof": "tokenizer.invariants",
