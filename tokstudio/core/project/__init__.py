@@ -11,7 +11,7 @@ from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.sources import RestoredSource, keep_source_work, reopen_source_work
-from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.project.tokenizers import keep_changed_work, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.project.writer import save_work
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Recorder",
     "RestoredSource",
     "TokenizerFile",
+    "keep_changed_work",
     "keep_source_work",
     "keep_tokenizer_work",
     "open_work",

@@ -33,6 +33,8 @@ _MENUS: dict[str, str] = {
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "
     "compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "To&kenizer": "extend_tokenizer fork_tokenizer prune_tokenizer change_specials - forbid_tokens prune_tokens - "
+    "show_proof",
     "T&ools": "check_training make_exercise",
     "&Help": "guide glossary - take_tour continue_tour your_turn - shortcuts about",
 }

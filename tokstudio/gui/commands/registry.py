@@ -13,6 +13,7 @@ from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.open_commands import OpenCommands
+from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.export.plan import TOKENIZERS
 from tokstudio.gui.project.document import ProjectDocument
@@ -279,6 +280,33 @@ def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
     # fmt: on
 
 
+def _surgery_actions(surgery: SurgeryCommands) -> tuple[Action, ...]:
+    """Tokenizers made of others."""
+    # fmt: off
+    return (
+        Action("extend_tokenizer", "&Extend on the Corpus…",
+            "Train the active tokenizer further on the corpus: its tokens and merges stay, and new ones follow.",
+            surgery.extend, icon="train", obstacle=availability.cannot_extend),
+        Action("fork_tokenizer", "&Fork at the Playhead…",
+            "Train on from the merges up to the playhead, with other settings.",
+            surgery.fork, icon="train", obstacle=availability.cannot_fork),
+        Action("prune_tokenizer", "&Prune…",
+            "Remove tokens: the least used, those of a script, or the selected ones.",
+            surgery.prune, icon="remove", obstacle=availability.cannot_prune),
+        Action("change_specials", "&Special Tokens…", "Rename special tokens, add some, or give them roles.",
+            surgery.specials, icon="tokenizer", obstacle=availability.cannot_change_specials),
+        Action("forbid_tokens", "F&orbid and Train Again",
+            "Forbid the selected tokens in Configure, and train on the corpus again.",
+            surgery.forbid, icon="train", obstacle=availability.cannot_forbid),
+        Action("prune_tokens", "Prune &These…", "Remove the selected tokens from the active tokenizer.",
+            surgery.prune_these, icon="remove", obstacle=availability.cannot_prune_tokens),
+        Action("show_proof", "&What Stayed the Same…",
+            "Prove what the active tokenizer has in common with the one that it was made of.",
+            surgery.show_proof, icon="info", obstacle=availability.nothing_to_prove),
+    )
+    # fmt: on
+
+
 def _tools_actions(window: Window) -> tuple[Action, ...]:
     """What a class needs."""
     # fmt: off
@@ -373,6 +401,7 @@ def list_actions(
     opening: OpenCommands,
     exporting: ExportCommands,
     comparing: CompareCommands,
+    surgery: SurgeryCommands,
     commands: Commands,
 ) -> tuple[Action, ...]:
     """Lists the actions. The panes need not exist yet: an action looks them up when it is called."""
@@ -382,6 +411,7 @@ def list_actions(
         *_training_actions(session, window, commands),
         *_run_actions(session, opening, commands),
         *_compare_actions(comparing),
+        *_surgery_actions(surgery),
         *_tools_actions(window),
         *_view_actions(preferences, theme, window, commands),
     )

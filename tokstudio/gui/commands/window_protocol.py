@@ -17,6 +17,7 @@ from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.token.pane import TokenPane
+from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 
@@ -28,6 +29,7 @@ class Window(Protocol):
     compression: CompressionPane
     text: TextPane
     token: TokenPane
+    vocabulary: VocabularyPane
     finder: Finder
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None: ...

@@ -286,7 +286,7 @@ def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTo
     if origin is not None and origin.kept is not None:
         files: list[Json] = [str(file) for file in origin.files]
         about: dict[str, Json] = {"path": str(origin.path), "files": files, "format": origin.format}
-        state = run_state(run) | about | {"says_pattern": origin.says_pattern}
+        state = run_state(run) | about | {"says_pattern": origin.says_pattern, "change": origin.change}
         return replace(origin.kept, name=run.name, state=state)
     made = run.so_far()
     if made is None:
@@ -300,6 +300,9 @@ def _origin(entry: ProjectTokenizer) -> Origin:
     """The origin of an opened tokenizer, as stored in the project."""
     files, path, kind = (entry.state.get(name) for name in ("files", "path", "format"))
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
+    change = entry.state.get("change")
+    if isinstance(change, str) and change:
+        return Origin(Path(entry.name), (), change, True, entry, change)
     return Origin(
         Path(path if isinstance(path, str) else entry.files[0].name),
         tuple(map(Path, names or [file.name for file in entry.files])),

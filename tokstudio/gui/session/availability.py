@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokstudio.core.corpus.corpus import ONCE
+from tokstudio.core.tokenizer.changeable import why_fixed
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.mixture import has_mixture
 from tokstudio.gui.state.source_records import is_data_set
@@ -211,6 +212,55 @@ def cannot_count_uses(session: Session) -> str | None:
     if session.runs.counting_uses:
         return "The uses are being counted."
     return no_run(session) or no_corpus(session)
+
+
+def _cannot_change(session: Session, *, whole_words: bool = False) -> str | None:
+    run = session.runs.active
+    if run is None or run.has_counts:
+        return run_in_the_making(session)
+    return why_fixed(run.tokenizer, whole_words)
+
+
+def cannot_prune(session: Session) -> str | None:
+    return _cannot_change(session)
+
+
+def cannot_change_specials(session: Session) -> str | None:
+    return _cannot_change(session, whole_words=True)
+
+
+def cannot_extend(session: Session) -> str | None:
+    run = session.runs.active
+    reason = _cannot_change(session, whole_words=True)
+    if reason is None and run is not None and not run.byte_level:
+        reason = "Training can go on only from a tokenizer made of bytes; this one is made of characters."
+    return reason or session.training.corpus_obstacle
+
+
+def cannot_fork(session: Session) -> str | None:
+    return no_playhead(session) or cannot_extend(session)
+
+
+def _no_merged_token(session: Session) -> str | None:
+    run, token = session.runs.active, session.view.token
+    if run is None or token is None:
+        return no_run(session) or "Select a token first."
+    made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
+    return None if made else "Select a token that a merge makes: bytes and special tokens stay."
+
+
+def cannot_forbid(session: Session) -> str | None:
+    return _no_merged_token(session) or session.training.obstacle
+
+
+def cannot_prune_tokens(session: Session) -> str | None:
+    return cannot_prune(session) or _no_merged_token(session)
+
+
+def nothing_to_prove(session: Session) -> str | None:
+    run = session.runs.active
+    made = run is not None and run.made_from_another
+    return run_in_the_making(session) or (None if made else "This tokenizer was not made of another in this window.")
 
 
 def no_tree(session: Session) -> str | None:

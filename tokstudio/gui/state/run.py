@@ -42,6 +42,7 @@ class Origin:
     format: str
     says_pattern: bool  # whether the files define how text is split, so that there is nothing to choose
     kept: ProjectTokenizer | None = None  # the files as a project stores them
+    change: str = ""  # how it was made of another tokenizer in this window, such as "pruned"; "" if it was opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +169,8 @@ class StudioRun:
         made.log.replace(tokenizer.merges, nothing, nothing)
         made.origin, made._tokenizer, made.alphabet = origin, tokenizer, tokenizer.alphabet
         made.ended, made.exported = "opened from a file", True
+        if made.was_changed:
+            made.ended, made.exported = "made of another tokenizer", False
         return made
 
     @classmethod
@@ -209,7 +212,9 @@ class StudioRun:
         library = self._tokenizer.library if self._tokenizer is not None and self.config is None else None
         if library == "sentencepiece":
             return "scores"
-        ranks = library == "tiktoken" or (self.origin is not None and self.origin.files[0].suffix == ".tiktoken")
+        ranks = library == "tiktoken" or (
+            self.origin is not None and any(file.suffix == ".tiktoken" for file in self.origin.files)
+        )
         return "ranks" if ranks else ""
 
     @property
@@ -505,7 +510,19 @@ class StudioRun:
     @property
     def unsaved(self) -> bool:
         """Whether closing would lose it: it has merges that no project file holds, and was not exported."""
-        return self.has_counts and len(self) > self.saved and not self.exported
+        return (self.has_counts or self.was_changed) and len(self) > self.saved and not self.exported
+
+    @property
+    def was_changed(self) -> bool:
+        """Whether it was made of another tokenizer in this window, without training."""
+        return self.origin is not None and bool(self.origin.change)
+
+    @property
+    def made_from_another(self) -> bool:
+        """Whether there is a tokenizer before it that it can be held against."""
+        if self.config is not None:
+            return self.start is not None and self.ended is not None
+        return self._tokenizer is not None and self._tokenizer.origin is not None
 
     @property
     def vocabulary_size(self) -> int:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import NoneType
@@ -16,12 +16,22 @@ from typing import Any, Literal, get_args
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import SpecialPlacement, TieBreak, TrainingConfig
+from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
 from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
 
 _LARGEST_NUMBER = 1 << 31  # the largest number of a field
 _ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
+
+_RULES = {
+    "mixed-scripts": "With letters of several scripts",
+    "split-characters": "With a part of a character and more",
+    "letters-with-digits": "With letters and digits",
+}
+#: The rules that have a check box, with what it says.
+RULES: Mapping[str, str] = {rule: _RULES[rule] for rule in NAMED_RULES}
+RULES_HELP = r"One rule per line: an expression such as \d\d\d\d, or token: and the token itself."
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class Settings:
     max_token_bytes: int | None = None
     held_out: float = 0.0
     documents: Documents = "file"  # what one document is
+    forbidden: tuple[str, ...] = ()  # rules for tokens that are not made
 
     def config(self) -> TrainingConfig:
         """The configuration; raises ConfigError if they are invalid."""
@@ -82,6 +93,7 @@ class Settings:
     def _made(self) -> TrainingConfig | str:
         limits = {"vocabulary_size": self.vocabulary_size, "min_frequency": self.min_frequency}
         others = {"pattern": self.pattern, "max_token_bytes": self.max_token_bytes, "tie_break": self.tie_break}
+        others |= {"forbidden": self.forbidden}
         try:
             return TrainingConfig(**limits, **others, **self._tokens(), held_out=self.held_out)  # pyright: ignore[reportArgumentType]
         except ConfigError as error:
@@ -111,6 +123,8 @@ class Settings:
                 TrainingConfig(min_frequency=_ONE_LIMIT, max_token_bytes=self.max_token_bytes)
             elif name == "pattern":
                 check_pattern(self.pattern)
+            elif name == "forbidden":
+                Forbidden(self.forbidden)
             elif self._wrong_tokens and self._wrong_tokens[0] == name:
                 return self._wrong_tokens[1]
         except ConfigError as error:
@@ -129,6 +143,12 @@ class Settings:
             except ConfigError as error:
                 return name, str(error)
         return None
+
+
+def exact_rules(tokens: Iterable[bytes]) -> tuple[str, ...]:
+    """Rules that forbid exactly these tokens, each on one line and without white space at its ends."""
+    rules = ((token, token_rule(token)) for token in tokens)
+    return tuple(f"bytes:{token.hex()}" if rule != " ".join(rule.split()) else rule for token, rule in rules)
 
 
 def _whole_or_none(value: object) -> bool:
@@ -156,4 +176,5 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "max_token_bytes": _whole_or_none,
     "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
     "documents": _one_of(Documents),
+    "forbidden": _texts,
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
@@ -229,6 +230,11 @@ class FollowTable(QTableView):
         row = self.rowAt(event.position().toPoint().y())
         if row >= 0 and event.button() == Qt.MouseButton.LeftButton:
             self.rowActivated.emit(row)
+
+    def selected_rows(self) -> list[int]:
+        """The selected rows from the top, at most `MOST_COPIED`."""
+        ranges = (range(top, bottom + 1) for top, bottom in self._selected())
+        return list(islice(chain.from_iterable(ranges), MOST_COPIED))
 
     # ---- copying
 

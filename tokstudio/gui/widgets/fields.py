@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidget
@@ -287,6 +287,46 @@ class ListField(Field):
 
     def _apply_theme(self) -> None:
         self.edit.setFont(self._theme.monospace_font())
+
+
+class RulesField(ListField):
+    """Check boxes for some rules, and below them others, one per line.
+
+    Args:
+        text: Its label.
+        help_text: One line of help.
+        named: The rules with a check box, each with its words.
+        theme: Fonts.
+    """
+
+    def __init__(self, text: str, help_text: str, named: Mapping[str, str], theme: Theme, *, word: str = "") -> None:
+        super().__init__(text, help_text, theme, 2, word=word)
+        self.checks = {rule: QCheckBox(words) for rule, words in named.items()}
+        self.column.insertLayout(1, column(*self.checks.values(), spacing=4))
+        for check in self.checks.values():
+            check.toggled.connect(self.changed)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """The check boxes and the lines."""
+        return [*self.checks.values(), self.edit]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The chosen rules: those with a name first."""
+        named = [rule for rule, check in self.checks.items() if check.isChecked()]
+        return (*named, *(line for line in self.text().split("\n") if line.strip()))
+
+    def set_rules(self, rules: Sequence[str]) -> None:
+        """Sets the rules without emitting `changed`; an unfinished line stays."""
+        if self.rules == tuple(rules):
+            return
+        for rule, check in self.checks.items():
+            with QSignalBlocker(check):
+                check.setChecked(rule in rules)
+        others = (rule for rule in rules if rule not in self.checks)
+        # In an expression, the escape means the same as the character.
+        self.set_text("\n".join(rule.replace("\n", r"\n") for rule in others))
 
 
 def set_role(label: QLabel, role: str) -> None:

@@ -32,6 +32,7 @@ from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.registry import list_actions
+from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.corpus_import.dialog import ImportDialog
 from tokstudio.gui.corpus_import.question import Question
 from tokstudio.gui.export.dialog import ExportDialog
@@ -113,6 +114,7 @@ class MainWindow(QMainWindow):
         self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self)
         self.exporting = ExportCommands(session, preferences, self._choosers, self, self)
         self.comparing = CompareCommands(session, preferences, self._choosers, self, self)
+        self.surgery = SurgeryCommands(session, theme, preferences, self._choosers, self, self)
         self.commands = Commands(session, theme, preferences, self._choosers, self, self)
         self._actions = list_actions(
             session,
@@ -123,6 +125,7 @@ class MainWindow(QMainWindow):
             self.opening,
             self.exporting,
             self.comparing,
+            self.surgery,
             self.commands,
         )
         self.actions_by_id = build_actions(self._actions, theme, self)

@@ -21,12 +21,12 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import in_use, refuse_counts
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import SpecialPlacement, TieBreak
-from tokstudio.gui.state.training_settings import Documents, Settings
+from tokstudio.gui.state.training_settings import RULES, RULES_HELP, Documents, Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.controls import Choice
-from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, ShareField
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, RulesField, ShareField
 from tokstudio.gui.widgets.layouts import column
 
 _BASES = (
@@ -83,6 +83,7 @@ class MoreSettings(QWidget):
         self.unknown = ChoiceField("&Unknown token", (_NO_UNKNOWN,), theme, word="unknown-token")
         self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")
         self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes", word="longest-token")
+        self.forbidden = RulesField("&Forbidden tokens", RULES_HELP, RULES, theme, word="forbidden-token")
         self.documents = ChoiceField("&Documents", _DOCUMENTS, theme, word="document")
         self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme, word="held-out-text")
         self.load.setToolTip("Load the base tokens from a file: a JSON list, or one per line")
@@ -97,15 +98,15 @@ class MoreSettings(QWidget):
     def fields(self) -> tuple[Field, ...]:
         """All fields, in their order."""
         tokens = (self.base, self.vocabulary, self.entries, self.unknown, self.specials, self.placement)
-        return (*tokens, self.ties, self.longest, self.documents, self.held_out)
+        return (*tokens, self.ties, self.longest, self.forbidden, self.documents, self.held_out)
 
     @property
     def controls(self) -> list[QWidget]:
         """The controls, in the same order."""
         base = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.load, self.start, self.unknown.combo]
         specials = [self.specials.edit, self.placement.combo]
-        rest = [self.ties.combo, self.longest.check, self.longest.number, self.documents.combo, self.held_out.number]
-        return [*base, *specials, *rest, self.reset]
+        rest = [self.ties.combo, self.longest.check, self.longest.number, *self.forbidden.controls]
+        return [*base, *specials, *rest, self.documents.combo, self.held_out.number, self.reset]
 
     @property
     def named_fields(self) -> Mapping[str, Field]:
@@ -115,6 +116,7 @@ class MoreSettings(QWidget):
             "unknown token": self.unknown,
             "special tokens": self.specials,
             "longest token": self.longest,
+            "forbidden tokens": self.forbidden,
             "held-out share": self.held_out,
         }
 
@@ -130,6 +132,7 @@ class MoreSettings(QWidget):
             unknown_token=self.unknown.value or None,
             tie_break=cast("TieBreak", self.ties.value),
             max_token_bytes=self.longest.value,
+            forbidden=self.forbidden.rules,
             documents=cast("Documents", self.documents.value),
             held_out=settings.held_out if is_shown(settings.held_out) else self.held_out.number.share,
         )
@@ -145,6 +148,7 @@ class MoreSettings(QWidget):
         self._offer_unknown(settings)
         self.ties.set_value(settings.tie_break)
         self.longest.set_value(settings.max_token_bytes)
+        self.forbidden.set_rules(settings.forbidden)
         self.documents.set_value(settings.documents)
         self.held_out.set_value(settings.held_out)
         self.vocabulary.setVisible(in_characters)
@@ -161,6 +165,7 @@ class MoreSettings(QWidget):
         self.specials.set_error(faults.get("special_tokens"))
         self.unknown.set_error(faults.get("unknown_token"))
         self.longest.set_error(faults.get("max_token_bytes"))
+        self.forbidden.set_error(faults.get("forbidden"))
         self._list_is_wrong = "base_vocabulary" in faults
 
     def show_missing(self, problem: str | None) -> None:

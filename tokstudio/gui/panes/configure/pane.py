@@ -152,7 +152,9 @@ class ConfigurePane(Pane):
         button.setCheckable(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setAccessibleName("More settings")
-        button.setToolTip("Base units, special tokens, tie rule, longest token, documents, held-out share")
+        button.setToolTip(
+            "Base units, special tokens, tie rule, longest token, forbidden tokens, documents, held-out share"
+        )
         button.clicked.connect(action.trigger)
         return button
 

@@ -53,6 +53,8 @@ def unusual_words(settings: Settings) -> str:
         told.append(_TIES[settings.tie_break])
     if settings.max_token_bytes is not None:
         told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")
+    if settings.forbidden:
+        told.append(several(len(settings.forbidden), "rule for forbidden tokens", "rules for forbidden tokens"))
     if settings.documents != usual.documents:
         told.append("documents by line")
     if settings.held_out:

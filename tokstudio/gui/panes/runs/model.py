@@ -245,7 +245,7 @@ def _origin_lines(run: StudioRun) -> list[str]:
 
 def _corpus_name(run: StudioRun) -> str:
     if run.origin is not None:
-        return " + ".join(map(file_name, run.origin.files))
+        return " + ".join(map(file_name, run.origin.files)) or _NOTHING
     names = [source.name for source in run.corpus.sources] if run.corpus is not None else []
     return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
 
@@ -272,6 +272,8 @@ def _ties(run: StudioRun) -> str:
 
 
 def _ended(run: StudioRun) -> str:
+    if run.was_changed:
+        return run.origin.change if run.origin is not None else ""
     return f"opened, {run.origin.format}" if run.origin is not None else run.ended or ""
 
 

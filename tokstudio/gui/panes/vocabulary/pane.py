@@ -38,7 +38,7 @@ class VocabularyPane(TablePane):
         self._tokens.setParent(self)
         self._as_expressions = False
         self.follow(actions["byte_level_characters"])
-        self.offer(actions["why_merge"], actions["copy"])
+        self.offer(actions["why_merge"], actions["forbid_tokens"], actions["prune_tokens"], actions["copy"])
         self.kinds = FilterButton(theme)
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
@@ -111,6 +111,11 @@ class VocabularyPane(TablePane):
     def busy(self) -> bool:
         """Whether rows are still being computed."""
         return super().busy() or ("Unreachable" in self.panel.chosen() and self._session.reachability.busy)
+
+    def selected_tokens(self) -> list[int]:
+        """The ids of the selected rows, while the pane is seen."""
+        rows = self.table.selected_rows() if self.seen and self._tokens.run is self._session.runs.active else []
+        return [token for each in rows if (token := self._tokens.token_at(each)) is not None]
 
     # ---- the session
 

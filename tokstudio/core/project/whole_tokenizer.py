@@ -1,0 +1,93 @@
+"""A tokenizer as JSON in a project, with all that decides its ids."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import asdict, replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.project.json_values import Json
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_T = TypeVar("_T")
+_SETS = ("late", "strips_left", "strips_right")  # of a `Preparation`
+
+
+def tokenizer_values(tokenizer: Tokenizer) -> dict[str, Json]:
+    """All that decides the ids of a tokenizer, and the roles of its special tokens; without its run and its origin."""
+    rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
+    preparation = asdict(tokenizer.preparation)
+    alphabet = tokenizer.alphabet
+    base: dict[str, Json] = (
+        {"bytes": alphabet.id_of.tolist()}
+        if alphabet.base == "bytes"
+        else {"characters": alphabet.units.tolist(), "ids": alphabet.ids.tolist(), "unknown": alphabet.unknown}
+    )
+    extra = {str(token): base64.b64encode(made).decode() for token, made in tokenizer.extra_tokens.items()}
+    others: Any = {
+        "merges": rows.ravel().tolist(),  # left, right and result of each
+        "special_tokens": dict(tokenizer.special_tokens),
+        "roles": dict(tokenizer.roles),
+        "pattern": tokenizer.pattern,
+        "extra_tokens": extra,
+        "whole_words": sorted(tokenizer.whole_words),
+        "preparation": preparation | {name: sorted(preparation[name]) for name in _SETS},
+        "remarks": list(tokenizer.remarks),
+    }
+    return base | others
+
+
+def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
+    """The tokenizer of the values; ConfigError where they are not those of one."""
+    try:
+        merges = np.array(_listed(given, "merges", int), np.int64).reshape(-1, 3)
+        extra = _mapped(given, "extra_tokens", str)
+        preparation = cast("dict[str, Json]", _of_type(given["preparation"], dict))
+        return Tokenizer(
+            merges[:, :2],  # pyright: ignore[reportArgumentType]
+            merges[:, 2],  # pyright: ignore[reportArgumentType]
+            alphabet=_alphabet(given),
+            special_tokens=_mapped(given, "special_tokens", int),
+            roles=_mapped(given, "roles", str) if "roles" in given else {},
+            pattern=_of_type(given["pattern"], str),
+            extra_tokens={int(token): base64.b64decode(made, validate=True) for token, made in extra.items()},
+            whole_words=_listed(given, "whole_words", int),
+            preparation=Preparation(
+                nfc=_of_type(preparation["nfc"], bool),
+                prefix_space=_of_type(preparation["prefix_space"], bool),
+                **{name: frozenset(_listed(preparation, name, str)) for name in _SETS},
+            ),
+            remarks=_listed(given, "remarks", str),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
+        raise ConfigError("it is not a tokenizer") from error
+
+
+def _alphabet(given: dict[str, Json]) -> Alphabet:
+    if "bytes" in given:
+        return Alphabet.of_bytes(_listed(given, "bytes", int))
+    characters = "".join(map(chr, _listed(given, "characters", int)))
+    unknown = given["unknown"] if given["unknown"] is None else _of_type(given["unknown"], int)
+    return replace(Alphabet.of_characters(characters, _listed(given, "ids", int)), unknown=unknown)
+
+
+def _of_type(value: object, kind: type[_T]) -> _T:
+    if type(value) is not kind:
+        raise TypeError
+    return cast("_T", value)
+
+
+def _listed(given: dict[str, Json], name: str, kind: type[_T]) -> list[_T]:
+    return [_of_type(value, kind) for value in cast("list[Json]", _of_type(given[name], list))]
+
+
+def _mapped(given: dict[str, Json], name: str, kind: type[_T]) -> dict[str, _T]:
+    values = cast("dict[str, Json]", _of_type(given[name], dict))
+    return {key: _of_type(value, kind) for key, value in values.items()}

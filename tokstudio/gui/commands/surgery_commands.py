@@ -1,0 +1,174 @@
+"""Actions of the Tokenizer menu: they open its dialogs, and add what these make to Runs."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from tokstudio.core.base.wording import several
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.commands.window_protocol import Window
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import Origin, StudioRun
+from tokstudio.gui.state.training_settings import exact_rules
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.surgery.extend import ExtendDialog
+from tokstudio.gui.surgery.proof import ProofDialog
+from tokstudio.gui.surgery.prune import PruneDialog
+from tokstudio.gui.surgery.specials import SpecialsDialog
+from tokstudio.gui.surgery.works import Changed
+from tokstudio.gui.widgets.file_dialogs import Choosers
+
+_FIXED = ("byte", "character", "special")
+
+
+class SurgeryCommands(QObject):
+    """Handlers of the actions that change a tokenizer."""
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        window: Window,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._theme, self._window, self._parent = session, theme, window, parent
+        self._preferences, self._choosers = preferences, choosers
+        self._begun: StudioRun | None = None  # trains on from a tokenizer
+        session.training.state_changed.connect(self._tell_of_proof)
+
+    # ---- dialogs
+
+    def extend(self) -> None:
+        """Asks how the active tokenizer is extended."""
+        self._extend(None)
+
+    def fork(self) -> None:
+        """Asks how training goes on from the playhead."""
+        self._extend(self._session.view.playhead)
+
+    def _extend(self, merges: int | None) -> None:
+        run = self._session.runs.active
+        if run is not None:
+            dialog = ExtendDialog(self._session, run, self._theme, merges, self._parent)
+            dialog.begun.connect(self._follow)
+            dialog.open()
+
+    def prune(self) -> None:
+        """Asks what is removed from the active tokenizer."""
+        self._prune(these=False)
+
+    def prune_these(self) -> None:
+        """Asks about removing the selected tokens from the active tokenizer."""
+        self._prune(these=True)
+
+    def _prune(self, *, these: bool) -> None:
+        run = self._session.runs.active
+        if run is not None:
+            dialog = PruneDialog(self._session, run, self._theme, self._chosen(), these=these, parent=self._parent)
+            dialog.made.connect(self._add)
+            dialog.open()
+
+    def specials(self) -> None:
+        """Asks for the special tokens of the active tokenizer."""
+        run = self._session.runs.active
+        if run is not None:
+            dialog = SpecialsDialog(self._session, run, self._theme, self._parent)
+            dialog.made.connect(self._add)
+            dialog.open()
+
+    def show_proof(self) -> None:
+        """Shows what stayed the same in the active tokenizer."""
+        run = self._session.runs.active
+        if run is not None:
+            self._prove(run)
+
+    def _prove(self, run: StudioRun) -> None:
+        dialog = ProofDialog(self._session, run, self._theme, self._preferences, self._choosers, self._parent)
+        dialog.compareAsked.connect(self.compare)
+        dialog.open()
+
+    # ---- results
+
+    def _add(self, made: Changed) -> None:
+        origin = Origin(Path(made.name), (), made.change, True, made.kept, made.change)
+        self._session.runs.add_tokenizer(made.tokenizer, made.name, origin)
+        self._session.jobs.tell(f"{made.name} is in Runs: {several(len(made.tokenizer), 'token')}.")
+        run = self._session.runs.all[-1]
+        if run.tokenizer is made.tokenizer:
+            self._prove(run)
+
+    def _follow(self, run: StudioRun) -> None:
+        self._begun = run
+
+    def _tell_of_proof(self) -> None:
+        """After a training from a tokenizer, offers the proof."""
+        run = self._begun
+        if run is None or self._session.training.current is not None:
+            return
+        self._begun = None
+        if run in self._session.runs.all and len(run) > run.before:
+            text = f"{run.name} has {several(len(run) - run.before, 'new token')}."
+            self._session.jobs.notify(
+                text, "What Stayed the Same", lambda: self._prove(run), lambda: run in self._session.runs.all
+            )
+
+    def compare(self, old: Tokenizer, run: StudioRun) -> None:
+        """Shows the tokenizer before and the changed one in the Compare pane."""
+        runs = self._session.runs
+        before = next((each for each in runs.all if each is not run and _is_same(each, old)), None)
+        if before is None:
+            before = StudioRun.opened(0, f"{run.name}, before", old)
+            runs.add(before)
+        for each in (before, run):
+            runs.show_curve(each, True)
+        runs.activate(run)
+        self._window.show_compare()
+
+    # ---- tokens
+
+    def _chosen(self) -> list[int]:
+        """The selected tokens that merges make, or the current one."""
+        run = self._session.runs.active
+        if run is None or not run.ready:
+            return []
+        tokenizer, token = run.tokenizer, self._session.view.token
+        ids = self._window.vocabulary.selected_tokens() or ([] if token is None else [token])
+        return [each for each in ids if tokenizer.tokens.in_use(each) and tokenizer.kind(each) not in _FIXED]
+
+    def forbid(self) -> None:
+        """Forbids the selected tokens in the settings, and trains again."""
+        training, run, ids = self._session.training, self._session.runs.active, self._chosen()
+        if run is None or not ids:
+            self._session.jobs.refuse("Select a token that a merge makes: bytes and special tokens must stay.")
+            return
+        rules = exact_rules(run.tokenizer.tokens[each] or b"" for each in ids)
+        before = training.settings
+        forbidden = tuple(dict.fromkeys([*before.forbidden, *rules]))
+        training.set_settings(replace(before, forbidden=forbidden))
+        self._session.jobs.tell(f"{several(len(ids), 'token is', 'tokens are')} forbidden in Configure.")
+        if training.obstacle is None:
+            training.start()
+        else:
+            self._session.jobs.refuse(training.obstacle)
+
+
+def _is_same(run: StudioRun, tokenizer: Tokenizer) -> bool:
+    """Whether a run's tokenizer is this one, or equal to it."""
+    if run.ended is None or not run.ready:
+        return False
+    known = run.tokenizer
+    if known is tokenizer:
+        return True
+    same_base = np.array_equal(known.alphabet.ids, tokenizer.alphabet.ids)
+    of_one = (known.special_tokens, known.pattern) == (tokenizer.special_tokens, tokenizer.pattern)
+    return of_one and same_base and np.array_equal(known.merges, tokenizer.merges)

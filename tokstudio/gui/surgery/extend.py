@@ -1,0 +1,145 @@
+"""The dialog of Extend on the Corpus and Fork at the Playhead: training that goes on from a tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import check_start
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import RULES, RULES_HELP
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.surgery.parts import SurgeryDialog
+from tokstudio.gui.surgery.works import Effect, at_merge, extension_work
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
+
+_MORE = 1000  # tokens
+_TIES = (
+    Choice("first", "First", "With equal counts, the pair that occurs first."),
+    Choice("lowest-id", "Lowest id", "With equal counts, the lower ids."),
+    Choice("huggingface", "Hugging Face", "With equal counts, as in the tokenizers library."),
+    Choice("bytes", "Bytes", "With equal counts, the pair that sorts last."),
+)
+
+
+class PatternChoice(Field):
+    """A pattern: one of the names, or an expression."""
+
+    def __init__(self, pattern: str) -> None:
+        self.combo = QComboBox(editable=True)
+        super().__init__("How text is split before merging: a name or an expression.", self.combo)
+        self.combo.addItems(NAMES)
+        self.combo.setEditText(pattern)
+        self.add_label("&Pattern", self.combo, "pattern")
+        self.row.addWidget(self.combo, 2)
+        self.combo.editTextChanged.connect(self.changed)
+
+
+class ExtendDialog(SurgeryDialog):
+    """Trains further on the corpus of the window.
+
+    Signals:
+        begun: The run that now trains.
+
+    Args:
+        merges: How many of the tokenizer's merges stay; None for all, so that the pattern stays too.
+    """
+
+    begun = Signal(object)
+
+    def __init__(
+        self, session: Session, run: StudioRun, theme: Theme, merges: int | None, parent: QWidget | None = None
+    ) -> None:
+        whole = merges is None
+        title = f"Extend {run.name} on the Corpus" if whole else f"Fork {run.name} at Merge {merges:,}"
+        super().__init__(session, theme, title, "&Extend" if whole else "&Fork", parent)
+        self._run, self._merges = run, merges
+        self._old = run.tokenizer
+        self._corpus = session.corpus.current
+        size = len(self._old) if merges is None else len(self._old.at(merges))
+        self.size_limit = LimitField(
+            "Vocabulary size", "All tokens in the end, the old ones included.", size + _MORE, theme,
+            word="vocabulary-size",
+        )  # fmt: skip
+        self.size_limit.set_value(size + _MORE)
+        self.frequency = LimitField(
+            "Min. frequency", "Stop when no pair occurs this often.", 2, theme, word="minimum-frequency"
+        )
+        self.pattern = PatternChoice(self._old.pattern)
+        self.pattern.setVisible(not whole)
+        self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")
+        self.ties.set_value(session.training.settings.tie_break)
+        self.longest = LimitField("Longest token", "No new token is longer.", 16, theme, " bytes", word="longest-token")
+        self.rules = RulesField("&Forbidden tokens", RULES_HELP, RULES, theme, word="forbidden-token")
+        self.rules.set_rules(session.training.settings.forbidden)
+        fields = (self.size_limit, self.frequency, self.pattern, self.ties, self.longest, self.rules)
+        for field in fields:
+            field.changed.connect(self.ask)
+        self.build(self._about(size), fields)
+        self.size_limit.number.setFocus()
+
+    def _about(self, size: int) -> str:
+        sources = several(len(self._corpus.sources), "source")
+        corpus = f"Corpus: {sources}, {size_text(self._corpus.bytes)}."
+        if self._merges is None:
+            kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
+        else:
+            kept = f"The first {several(self._merges, 'merge')} stay; what follows is learnt with these settings."
+        return f"{self._run.name}: {several(size, 'token')}. {kept} {corpus}"
+
+    # ---- the change
+
+    def _start(self) -> Tokenizer:
+        pattern = self.pattern.combo.currentText().strip()
+        if self._merges is None:
+            return self._old
+        check_pattern(pattern)
+        return at_merge(self._old, self._merges, pattern)
+
+    def _config(self) -> TrainingConfig:
+        pattern = self._old.pattern if self._merges is None else self.pattern.combo.currentText().strip()
+        return TrainingConfig(
+            vocabulary_size=self.size_limit.value,
+            min_frequency=self.frequency.value,
+            pattern=pattern,
+            tie_break=cast("TieBreak", self.ties.value),
+            max_token_bytes=self.longest.value,
+            forbidden=self.rules.rules,
+        )
+
+    def effect_work(self) -> Callable[[], Work[Effect]]:
+        """Tries the training on a sample."""
+        config = self._config()
+        if self._merges is None:
+            check_start(self._old, config)
+        return partial(_tried_work, self._start, config, self._corpus)
+
+    def apply(self, effect: Effect) -> None:
+        """Starts the training."""
+        how = "extended" if self._merges is None else f"from merge {self._merges:,}"
+        remark = f" ({self._run.name}, {how})"
+        control = self._session.training
+        if control.corpus_obstacle is not None:
+            self.say(control.corpus_obstacle, "error")
+            return
+        control.start_from(self._start(), self._config(), self._corpus, remark)
+        assert control.current is not None
+        self.begun.emit(control.current.run)
+        self.accept()
+
+
+def _tried_work(start: Callable[[], Tokenizer], config: TrainingConfig, corpus: Corpus) -> Work[Effect]:
+    return (yield from extension_work(start(), config, corpus))

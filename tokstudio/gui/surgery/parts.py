@@ -1,0 +1,185 @@
+"""What the dialogs share: fields beside a preview of the effect, which is computed while one looks."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QWidget
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.surgery.works import Effect, Figure
+from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+_SIZE = QSize(900, 620)
+_AFTER_KEYS = 300  # milliseconds between the last change and the preview
+_PATIENCE = 2000  # milliseconds after which the status bar shows the work
+
+
+class EffectView(QWidget):
+    """Quantities before and after a change, and the first tokens that come or go."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._table = QWidget()
+        self._grid = QGridLayout(self._table)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setColumnStretch(0, 1)
+        self._labels: list[QLabel] = []
+        self.heading, self.notes = paragraph_label(), paragraph_label("muted")
+        self.heading.setProperty("role", "title")
+        self.tokens = QPlainTextEdit(readOnly=True)
+        self.tokens.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.tokens.setTabChangesFocus(True)
+        flags = Qt.TextInteractionFlag
+        self.tokens.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        self.tokens.setAccessibleName("Tokens")
+        column(self._table, self.notes, self.heading, (self.tokens, 1), spacing=8, parent=self)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+        self.show_effect(None)
+
+    def show_effect(self, effect: Effect | None) -> None:
+        """Shows an effect; None shows nothing."""
+        self._show_figures(effect.figures if effect is not None else ())
+        self.notes.setText(" ".join(effect.notes) if effect is not None else "")
+        self.notes.setVisible(bool(self.notes.text()))
+        self.heading.setText(effect.heading if effect is not None else "")
+        lines = "\n".join(effect.tokens) if effect is not None else ""
+        if lines != self.tokens.toPlainText():
+            self.tokens.setPlainText(lines)
+        self.tokens.setAccessibleName(self.heading.text() or "Tokens")
+
+    @property
+    def text(self) -> str:
+        """All quantities, for tests and screen readers."""
+        return "; ".join(label.text() for label in self._labels)
+
+    def _show_figures(self, figures: Sequence[Figure]) -> None:
+        for label in self._labels:
+            self._grid.removeWidget(label)
+            label.deleteLater()
+        self._labels.clear()
+        heads = [Figure("", "Before", "After")] if figures else []
+        for number, figure in enumerate([*heads, *figures]):
+            for at, text in enumerate((figure.name, figure.before, figure.after)):
+                label = plain_label("muted" if not at or not number else "", text)
+                if at:
+                    label.setAlignment(Qt.AlignmentFlag.AlignRight)
+                self._grid.addWidget(label, number, at)
+                self._labels.append(label)
+
+    def _apply_theme(self) -> None:
+        self.tokens.setFont(self._theme.monospace_font())
+
+
+class SurgeryDialog(QDialog):
+    """Fields at the left, their effect at the right, and below what prevents the change.
+
+    Subclasses give the fields to `build`, and define `effect_work` and `apply`.
+
+    Args:
+        title: The title of the window.
+        verb: What the main button says.
+    """
+
+    def __init__(self, session: Session, theme: Theme, title: str, verb: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._session, self._theme, self._verb = session, theme, verb
+        self.effect: Effect | None = None
+        self.setWindowTitle(title)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.view = EffectView(theme)
+        self.note = paragraph_label("muted")
+        self._job = LatestJob(session.jobs, self, quiet=True, asked=False, patience=_PATIENCE)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._fail)
+        self._later = QTimer(self, singleShot=True, interval=_AFTER_KEYS)
+        self._later.timeout.connect(self._begin)
+        self.finished.connect(self._end)
+
+    def build(self, about: str, fields: Sequence[QWidget]) -> None:
+        """Lays out the fields, which scroll where there is little room."""
+        inner = QWidget()
+        column(*fields, STRETCH, spacing=10, margins=(0, 0, 8, 0), parent=inner)
+        sides = row((TallBody(inner), 5), (self.view, 6), spacing=20)
+        parts = (paragraph_label("muted", about), (sides, 1), self.note, self._buttons())
+        column(*parts, spacing=12, margins=(20, 16, 20, 16), parent=self)
+        resize_on_screen(self, self._theme, _SIZE)
+        self.ask()
+
+    def effect_work(self) -> Callable[[], Work[Effect]]:
+        """The work that computes the effect of the fields; raises ConfigError where they are invalid."""
+        raise NotImplementedError
+
+    def apply(self, effect: Effect) -> None:
+        """Does what the dialog is for."""
+        raise NotImplementedError
+
+    def ask(self) -> None:
+        """Computes the effect anew, soon."""
+        self._job.cancel()
+        self.effect = None
+        try:
+            self.effect_work()
+        except ConfigError as error:
+            self._later.stop()
+            self.view.show_effect(None)
+            self.say(str(error), "error")
+            return
+        self.say("Computing the effect…")
+        self._later.start()
+
+    # ---- private
+
+    def _buttons(self) -> QHBoxLayout:
+        self.cancel_button = QPushButton("Cancel", autoDefault=False)
+        self.cancel_button.clicked.connect(self.reject)
+        self.apply_button = QPushButton(self._verb, default=True)
+        self.apply_button.setProperty("primary", "true")
+        self.apply_button.clicked.connect(self._apply)
+        return row(STRETCH, self.cancel_button, self.apply_button, spacing=8)
+
+    def _begin(self) -> None:
+        try:
+            self._job.run(self.effect_work())
+        except ConfigError as error:
+            self.say(str(error), "error")
+
+    def _take(self, effect: Effect) -> None:
+        self.effect = effect
+        self.view.show_effect(effect)
+        self.say(effect.problem, "error" if effect.problem else "muted")
+
+    def _fail(self, error: Exception) -> None:
+        self.view.show_effect(None)
+        self.say(problem_of(error).text, "error")
+
+    def say(self, text: str, role: str = "muted") -> None:
+        """Says below the fields what is going on, or what is wrong."""
+        self.note.setText(text)
+        set_role(self.note, role)
+        ready = self.effect is not None and not self.effect.problem
+        if hasattr(self, "apply_button"):
+            self.apply_button.setEnabled(ready)
+            self.apply_button.setToolTip("" if ready else plain(text))
+
+    def _apply(self) -> None:
+        if self.effect is not None and not self.effect.problem:
+            self.apply(self.effect)
+
+    def _end(self) -> None:
+        self._later.stop()
+        self._job.cancel()

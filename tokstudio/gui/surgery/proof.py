@@ -1,0 +1,227 @@
+"""What stayed the same in a changed tokenizer: the nine points, changed lines, the embedding map."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.surgery.verify import verify_all_work
+from tokstudio.core.text.utf8 import Text
+from tokstudio.core.tokenizer.embedding_map import NPZ, embedding_map_work, python_lines
+from tokstudio.core.tokenizer.invariants import Point, Proof
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.surgery.changed_lines import ChangedLine, ChangedLinesModel, changed_lines_work
+from tokstudio.gui.surgery.works import SAMPLE
+from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.tables import ReadOnlyTable
+
+_SIZE = QSize(920, 720)
+_PATIENCE = 2000  # milliseconds after which the status bar shows the work
+_BEGINNING = 1 << 16  # bytes of the corpus whose lines are compared
+_LEAST_DETAILS = 3
+_MAP_FILTERS = "NumPy (*.npz);;JSON (*.json)"
+OF_TEXT, OF_CORPUS = "The text of the Text pane", "The first lines of the corpus"
+
+
+class ProofDialog(QDialog):
+    """Proves the nine points in a job, and shows them as they are."""
+
+    #: The tokenizer before and the run with the one after are to be compared.
+    compareAsked = Signal(object, object)
+
+    def __init__(
+        self,
+        session: Session,
+        run: StudioRun,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._run = session, run
+        self._preferences, self._choosers = preferences, choosers
+        self._tokenizer = run.tokenizer
+        self.proof: Proof | None = None
+        self.setWindowTitle(f"What Stayed the Same in {run.name}")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.verdict = paragraph_label("")
+        self.note = paragraph_label("muted")
+        self.labels: list[QLabel] = []
+        self._points = QWidget()
+        column(spacing=4, margins=(0, 0, 8, 0), parent=self._points)
+        self._make_lines(theme)
+        parts = ((TallBody(self._points), 3), self._reference_row(), (self.table, 2), self.note, self._buttons())
+        column(self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        self._proofs = LatestJob(session.jobs, self, quiet=True, patience=_PATIENCE)
+        self._proofs.done.connect(self._take)
+        self._proofs.failed.connect(self._fail)
+        self.finished.connect(self._proofs.cancel)
+        resize_on_screen(self, theme, _SIZE)
+        self._prove()
+
+    # ---- construction
+
+    def _make_lines(self, theme: Theme) -> None:
+        self.model = ChangedLinesModel(theme, self)
+        self.table = ReadOnlyTable("Lines with other ids")
+        self.table.setModel(self.model)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+
+    def _reference_row(self) -> QHBoxLayout:
+        self.reference = QComboBox()
+        if self._session.view.text:
+            self.reference.addItem(OF_TEXT)
+        if self._session.corpus.sources:
+            self.reference.addItem(OF_CORPUS)
+        self.reference.setAccessibleName("Reference text")
+        self.reference.currentIndexChanged.connect(self._prove)
+        label = QLabel("&Lines of")
+        label.setBuddy(self.reference)
+        self.lines_note = paragraph_label("muted")
+        return row(label, self.reference, (self.lines_note, 1), spacing=8)
+
+    def _buttons(self) -> QHBoxLayout:
+        self.map_button = QPushButton("Save Embedding &Map…", autoDefault=False)
+        self.map_button.setToolTip("Write which row of a model's embedding becomes which, for NumPy or as JSON")
+        self.python_button = QPushButton("Copy &Python Lines", autoDefault=False)
+        self.python_button.setToolTip("Copy the lines that resize a model's embedding by the map")
+        self.compare_button = QPushButton("Co&mpare Before and After", autoDefault=False)
+        self.compare_button.setToolTip("Show both tokenizers in the Compare pane")
+        self.close_button = QPushButton("Close", default=True)
+        self.close_button.setProperty("primary", "true")
+        self.map_button.clicked.connect(self._save_map)
+        self.python_button.clicked.connect(self._copy_python)
+        self.compare_button.clicked.connect(self._compare)
+        self.close_button.clicked.connect(self.accept)
+        return row(self.map_button, self.python_button, self.compare_button, STRETCH, self.close_button, spacing=8)
+
+    # ---- the proof
+
+    def _prove(self) -> None:
+        self._say_verdict("Proving what stayed the same…", "muted")
+        of_text = self.reference.currentText() == OF_TEXT
+        text = self._session.view.text if of_text else None
+        self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, text))
+
+    def _take(self, found: tuple[Proof, tuple[ChangedLine, ...]]) -> None:
+        self.proof, lines = found
+        self._show_points(self.proof.points)
+        failed = sum(not point.holds for point in self.proof.points)
+        number = len(self.proof.points)
+        if failed:
+            self._say_verdict(f"{several(failed, 'point fails', 'points fail')} of {number}.", "error")
+        else:
+            self._say_verdict(f"All {number} points hold.", "title")
+        self.model.show(lines)
+        self.lines_note.setText("No line has other ids." if not lines else f"{len(lines):,} with other ids")
+
+    def _fail(self, error: Exception) -> None:
+        self._say_verdict(problem_of(error).text, "error")
+
+    def _say_verdict(self, text: str, role: str) -> None:
+        self.verdict.setText(text)
+        set_role(self.verdict, role)
+
+    def _show_points(self, points: tuple[Point, ...]) -> None:
+        layout = self._points.layout()
+        assert layout is not None
+        for label in self.labels:
+            layout.removeWidget(label)
+            label.deleteLater()
+        self.labels = []
+        for point in points:
+            mark = "✓" if point.holds else "✗"
+            self.labels.append(paragraph_label("" if point.holds else "error", f"{mark} {point.number}. {point.name}"))
+            # The changed lines stand in a table of their own.
+            shown = point.details[:_LEAST_DETAILS] if point.number != 6 else ()
+            found = "\n".join((point.sentence, *shown))
+            self.labels.append(paragraph_label("muted" if point.holds else "error", found))
+            self.labels[-1].setIndent(18)
+        for label in self.labels:
+            layout.addWidget(label)
+
+    # ---- user actions
+
+    def _save_map(self) -> None:
+        suggestion = self._preferences.folder / f"embedding{NPZ}"
+        path = self._choosers.save_file("Save Embedding Map", suggestion, _MAP_FILTERS)
+        if path is not None:
+            self._preferences.folder = path.parent
+            path = path if path.suffix else path.with_suffix(NPZ)
+            self._session.jobs.start(
+                partial(_map_work, self._tokenizer, path), self._saved, self._map_failed, writes=True
+            )
+
+    def _saved(self, path: Path) -> None:
+        self._say(f"Wrote {file_name(path)}.")
+
+    def _map_failed(self, error: Exception) -> None:
+        self._say(problem_of(error).text, "error")
+
+    def _copy_python(self) -> None:
+        QGuiApplication.clipboard().setText(python_lines(f"embedding{NPZ}"))
+        self._say("Copied the Python lines that resize the embedding of a model.")
+
+    def _say(self, text: str, role: str = "muted") -> None:
+        self.note.setText(text)
+        set_role(self.note, role)
+
+    def _compare(self) -> None:
+        origin = self._tokenizer.origin
+        assert origin is not None
+        self.accept()
+        self.compareAsked.emit(origin.old, self._run)
+
+
+def _proof_work(
+    tokenizer: Tokenizer, corpus: Corpus, reference: str | None
+) -> Work[tuple[Proof, tuple[ChangedLine, ...]]]:
+    sample = sample_in_one(corpus, SAMPLE)
+    text = reference if reference is not None else _beginning(corpus)
+    proof = yield from verify_all_work(tokenizer, _texts(sample), text)
+    return proof, (yield from changed_lines_work(tokenizer, text))
+
+
+def _texts(corpus: Corpus) -> Iterator[Text]:
+    """The sources as texts; those of word counts have words, one after another."""
+    for source in corpus.sources:
+        yield np.asarray(source.data).tobytes()
+
+
+def _beginning(corpus: Corpus) -> str:
+    """The first lines of the corpus."""
+    data = b"".join(np.asarray(source.data[:_BEGINNING]).tobytes() for source in corpus.sources[:1])
+    return data.decode("utf-8", "ignore")
+
+
+def _map_work(tokenizer: Tokenizer, path: Path) -> Work[Path]:
+    table = yield from embedding_map_work(tokenizer)
+    yield from table.write_work(path)
+    return path

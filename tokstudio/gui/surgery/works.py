@@ -1,0 +1,271 @@
+"""What the dialogs compute in jobs: the effect of a change before it is made, and the changed tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import percent_text, several, size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.project import ProjectTokenizer, keep_changed_work
+from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, without
+from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
+from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import check_start
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.gui.token_text.spelling import marked, shown
+
+SAMPLE = 1 << 20  # bytes of the corpus that a preview looks at
+_LISTED = 200  # tokens
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A line of an effect: a quantity before and after."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change does, for the preview."""
+
+    figures: tuple[Figure, ...]
+    heading: str  # above the tokens
+    tokens: tuple[str, ...]  # the first ones, a line each
+    notes: tuple[str, ...] = ()
+    problem: str = ""  # why the change is of no use
+    made: Changed | None = None  # the changed tokenizer; None where a training makes it
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """A tokenizer to add to Runs."""
+
+    tokenizer: Tokenizer
+    name: str
+    change: str
+    kept: ProjectTokenizer
+
+
+@dataclass(frozen=True)
+class PruneChoice:
+    """What is removed: exactly one of the first four is set."""
+
+    size: int | None = None
+    least_uses: int | None = None
+    script: str | None = None
+    tokens: tuple[int, ...] | None = None
+    renumber: bool = True
+
+
+# ---- extending
+
+
+def extension_work(start: Tokenizer, config: TrainingConfig, corpus: Corpus) -> Work[Effect]:
+    """The effect of a training from a tokenizer, tried on a sample of the corpus.
+
+    Raises:
+        ConfigError: The tokenizer cannot be trained further, or not with these settings.
+    """
+    config = check_start(start, config)
+    sample = sample_in_one(corpus, SAMPLE)
+    trainer = Trainer(sample, config, start=start)
+    while trainer.ended is None:
+        trainer.advance()
+        yield trainer.progress
+    run, made = trainer.run, trainer.tokenizer()
+    new: list[int] = made.merge_results[len(start.merges) :].tolist()
+    is_part = sample.bytes < corpus.bytes
+    problem = ""
+    if not new and not is_part:
+        problem = "Nothing new can be learnt from this corpus with these settings."
+    after = int(run.tokens_after[-1]) if new else run.tokens_before
+    scale = run.weight_scale
+    figures = (
+        Figure("Vocabulary", f"{len(start):,}", f"{len(made):,}"),
+        *_tokens_of_text(run.tokens_before // scale, after // scale, run.corpus.bytes // scale),
+    )
+    limit = config.vocabulary_size
+    notes = [f"Trained on a sample of {size_text(sample.bytes)}; the whole corpus is trained on."] if is_part else []
+    if limit is not None and len(made) < limit and not problem:
+        notes.append(f"Ends at {len(made):,} tokens: {run.ended}.")
+    return Effect(figures, "First new tokens", tuple(lines_of(made, new[:_LISTED])), tuple(notes), problem)
+
+
+def _tokens_of_text(before: int, after: int, size: int) -> tuple[Figure, ...]:
+    change = f" ({_signed(after / before - 1)})" if before and after != before else ""
+    return (
+        Figure("Tokens of the corpus", f"{before:,}", f"{after:,}{change}"),
+        Figure("Bytes per token", _ratio(size, before), _ratio(size, after)),
+    )
+
+
+def _ratio(size: int, tokens: int) -> str:
+    return f"{size / tokens:.2f}" if tokens else "–"
+
+
+def _signed(share: float) -> str:
+    return f"{'+' if share > 0 else '−'}{percent_text(abs(share), 1)}"
+
+
+# ---- pruning
+
+
+class PruneWork:
+    """Prunes one tokenizer in several ways; what was counted is kept.
+
+    Args:
+        tokenizer: The tokenizer.
+        name: Its name in Runs.
+        corpus: The corpus of the window, perhaps empty.
+        own_uses: int64 by id, the uses in the run's own training; None for a tokenizer from a file.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, name: str, corpus: Corpus, own_uses: NDArray[np.int64] | None) -> None:
+        self._tokenizer, self._name, self._corpus, self._own_uses = tokenizer, name, corpus, own_uses
+        self._sample: Corpus | None = None
+        self._counted: NDArray[np.int64] | None = None
+        self._before: tuple[int, int] | None = None  # tokens of the sample, and unreachable tokens
+
+    def work(self, choice: PruneChoice, uses: str) -> Work[Effect]:
+        """The pruned tokenizer and its effect; `uses` is "run", "corpus" or "none".
+
+        Raises:
+            ConfigError: The tokenizer cannot be pruned, or not so.
+        """
+        tokenizer = self._tokenizer
+        if choice.size is not None:
+            check_size(tokenizer, choice.size)
+        counts = yield from self._counts_work(uses)
+        named = choice.tokens
+        if choice.script is not None:
+            named = (yield from tokens_of_scripts_work(tokenizer, [choice.script])).tolist()
+        order, needed = yield from removal_order_work(tokenizer, counts, least_uses=choice.least_uses, tokens=named)
+        removed = order if choice.size is None else order[: len(tokenizer) - choice.size]
+        pruned = without(tokenizer, removed, needed, renumber=choice.renumber).tokenizer
+        name = f"{self._name}, pruned to {len(pruned):,}"
+        made = Changed(pruned, name, "pruned", (yield from keep_changed_work(name, pruned)))
+        return (yield from self._effect_work(made, removed.tolist(), len(needed), counts))
+
+    def _counts_work(self, uses: str) -> Work[NDArray[np.int64]]:
+        if uses == "run" and self._own_uses is not None:
+            return self._own_uses[: len(self._tokenizer.tokens)]
+        if uses != "corpus":
+            return np.zeros(0, np.int64)
+        if self._counted is None:
+            self._counted = yield from count_uses_work(self._tokenizer, self._corpus, recognise=False)
+        return self._counted
+
+    def _effect_work(
+        self, made: Changed, removed: Sequence[int], needed: int, counts: NDArray[np.int64]
+    ) -> Work[Effect]:
+        old, new = self._tokenizer, made.tokenizer
+        if self._sample is None:
+            self._sample = sample_in_one(self._corpus, SAMPLE)
+        sample = self._sample
+        if self._before is None:
+            self._before = yield from self._measured_work(old, sample)
+        after = yield from self._measured_work(new, sample)
+        figures = [Figure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
+        if sample.bytes:
+            figures += _tokens_of_text(self._before[0], after[0], sample.bytes)
+        figures.append(Figure("Never produced", f"{self._before[1]:,}", f"{after[1]:,}"))
+        notes = [f"Tokens are counted in a sample of {size_text(sample.bytes)}."] * (sample.bytes < self._corpus.bytes)
+        if needed:
+            notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
+        problem = "" if removed else "Nothing would be removed."
+        uses = dict(zip(removed, (int(counts[token]) if token < len(counts) else 0 for token in removed), strict=True))
+        listed = tuple(lines_of(old, removed[:_LISTED], uses if len(counts) else None))
+        heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
+        return Effect(tuple(figures), heading, listed, tuple(notes), problem, made)
+
+    def _measured_work(self, tokenizer: Tokenizer, sample: Corpus) -> Work[tuple[int, int]]:
+        counts = yield from count_uses_work(tokenizer, sample, recognise=False)
+        reach = yield from reachability_work(tokenizer)
+        return int(counts.sum()), int(np.count_nonzero(reach[tokenizer.merge_results] != REACHED))
+
+
+def check_size(tokenizer: Tokenizer, size: int) -> None:
+    """Raises ConfigError where pruning cannot end at a size."""
+    least = len(tokenizer.alphabet) + len(tokenizer.special_tokens)
+    if size < least:
+        base = f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}"
+        specials = several(len(tokenizer.special_tokens), "special token")
+        raise ConfigError(f"At least {least:,}: the {base} and {specials} stay.")
+    if size >= len(tokenizer):
+        raise ConfigError(f"Less than {len(tokenizer):,}, which the tokenizer has.")
+
+
+# ---- special tokens
+
+
+@dataclass(frozen=True)
+class SpecialRow:
+    """A special token as it will be."""
+
+    text: str
+    id: int
+    before: str | None  # its text so far; None for one that is added
+    role: str = ""
+
+
+def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[Effect]:
+    """The tokenizer with other special tokens, and what changes.
+
+    Raises:
+        ConfigError: A text or an id cannot be used, or the tokenizer cannot be changed.
+    """
+    renamed = {row.before: row.text for row in rows if row.before is not None and row.before != row.text}
+    added = {row.text: row.id for row in rows if row.before is None}
+    if sum(row.before is None for row in rows) > len(added):
+        raise ConfigError("Two added special tokens have the same text.")
+    roles = {row.role: row.text for row in rows if row.role}
+    made = replace_specials(tokenizer, renamed) if renamed else tokenizer
+    made = add_specials(made, added) if added else made
+    made = set_roles(made, roles) if roles else made
+    lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
+    lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
+    lines += [f"{_quoted(text)}: {role}" for role, text in roles.items() if tokenizer.roles.get(role) != text]
+    origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
+    made = made.changed(origin=origin, checked=True)
+    title = f"{name}, other special tokens"
+    kept = Changed(made, title, "special tokens", (yield from keep_changed_work(title, made)))
+    number = Figure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
+    size = Figure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
+    problem = "" if lines else "Nothing is changed yet: rename a special token, add one, or give one a role."
+    return Effect((size, number), "Changes", tuple(lines), (), problem, kept)
+
+
+def _quoted(text: str) -> str:
+    return marked(shown(text.encode("utf-8", "replace")))
+
+
+def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] | None = None) -> list[str]:
+    """Tokens, a line each: id, token, and its uses where these are known."""
+    width = max((len(f"{token:,}") for token in ids), default=0)
+    lines = [f"{token:>{width},}  {marked(shown(tokenizer.tokens[token] or b''))}" for token in ids]
+    if uses is None:
+        return lines
+    return [f"{line}  {uses[token]:,}×" for line, token in zip(lines, ids, strict=True)]
+
+
+def at_merge(tokenizer: Tokenizer, merges: int, pattern: str) -> Tokenizer:
+    """The tokenizer after its first merges, without gaps between ids, with a pattern."""
+    start = tokenizer.at(merges)
+    if merges < len(tokenizer.merges):
+        start = start.compact()
+    return start if start.pattern == pattern else start.changed(pattern=pattern)
