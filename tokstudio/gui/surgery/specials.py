@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.model.roles import ROLES
@@ -149,9 +149,9 @@ class SpecialsDialog(SurgeryDialog):
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.verticalHeader().setDefaultSectionSize(theme.scaled(28))
         self.table.horizontalHeader().setHighlightSections(False)
-        self.table.horizontalHeader().setStretchLastSection(True)
-        self.table.setColumnWidth(TOKEN, theme.scaled(190))
-        self.table.setColumnWidth(ID, theme.scaled(80))
+        self.table.horizontalHeader().setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(ID, theme.scaled(72))
+        self.table.setColumnWidth(ROLE, theme.scaled(64))
         self.table.setMinimumHeight(theme.scaled(220))
 
     def _below(self) -> QHBoxLayout:

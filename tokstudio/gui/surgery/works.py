@@ -239,7 +239,11 @@ def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -
     made = set_roles(made, roles) if roles else made
     lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
     lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
-    lines += [f"{_quoted(text)}: {role}" for role, text in roles.items() if tokenizer.roles.get(role) != text]
+    lines += [
+        f"{_quoted(text)} is {role.removesuffix('_token')}"
+        for role, text in roles.items()
+        if tokenizer.roles.get(role) != text
+    ]
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     made = made.changed(origin=origin, checked=True)
     title = f"{name}, other special tokens"
@@ -255,12 +259,14 @@ def _quoted(text: str) -> str:
 
 
 def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] | None = None) -> list[str]:
-    """Tokens, a line each: id, token, and its uses where these are known."""
-    width = max((len(f"{token:,}") for token in ids), default=0)
-    lines = [f"{token:>{width},}  {marked(shown(tokenizer.tokens[token] or b''))}" for token in ids]
-    if uses is None:
-        return lines
-    return [f"{line}  {uses[token]:,}×" for line, token in zip(lines, ids, strict=True)]
+    """Tokens, a line each: id, uses where these are known, and token."""
+    heads = [f"{token:,}" for token in ids]
+    if uses is not None:
+        most = max((len(f"{uses[token]:,}") for token in ids), default=0)
+        heads = [f"{head}  {uses[token]:>{most},}×" for head, token in zip(heads, ids, strict=True)]
+    width = max(map(len, heads), default=0)
+    tokens = (marked(shown(tokenizer.tokens[token] or b"")) for token in ids)
+    return [f"{head:>{width}}  {token}" for head, token in zip(heads, tokens, strict=True)]
 
 
 def at_merge(tokenizer: Tokenizer, merges: int, pattern: str) -> Tokenizer:

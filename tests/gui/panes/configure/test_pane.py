@@ -61,7 +61,7 @@ def test_every_field_says_in_its_tool_tip_what_it_does(pane, session):
             one for kind in kinds for one in parent.findChildren(kind) if not isinstance(one.parent(), QAbstractSpinBox)
         )
     ]
-    assert len(fields) == 20
+    assert len(fields) == 24
     for field in fields:
         tip, name = field.toolTip(), field.accessibleName() or field.text()
         assert tip.strip(), name

@@ -1,0 +1,171 @@
+"""From the menu Tokenizer to Runs, and back from a project; tokens that are forbidden or pruned from the Vocabulary."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QItemSelectionModel, Qt
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.surgery.extend import ExtendDialog
+from tokstudio.gui.surgery.proof import ProofDialog
+from tokstudio.gui.surgery.prune import TOKENS, PruneDialog
+from tokstudio.gui.surgery.specials import TOKEN, SpecialsDialog
+
+MENU = ("extend_tokenizer", "fork_tokenizer", "prune_tokenizer", "change_specials")
+OF_TOKENS = ("forbid_tokens", "prune_tokens")
+
+
+def begun(qtbot, window, settings):
+    window.session.corpus.add_text(TEXT)
+    window.session.training.set_settings(settings)
+    return trained(qtbot, window, settings.vocabulary_size)
+
+
+def asked(qtbot, window, action, kind):
+    """Triggers an action, and gives its dialog when it knows its effect."""
+    window.actions_by_id[action].trigger()
+    dialog = next(each for each in window.findChildren(kind) if each.isVisible())
+    qtbot.waitUntil(lambda: not dialog._later.isActive() and not dialog._job.busy, timeout=PATIENCE)
+    return dialog
+
+
+def proved(qtbot, window):
+    """Waits for the proof that is shown, and gives its dialog."""
+
+    def known():
+        found[:] = [each for each in window.findChildren(ProofDialog) if each.isVisible() and each.proof is not None]
+        return bool(found)
+
+    found = []
+    qtbot.waitUntil(known, timeout=PATIENCE)
+    return found[0]
+
+
+def test_actions_say_why_they_are_grey(qtbot, monkeypatch):
+    def act(window, answers):
+        by_id = window.actions_by_id
+        for name in (*MENU, *OF_TOKENS, "show_proof"):
+            assert not by_id[name].isEnabled()
+            assert by_id[name].toolTip() == "Train a tokenizer first, or open one."
+        begun(qtbot, window, Settings(270, pattern="gpt2"))
+        quiet(qtbot, window)
+        assert all(by_id[name].isEnabled() for name in MENU)
+        assert by_id["show_proof"].toolTip() == "This tokenizer was not made of another in this window."
+        window.session.view.look_at(5)
+        assert by_id["forbid_tokens"].toolTip().startswith("Select a token that a merge makes")
+        window.session.corpus.set_sources(())
+        assert by_id["extend_tokenizer"].toolTip() == "Open a text first."
+        assert by_id["prune_tokenizer"].isEnabled()
+        window.session.training.set_settings(Settings(300, base="characters"))
+        window.session.corpus.add_text(TEXT)
+        trained(qtbot, window, 30)
+        quiet(qtbot, window)
+        assert "made of characters" in by_id["extend_tokenizer"].toolTip()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps(qtbot, monkeypatch, tmp_path):
+    def act(window, answers):
+        session, by_id = window.session, window.actions_by_id
+        run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|a|>",)))
+        dialog = asked(qtbot, window, "prune_tokenizer", PruneDialog)
+        dialog.size_limit.setValue(265)
+        qtbot.waitUntil(lambda: dialog.effect is not None, timeout=PATIENCE)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        proof = proved(qtbot, window)
+        assert proof.verdict.text() == "All 9 points hold."
+        qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
+        assert window.compare.isVisible()
+        assert [each.name for each in session.runs.all] == [run.name, f"{run.name}, pruned to 265"]
+        pruned = session.runs.active
+        assert pruned.unsaved
+        assert by_id["show_proof"].isEnabled()
+        before = pruned.tokenizer
+        answers.target = tmp_path / "with.tokstudio"
+        window.projects.save()
+        quiet(qtbot, window)
+        assert not pruned.unsaved
+        session.runs.delete(pruned)
+        answers.files = [answers.target]
+        window.projects.ask_and_open()
+        qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+        quiet(qtbot, window)
+        again = session.runs.all[1]
+        assert again.name == f"{run.name}, pruned to 265"
+        assert again.was_changed
+        assert np.array_equal(again.tokenizer.merges, before.merges)
+        assert again.tokenizer.special_tokens == before.special_tokens
+        assert again.tokenizer.encode("the cat") == before.encode("the cat")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_special_tokens_are_changed_from_the_menu(qtbot, monkeypatch):
+    def act(window, answers):
+        begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|a|>",)))
+        dialog = asked(qtbot, window, "change_specials", SpecialsDialog)
+        dialog.model.setData(dialog.model.index(0, TOKEN), "<|b|>")
+        qtbot.waitUntil(lambda: dialog.effect is not None and not dialog.effect.problem, timeout=PATIENCE)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        assert proved(qtbot, window).verdict.text() == "All 9 points hold."
+        assert [*window.session.runs.active.special_tokens] == ["<|b|>"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_extending_offers_the_proof_when_it_has_ended(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        begun(qtbot, window, Settings(270, pattern="gpt2"))
+        session.corpus.add_text("und der Hund und die Katze " * 30)
+        quiet(qtbot, window)
+        dialog = asked(qtbot, window, "extend_tokenizer", ExtendDialog)
+        notices = []
+        session.jobs.noticed.connect(notices.append)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        quiet(qtbot, window)
+        (notice,) = [each for each in notices if each.verb == "What Stayed the Same"]
+        assert notice.holds()
+        notice.act()
+        proof = proved(qtbot, window)
+        assert proof.verdict.text() == "All 9 points hold."
+        proof.accept()
+        session.view.set_playhead(4)
+        dialog = asked(qtbot, window, "fork_tokenizer", ExtendDialog)
+        assert "Merge 4" in dialog.windowTitle()
+        dialog.reject()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_tokens_of_the_vocabulary_are_forbidden_and_pruned(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        run = begun(qtbot, window, Settings(270, pattern="gpt2"))
+        window.places.open(window.vocabulary)
+        quiet(qtbot, window)
+        table = window.vocabulary.table
+        flags = QItemSelectionModel.SelectionFlag
+        table.setCurrentIndex(table.model().index(0, 0))
+        table.selectionModel().select(table.model().index(1, 0), flag := flags.Select | flags.Rows)
+        assert flag
+        ids = window.vocabulary.selected_tokens()
+        assert len(ids) == 2
+        dialog = asked(qtbot, window, "prune_tokens", PruneDialog)
+        assert dialog.ways.checkedId() == TOKENS
+        assert dialog.effect.heading.startswith("2 tokens go") or "1 token goes" in dialog.effect.heading
+        dialog.reject()
+        texts = [run.tokenizer.tokens[each] for each in ids]
+        window.actions_by_id["forbid_tokens"].trigger()
+        quiet(qtbot, window)
+        assert len(session.training.settings.forbidden) == 2
+        assert session.runs.active is not run
+        assert not set(texts) & set(session.runs.active.tokenizer.tokens)
+        assert window.configure.more.forbidden.rules == session.training.settings.forbidden
+        window.actions_by_id["undo"].trigger()
+        assert session.training.settings.forbidden == ()
+
+    assert at_the_window(monkeypatch, act) == 0
