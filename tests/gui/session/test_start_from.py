@@ -57,6 +57,7 @@ def test_its_own_merges_are_explained_and_those_before_are_named(qtbot, session)
 
 
 def test_held_out_text_is_measured_at_all_merges(qtbot, session):
+    session.corpus.add_text(GERMAN * 3)
     run = start_from(qtbot, session, english(), held_out=0.2)
     qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
     assert len(run.held_out.tokens) == len(run) + 1
