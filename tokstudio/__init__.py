@@ -31,6 +31,19 @@ if TYPE_CHECKING:
     from tokstudio.core.pretokenization.counting import count as count
     from tokstudio.core.pretokenization.counting import count_shard as count_shard
     from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
+    from tokstudio.core.surgery.join import join as join
+    from tokstudio.core.surgery.prune import prune as prune
+    from tokstudio.core.surgery.pruned import Pruned as Pruned
+    from tokstudio.core.surgery.renumber import order_as_in as order_as_in
+    from tokstudio.core.surgery.renumber import order_by_rank as order_by_rank
+    from tokstudio.core.surgery.renumber import order_by_use as order_by_use
+    from tokstudio.core.surgery.renumber import renumber as renumber
+    from tokstudio.core.surgery.specials import add_specials as add_specials
+    from tokstudio.core.surgery.specials import replace_specials as replace_specials
+    from tokstudio.core.surgery.verify import verify as verify
+    from tokstudio.core.tokenizer.embedding_map import EmbeddingMap as EmbeddingMap
+    from tokstudio.core.tokenizer.embedding_map import embedding_map as embedding_map
+    from tokstudio.core.tokenizer.invariants import Proof as Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.training.trainer import Trainer as Trainer
     from tokstudio.core.training.trainer import extend as extend
@@ -55,6 +68,19 @@ _MODULES = {
     "count": "pretokenization.counting",
     "count_shard": "pretokenization.counting",
     "Tokenizer": "tokenizer.tokenizer",
+    "prune": "surgery.prune",
+    "Pruned": "surgery.pruned",
+    "join": "surgery.join",
+    "renumber": "surgery.renumber",
+    "order_by_rank": "surgery.renumber",
+    "order_by_use": "surgery.renumber",
+    "order_as_in": "surgery.renumber",
+    "replace_specials": "surgery.specials",
+    "add_specials": "surgery.specials",
+    "verify": "surgery.verify",
+    "Proof": "tokenizer.invariants",
+    "EmbeddingMap": "tokenizer.embedding_map",
+    "embedding_map": "tokenizer.embedding_map",
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",

@@ -37,6 +37,7 @@ from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.invariants import Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 __all__ = [
@@ -133,6 +134,7 @@ def save_work(
                 yield from staged.write(target, _passed_to(digest.update, pieces), size)
                 files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
+        changed = yield from _proved_work(tokenizer, name, sample)
         proof = yield from writer.prove(tokenizer, written, name, _as_text(sample))
         moved = renumbered(original or tokenizer, tokenizer, writer)
         return ExportReport(
@@ -145,6 +147,7 @@ def save_work(
             described(tokenizer),
             tuple(files),
             moved,
+            () if changed is None else changed.read_back(f"{chosen.title}: {proof or 'a table'}.").lines(),
         )
 
 
@@ -310,6 +313,23 @@ def _recognised(path: Path) -> Format:
                     f"{name}: this is a vocabulary without merges: put merges.json beside it and open that."
                 )
         raise FormatError(f"{name}: not a tokenizer file TokStudio can read.")
+
+
+def _proved_work(tokenizer: Tokenizer, name: str, sample: Text | None) -> Work[Proof | None]:
+    """What stayed the same in a tokenizer that was made from another; None for any other.
+
+    Raises:
+        FormatError: Something did not, though it should have.
+    """
+    if tokenizer.origin is None:
+        return None
+    from tokstudio.core.tokenizer.invariants import verify_work
+
+    text = _as_text(sample)
+    try:
+        return (yield from verify_work(tokenizer, texts=[text], reference=text)).check()
+    except ConfigError as error:
+        raise FormatError(f"{name}: {error}") from error
 
 
 def _as_text(sample: Text | None) -> str:

@@ -49,6 +49,7 @@ class ExportReport:
         tokenizer: A description of the tokenizer, in a few lines.
         written: The files again, with sizes and hashes.
         renumbered: A sentence on changed ids; "" where none changed.
+        changed: For a tokenizer that was made from another, what stayed the same: nine points in lines.
     """
 
     files: tuple[Path, ...]
@@ -60,6 +61,7 @@ class ExportReport:
     tokenizer: tuple[str, ...] = ()
     written: tuple[WrittenFile, ...] = ()
     renumbered: str = ""
+    changed: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The whole report as text, with the versions of the libraries."""
@@ -76,6 +78,7 @@ class ExportReport:
         yield from _section("Lost", self.losses or ["Nothing."])
         yield from _section("Renumbered", [self.renumbered] if self.renumbered else [])
         yield from _section("Notes", self.notes)
+        yield from _section("What stayed the same", self.changed)
         yield from _section("Proof", [f"Read back: {self.proof}."] if self.proof else [])
         if self.snippet:
             yield from ("", "To load it", "", textwrap.indent(self.snippet.rstrip("\n"), "    "))

@@ -1,6 +1,6 @@
 """Gives the tokens of a tokenizer other ids; its merges stay as they are.
 
-`by_rank`, `by_use` and `as_in` make orders for `renumber`.
+`order_by_rank`, `order_by_use` and `order_as_in` make orders for `renumber`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -40,14 +40,14 @@ def renumber(tokenizer: Tokenizer, order: ArrayLike) -> Pruned:
     return with_ids(tokenizer, new_ids, "renumbered")
 
 
-def by_rank(tokenizer: Tokenizer) -> NDArray[np.int64]:
+def order_by_rank(tokenizer: Tokenizer) -> NDArray[np.int64]:
     """The order: base tokens by id, merges by rank, tokens that no merge makes by id, special tokens by id."""
     base = _without_specials(tokenizer, tokenizer.alphabet.ids)
     specials = sorted(tokenizer.special_tokens.values())
     return _distinct(np.sort(base), tokenizer.merge_results, tokenizer.tokens.ids(), last=specials)
 
 
-def by_use(tokenizer: Tokenizer, counts: ArrayLike) -> NDArray[np.int64]:
+def order_by_use(tokenizer: Tokenizer, counts: ArrayLike) -> NDArray[np.int64]:
     """The order by `counts`, uses by id, the most used first and of equal ones the lowest id; special tokens last."""
     ids = tokenizer.tokens.ids()
     uses = np.zeros(len(tokenizer.tokens), np.int64)
@@ -56,7 +56,7 @@ def by_use(tokenizer: Tokenizer, counts: ArrayLike) -> NDArray[np.int64]:
     return _distinct(ids[np.argsort(-uses[ids], kind="stable")], last=sorted(tokenizer.special_tokens.values()))
 
 
-def as_in(tokenizer: Tokenizer, other: Tokenizer) -> NDArray[np.int64]:
+def order_as_in(tokenizer: Tokenizer, other: Tokenizer) -> NDArray[np.int64]:
     """The order in which tokens of `other` have its ids, special tokens too, and all others follow after its highest.
 
     Ids of `other` whose token is not in the tokenizer stay free.

@@ -1,0 +1,293 @@
+"""Pruning, joining, renumbering and special tokens, against naive implementations and on GPT-2."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.surgery import naive
+from tests.core.texts import patient
+from tokstudio import (
+    ConfigError,
+    Corpus,
+    Tokenizer,
+    TrainingConfig,
+    add_specials,
+    join,
+    load,
+    order_as_in,
+    order_by_rank,
+    order_by_use,
+    prune,
+    renumber,
+    replace_specials,
+    save,
+    train,
+    verify,
+)
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work
+
+TEXT = (
+    "the cat sat on the mat; the bat ate the hat. Кот и кит, котам и китам: that is what 1234 says, in the end.\n"
+    "A merchant of Venice was merchandising merchandise; whatever happens, happen it will, whenever and wherever.\n"
+) * 3
+BYTES = [bytes([byte]) for byte in range(256)]
+
+
+def trained(text=TEXT, size=320, **settings):
+    return train(Corpus.from_text(text), TrainingConfig(vocabulary_size=size, pattern="gpt2", **settings))
+
+
+def merges_of(tokenizer):
+    tokens = tokenizer.tokens
+    return [(tokens[left], tokens[right]) for left, right in tokenizer.merges.tolist()]
+
+
+def unreachable(tokenizer):
+    return int(np.count_nonzero(finish(reachability_work(tokenizer)) != REACHED))
+
+
+@st.composite
+def merge_lists(draw):
+    """Merges of a few letters in any order that is possible, with tokens that nothing makes among them."""
+    tokens, merges = [b"a", b"b", b"c"], []
+    for _ in range(draw(st.integers(0, 14))):
+        pair = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+        if pair[0] + pair[1] not in tokens:
+            tokens.append(pair[0] + pair[1])
+            merges.append(pair)
+    return merges
+
+
+def from_merges(merges, first=256, **more):
+    vocabulary = dict(enumerate(BYTES)) | {first + rank: a + b for rank, (a, b) in enumerate(merges)}
+    return Tokenizer.from_parts(vocabulary, merges, **more)
+
+
+@patient
+@given(merge_lists(), st.data())
+def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
+    tokenizer = from_merges(merges)
+    uses = [data.draw(st.integers(0, 3)) for _ in merges]
+    size = data.draw(st.integers(0, len(merges)))
+    pruned = prune(tokenizer, 256 + size, [0] * 256 + uses)
+    ids = {a + b: 256 + rank for rank, (a, b) in enumerate(merges)}
+    assert merges_of(pruned.tokenizer) == naive.prune(merges, size, dict(zip(ids, uses, strict=True)), ids)
+    assert verify(pruned.tokenizer).holds
+    before, after = tokenizer.tokens, pruned.tokenizer.tokens
+    for old, new in enumerate(pruned.new_ids.tolist()):
+        assert new < 0 or after[new] == before[old]
+    assert np.count_nonzero(pruned.new_ids >= 0) == 256 + size == len(pruned.tokenizer)
+
+
+@patient
+@given(merge_lists(), st.data())
+def test_tokens_that_stay_are_produced_as_before(merges, data):
+    tokenizer = from_merges(merges)
+    pruned = merges_of(prune(tokenizer, 256 + data.draw(st.integers(0, len(merges)))).tokenizer)
+    for a, b in pruned:
+        was = naive.encode(merges, a + b) == [a + b]
+        assert (naive.encode(pruned, a + b) == [a + b]) >= was
+
+
+@patient
+@given(merge_lists(), merge_lists())
+def test_joining_appends_what_the_first_lacks_and_some_text_becomes(first, second):
+    joined = join(from_merges(first), from_merges(second, 400))
+    assert merges_of(joined) == naive.join(first, second)
+    assert joined.merge_results[len(first) :].tolist() == list(range(256 + len(first), len(joined)))
+    assert verify(joined).holds
+
+
+def test_the_highest_ids_go_first_without_uses_and_the_uses_of_the_run_count():
+    tokenizer = trained()
+    order, needed = finish(removal_order_work(tokenizer.compact()))
+    assert order.tolist() == sorted(order.tolist(), reverse=True)
+    assert not len(needed)
+    uses = tokenizer.run.uses()
+    by_run, by_counts = prune(tokenizer, 290), prune(tokenizer, 290, uses)
+    assert by_run.new_ids.tolist() == by_counts.new_ids.tolist() != prune(tokenizer.compact(), 290).new_ids.tolist()
+
+
+def test_ids_stay_or_are_renumbered():
+    tokenizer = trained(special_tokens=("<|end|>",))
+    closed, open_ = prune(tokenizer, 280), prune(tokenizer, 280, renumber=False)
+    assert closed.tokenizer.tokens.ids().tolist() == list(range(280))
+    kept = np.flatnonzero(open_.new_ids >= 0)
+    assert open_.new_ids[kept].tolist() == kept.tolist() == np.flatnonzero(closed.new_ids >= 0).tolist()
+    assert open_.tokenizer.special_tokens == {"<|end|>": 319}
+    text = "the cat and the hat"
+    assert closed.new_ids[open_.tokenizer.encode(text)].tolist() == closed.tokenizer.encode(text)
+
+
+def test_below_a_use_only_rarer_tokens_go_and_those_that_others_need_are_named():
+    tokenizer = trained()
+    uses = tokenizer.run.uses()
+    pruned = prune(tokenizer, least_uses=4)
+    removed = np.flatnonzero(pruned.new_ids < 0)
+    assert len(removed)
+    assert (uses[removed] < 4).all()
+    assert (uses[pruned.needed] < 4).all()
+    parts = set(tokenizer.merges[np.isin(tokenizer.merge_results, removed, invert=True)].ravel().tolist())
+    assert set(pruned.needed.tolist()) <= parts
+    assert len(pruned.tokenizer) == len(tokenizer) - len(removed)
+
+
+def test_tokens_of_a_script_go():
+    tokenizer = trained()
+    ids = finish(tokens_of_scripts_work(tokenizer, ["Cyrillic"]))
+    spelled = [(tokenizer.tokens[token] or b"").decode("utf-8", "ignore") for token in ids.tolist()]
+    assert spelled
+    assert all(any("а" <= c.lower() <= "я" for c in token) for token in spelled)
+    pruned = prune(tokenizer, tokens=ids)
+    assert (pruned.new_ids[np.setdiff1d(ids, pruned.needed)] == -1).all()
+    assert not len(finish(tokens_of_scripts_work(pruned.tokenizer, ["Cyrillic"]))) - len(pruned.needed)
+    assert pruned.tokenizer.decode(pruned.tokenizer.encode(TEXT)) == TEXT
+
+
+def test_a_tokenizer_at_fewer_merges_is_pruned_as_it_is_then():
+    tokenizer = trained().at(20)
+    pruned = prune(tokenizer, 270)
+    assert len(pruned.tokenizer) == 270
+    assert pruned.tokenizer.origin.old is tokenizer
+    assert verify(pruned.tokenizer).holds
+
+
+def test_renumbering_changes_only_ids():
+    tokenizer = trained(special_tokens=("<|end|>",))
+    ids = tokenizer.tokens.ids().tolist()
+    random.Random(3).shuffle(ids)
+    order = [*ids[:50], -1, -1, *ids[50:]]
+    made = renumber(tokenizer, order)
+    assert made.new_ids[ids[0]] == 0
+    assert made.new_ids[ids[50]] == 52
+    assert made.new_ids[tokenizer.encode(TEXT)].tolist() == made.tokenizer.encode(TEXT)
+    assert made.tokenizer.decode(made.tokenizer.encode(TEXT)) == TEXT
+    assert verify(made.tokenizer, reference=TEXT).holds
+
+
+def test_orders_by_rank_by_use_and_as_in_another():
+    tokenizer = trained(special_tokens=("<|end|>",))
+    shuffled = renumber(tokenizer, np.random.default_rng(1).permutation(tokenizer.tokens.ids())).tokenizer
+    back = renumber(shuffled, order_as_in(shuffled, tokenizer)).tokenizer
+    assert back.tokens == tokenizer.tokens
+    assert back.merges.tolist() == tokenizer.merges.tolist()
+    ranked = renumber(shuffled, order_by_rank(shuffled)).tokenizer
+    assert ranked.merge_results.tolist() == list(range(256, 319))
+    assert ranked.special_tokens == {"<|end|>": 319}
+    uses = finish(count_uses_work(tokenizer, Corpus.from_text(TEXT)))
+    used = renumber(tokenizer, order_by_use(tokenizer, uses)).tokenizer
+    counted = finish(count_uses_work(used, Corpus.from_text(TEXT)))
+    assert (np.diff(counted) <= 0).all()
+    smaller = prune(tokenizer, 300).tokenizer
+    here = renumber(smaller, order_as_in(smaller, tokenizer)).tokenizer
+    for token in here.tokens.ids().tolist():
+        assert here.tokens[token] == tokenizer.tokens[token]
+
+
+def test_reserved_tokens_are_replaced_and_new_ones_added():
+    tokenizer = trained(special_tokens=("<|end|>", "<|reserved_0|>", "<|reserved_1|>"))
+    ids = tokenizer.special_tokens
+    made = replace_specials(tokenizer, {"<|reserved_0|>": "<|user|>", "<|reserved_1|>": "<|reserved_0|>"})
+    assert made.special_tokens == {"<|end|>": ids["<|end|>"], "<|user|>": 318, "<|reserved_0|>": 319}
+    assert made.encode("<|user|>", "all") == [318]
+    more = add_specials(made, ["<|x|>", "<|y|>"])
+    assert more.special_tokens["<|y|>"] == 321
+    assert verify(made, reference=TEXT).holds
+    assert verify(more, reference=TEXT).holds
+    assert add_specials(tokenizer.at(10), {"<|x|>": 300}).encode("<|x|>", "all") == [300]
+
+
+def test_replacing_keeps_how_special_tokens_are_found(tmp_path):
+    made = trained(special_tokens=("<a>",))
+    stripping = made.changed(preparation=type(made.preparation)(strips_right=frozenset({"<a>"})))
+    renamed = replace_specials(stripping, {"<a>": "<b>"})
+    assert renamed.encode("<b>  the", "all") == stripping.encode("<a>  the", "all")
+    save(renamed, tmp_path / "out")
+    assert load(tmp_path / "out").encode("<b>  the", "all") == renamed.encode("<b>  the", "all")
+
+
+def refused(call, words):
+    with pytest.raises(ConfigError, match=words):
+        call()
+
+
+def test_what_cannot_be_done_is_refused_with_the_reason():
+    made = trained(special_tokens=("<|end|>",))
+    refused(lambda: prune(made), "nothing says what")
+    refused(lambda: prune(made, 256), "too small: the 256 bytes and 1 special token")
+    refused(lambda: prune(made, 321), "has 320")
+    refused(lambda: prune(made, 300, [0] * 400), "at most 320")
+    refused(lambda: prune(made, 300, [0.5] * 3), "whole numbers")
+    refused(lambda: prune(made, tokens=[65]), "Token 65 is a byte")
+    refused(lambda: prune(made, tokens=[319]), "special token, which must stay")
+    refused(lambda: prune(made, tokens=[9999]), "9999 is not in the vocabulary")
+    refused(lambda: finish(tokens_of_scripts_work(made, ["Klingon"])), "no script")
+    refused(lambda: replace_specials(made, {"<|reserved|>": "<|x|>"}), 'no special token "<|reserved|>"')
+    refused(lambda: replace_specials(made, {"<|end|>": ""}), "must be a text")
+    refused(lambda: add_specials(made, ["<|end|>"]), "already there")
+    refused(lambda: add_specials(made, ["<|x|>", "<|x|>"]), "already there")
+    refused(lambda: add_specials(made, {"<|x|>": 65}), "not free")
+    refused(lambda: add_specials(made, {"<|x|>": 2**31}), "from 0 to 2,147,483,646")
+    refused(lambda: add_specials(made, {"<|x|>": 2**31 - 2}), "far too high")
+    refused(lambda: renumber(made, range(319)), "id 319 is missing")
+    refused(lambda: renumber(made, [0, *range(320)]), "id 0 twice")
+    refused(lambda: renumber(made, range(321)), "320 is not in")
+    refused(lambda: renumber(made, ["a"]), "list of ids")
+    two = add_specials(made, ["<|x|>"])
+    refused(lambda: replace_specials(two, {"<|end|>": "<|x|>"}), "cannot both be")
+    characters = Tokenizer(np.empty((0, 2), np.int32), alphabet=Alphabet.of_characters("ab"))
+    refused(lambda: join(made, characters), "made of bytes")
+
+
+def test_a_tokenizer_of_whole_words_or_of_a_library_is_refused(tmp_path):
+    whole = Tokenizer(np.array([[97, 98]], np.int32), extra_tokens={300: b"abc"}, whole_words=[300])
+    for call in (lambda: prune(whole, 256), lambda: join(trained(), whole), lambda: join(whole, trained())):
+        refused(call, "ignore_merges")
+    assert renumber(whole, [*range(257), 300]).tokenizer.encode("abc") == [257]
+    tokenizers = pytest.importorskip("tokenizers")
+    other = tokenizers.Tokenizer(tokenizers.models.Unigram([("a", -1.0), ("b", -2.0), ("<unk>", -3.0)], 2))
+    other.save(str(tmp_path / "tokenizer.json"))
+    opened = load(tmp_path / "tokenizer.json")
+    calls = (
+        lambda: prune(opened, 2),
+        lambda: join(trained(), opened),
+        lambda: renumber(opened, [0, 1, 2]),
+        lambda: replace_specials(opened, {}),
+    )
+    for call in calls:
+        refused(call, "cannot be changed")
+
+
+@pytest.mark.shared_data
+def test_gpt2_pruned_to_half_has_no_unreachable_token(shared):
+    gpt2 = load(shared / "tokenizers" / "gpt2", pattern="gpt2")
+    text = (shared / "corpora" / "shakespeare.txt").read_text(encoding="utf-8")
+    uses = finish(count_uses_work(gpt2, Corpus.from_text(text)))
+    pruned = prune(gpt2, 25_000, uses)
+    assert len(pruned.tokenizer) == 25_000
+    assert unreachable(pruned.tokenizer) == 0
+    proof = verify(pruned.tokenizer, [text], text)
+    assert proof.holds, proof.lines()
+    assert len(pruned.tokenizer.encode(text)) < 1.02 * len(gpt2.encode(text))
+
+
+@pytest.mark.shared_data
+def test_cl100k_joined_to_gpt2_has_no_unreachable_token_and_changes_no_english(shared):
+    gpt2 = load(shared / "tokenizers" / "gpt2", pattern="gpt2")
+    cl100k = load(shared / "tokenizers" / "cl100k_base.tiktoken", pattern="cl100k")
+    joined = join(gpt2, cl100k)
+    assert len(joined) > 75_000
+    assert unreachable(joined) == 0
+    russian = (shared / "corpora" / "parallel" / "rus.txt").read_text(encoding="utf-8")
+    assert len(joined.encode(russian)) < 0.8 * len(gpt2.encode(russian))
+    assert verify(joined, [russian], russian).holds

@@ -1,0 +1,343 @@
+"""Proves what stayed the same when a tokenizer was changed, point by point.
+
+The points that the files of an export decide, that their own library reads the same, are added by whoever writes them.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several, shown
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.model.alphabet import BYTES
+from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.embedding_map import EmbeddingMap, embedding_map_work
+from tokstudio.core.tokenizer.origin import Origin
+from tokstudio.core.tokenizer.self_encoding import each_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_REPORTED = 1 << 12
+_MOST_LISTED = 1_000  # tokens or lines in the details of a point
+_SHOWN_TOKENS = 12
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing that was proved, or failed."""
+
+    number: int
+    name: str  # what is to hold, such as "Every old id has the same bytes"
+    holds: bool
+    sentence: str  # what was found
+    details: tuple[str, ...] = ()  # tokens that are listed with their reasons, or lines side by side
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What stayed the same in a changed tokenizer: nine points, the last only where files of it were read back."""
+
+    points: tuple[Point, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all points hold."""
+        return all(point.holds for point in self.points)
+
+    def check(self) -> Proof:
+        """Returns itself; raises ConfigError with the points that fail."""
+        if failed := [point for point in self.points if not point.holds]:
+            reasons = " ".join(f"{point.name}: {point.sentence}" for point in failed)
+            raise ConfigError(f"The changed tokenizer is not what it should be. {reasons}")
+        return self
+
+    def read_back(self, sentence: str, holds: bool = True) -> Proof:
+        """The same proof with the ninth point."""
+        name = "The owner's library reads the result the same"
+        return Proof((*self.points[:8], Point(9, name, holds, sentence)))
+
+    def lines(self, most: int = 3) -> tuple[str, ...]:
+        """Each point in a line, with at most so many of its details in a line each."""
+        lines: list[str] = []
+        for point in self.points:
+            lines.append(f"{point.number}. {point.name}: {'' if point.holds else 'FAILS: '}{point.sentence}")
+            lines += [f"   {detail}" for detail in point.details[:most]]
+            if (more := len(point.details) - most) > 0:
+                lines.append(f"   and {more:,} more")
+        return tuple(lines)
+
+
+def verify_work(
+    tokenizer: Tokenizer,
+    origin: Origin[Tokenizer] | None = None,
+    *,
+    texts: Iterable[Text] = (),
+    reference: str = "",
+) -> Work[Proof]:
+    """Proves the first eight points of a tokenizer that was made from another.
+
+    Args:
+        tokenizer: The new tokenizer.
+        origin: Where it is from; its own where none is given.
+        texts: Texts that must be decoded as they were, such as the corpus, besides a hard built-in text.
+        reference: A text whose lines are encoded by both tokenizers.
+
+    Raises:
+        ConfigError: It was not made from another.
+    """
+    origin = origin or tokenizer.origin
+    if origin is None:
+        raise ConfigError("This tokenizer was not made from another: there is nothing to compare it with.")
+    question = _Question(tokenizer, origin)
+    table = yield from embedding_map_work(tokenizer, origin)
+    points = [question.bytes(), question.merges(), question.base()]
+    yield Progress("proving")
+    points.append((yield from question.produced_work()))
+    points.append((yield from question.decoded_work(texts)))
+    points.append((yield from question.lines_work(reference)))
+    points.append((yield from question.specials_work()))
+    points.append(question.embedding(table))
+    return Proof(tuple(points))
+
+
+class _Question:
+    """The question; each method answers one point."""
+
+    def __init__(self, new: Tokenizer, origin: Origin[Tokenizer]) -> None:
+        self._old, self._new, self._origin = origin.old, new, origin
+        self._new_ids = origin.new_ids
+        self._is_special = set(origin.old.special_tokens.values())
+
+    def bytes(self) -> Point:
+        """Every old id has the same bytes."""
+        name, old, new = "Every old id has the same bytes", self._old.tokens, self._new.tokens
+        in_use: list[int] = old.ids().tolist()
+        moved = removed = 0
+        wrong: list[str] = []
+        for token in in_use:
+            now = int(self._new_ids[token]) if token < len(self._new_ids) else -1
+            if now < 0:
+                removed += 1
+                if not self._may_go(token):
+                    wrong.append(f"Token {token} {_shown(old[token])} is gone.")
+            elif not new.in_use(now) or (new[now] != old[token] and not self._may_be_renamed(token, now)):
+                found = _shown(new[now]) if new.in_use(now) else "no token"
+                wrong.append(f"Token {token} {_shown(old[token])} is now {now}, {found}.")
+            else:
+                moved += now != token
+        if wrong:
+            return _failed(1, name, wrong)
+        kept = several(len(in_use) - removed, "token")
+        ids = "with the same ids" if not moved else f"{several(moved, 'id')} renumbered"
+        gone = f"; {removed:,} removed" if removed else ""
+        return Point(1, name, True, f"{kept}, {ids}{gone}.")
+
+    def merges(self) -> Point:
+        """The old merges are a prefix or a subsequence."""
+        whole = np.append(self._new_ids, np.int32(-1))
+        size = len(self._new_ids)
+        old = np.column_stack([self._old.merges, self._old.merge_results])
+        mapped = whole[np.minimum(old, size)]
+        new = np.column_stack([self._new.merges, self._new.merge_results])
+        change, kept = self._origin.change, mapped[mapped[:, 2] >= 0]
+        if change == "pruned":
+            same = np.array_equal(new, kept)
+            sentence = f"{len(new):,} of {len(old):,} merges, in the same order."
+            return Point(2, "The merges are a subsequence of the old ones", same, sentence if same else "they differ.")
+        if change == "extended":
+            same = np.array_equal(new[: len(old)], mapped)
+            sentence = f"{several(len(old), 'merge')}, then {len(new) - len(old):,} new."
+            return Point(2, "The old merges are an unchanged prefix", same, sentence if same else "they differ.")
+        same = np.array_equal(new, mapped)
+        return Point(2, "The merges are the same", same, f"{several(len(new), 'merge')}." if same else "they differ.")
+
+    def base(self) -> Point:
+        """Every byte, or every old character, has an id."""
+        old, new = self._old.alphabet, self._new.alphabet
+        name = f"Every {old.base.removesuffix('s')} has an id"
+        same = old.base == new.base and np.array_equal(old.units, new.units)
+        same = same and np.array_equal(self._new_ids[old.ids], new.ids) and (new.base != "bytes" or len(new) == BYTES)
+        return Point(3, name, bool(same), f"{len(new):,} {new.base}." if same else "the base tokens differ.")
+
+    def produced_work(self) -> Work[Point]:
+        """Every new token is produced by its own bytes, and every old one that was."""
+        name = "Every token is produced by encoding its own bytes"
+        broken, listed = list[str](), list[str]()
+        kept = self._new_ids[self._new_ids >= 0]
+        made = np.unique(self._new.merge_results)
+        fresh = made[~np.isin(made, kept)]
+        old_ids = np.full(len(self._new.tokens), -1, np.int64)
+        old_ids[kept] = np.flatnonzero(self._new_ids >= 0)
+        for token, pieces in (yield from _not_produced_work(self._new, made)):
+            line = f"{_shown(self._new.tokens[token])} {token} becomes {_pieces(self._new, pieces)}."
+            before = int(old_ids[token])
+            if before < 0:
+                listed.append(line)
+            elif (yield from _not_produced_work(self._old, np.array([before], np.int32))):
+                listed.append(f"{line} It was so before.")
+            else:
+                broken.append(line)
+        if broken:
+            return _failed(4, name, broken)
+        new = f"{len(fresh):,} new, " if self._origin.change == "extended" else ""
+        sentence = f"{several(len(made), 'token')} made by merges, {new}{len(listed):,} never produced."
+        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]))
+
+    def decoded_work(self, texts: Iterable[Text]) -> Work[Point]:
+        """Decoding gives every text back."""
+        name = "Decoding what was encoded gives the text back"
+        number = size = as_before = 0
+        wrong: list[str] = []
+        for text in (torture_text(), *texts):
+            text = _known(self._new, text)
+            raw = to_utf8(text)
+            back = self._new.decode_bytes((yield from self._new.encode_work(text)).tolist())
+            if back != raw:
+                before = self._old.decode_bytes((yield from self._old.encode_work(text)).tolist())
+                as_before += back == before
+                if back != before:
+                    at = next(i for i in range(len(back) + 1) if back[: i + 1] != raw[: i + 1])
+                    wrong.append(f"Text {number + 1:,} differs from byte {at:,} on: {_shown(back[at : at + 40])}.")
+            number, size = number + 1, size + len(raw)
+            yield Progress("proving")
+        if wrong:
+            return _failed(5, name, wrong)
+        changed = f"; {as_before:,} come back changed as by the old tokenizer" if as_before else ""
+        return Point(5, name, True, f"{several(number, 'text')}, {several(size, 'byte')}{changed}.")
+
+    def lines_work(self, reference: str) -> Work[Point]:
+        """How many lines of a text have other ids."""
+        change = self._origin.change
+        name = "Lines of the reference text with other ids"
+        lines = reference.splitlines()
+        changed: list[str] = []
+        count = 0
+        for number, line in enumerate(lines, 1):
+            text = _known(self._new, line)
+            before = yield from self._old.encode_work(text)
+            after = yield from self._new.encode_work(text)
+            if not np.array_equal(self._new_ids[before], after):
+                count += 1
+                if not changed:
+                    first = _first_difference(self._new_ids[before], after)
+                    changed += [
+                        f"line {number:,}, token {first + 1:,}, before: {_pieces(self._old, before[first:])}",
+                        f"line {number:,}, token {first + 1:,}, after: {_pieces(self._new, after[first:])}",
+                    ]
+            if number % _REPORTED == 0:
+                yield Progress("proving", number, len(lines))
+        holds = not count or change in ("extended", "pruned")
+        return Point(6, name, holds, f"{count:,} of {several(len(lines), 'line')}.", tuple(changed))
+
+    def specials_work(self) -> Work[Point]:
+        """Special tokens keep their ids and are never made of plain text."""
+        name = "Special tokens keep their ids and are never made of plain text"
+        wrong: list[str] = []
+        texts = {number: token for token, number in self._new.special_tokens.items()}
+        renamed = gone = moved = 0
+        for token, number in self._old.special_tokens.items():
+            now = int(self._new_ids[number])
+            renamed += now in texts and texts[now] != token
+            gone += now < 0
+            moved += 0 <= now != number
+            if (now not in texts or texts[now] != token) and not self._may_go_or_be_renamed(number, now):
+                wrong.append(f"{shown(token)} {number} is now {shown(texts[now]) if now in texts else 'no token'}.")
+        specials = np.array([*texts], np.int64)
+        inside = np.isin(specials, np.column_stack([self._new.merges, self._new.merge_results[:, np.newaxis]]))
+        wrong += [f"{shown(texts[token])} {token} is in a merge." for token in specials[inside].tolist()]
+        for token, text in texts.items():
+            ids = yield from self._new.encode_work(_known(self._new, text))
+            if token != self._new.alphabet.unknown and token in ids:
+                wrong.append(f"{shown(text)} {token} is made of plain text.")
+        if wrong:
+            return _failed(7, name, wrong)
+        added = len(texts) - len(self._old.special_tokens) + gone
+        kinds = ((moved, "renumbered"), (renamed, "renamed"), (added, "added"), (gone, "replaced"))
+        more = [f"{n:,} {what}" for n, what in kinds if n]
+        sentence = ", ".join([several(len(texts), "special token"), *more])
+        return Point(7, name, True, f"{sentence}.")
+
+    def embedding(self, table: EmbeddingMap) -> Point:
+        """The embedding map covers every token, and the parts of a new token are its bytes."""
+        name = "The embedding map covers every token"
+        wrong: list[str] = []
+        covered = np.sort(np.concatenate([table.new_ids, table.made]))
+        if not np.array_equal(covered, self._new.tokens.ids()):
+            wrong.append("Some tokens have no row, or two.")
+        unknown = self._old.alphabet.unknown
+        for token in table.made.tolist():
+            parts: list[int] = table.parts_of(token).tolist()
+            spelled = b"".join([self._old.tokens[part] or b"" for part in parts])
+            if spelled != self._new.tokens[token] and unknown not in parts:
+                wrong.append(f"The parts of token {token} are not its bytes.")
+        if wrong:
+            return _failed(8, name, wrong)
+        sentence = f"{several(len(table.old_ids), 'row stays', 'rows stay')}, {len(table.made):,} of parts."
+        return Point(8, name, True, sentence)
+
+    def _may_go(self, token: int) -> bool:
+        """Whether a token may be removed: ordinary ones in pruning; reserved ones, for new ones, in extending."""
+        if self._origin.change == "extended":
+            return token in self._is_special
+        return self._origin.change == "pruned" and token not in self._is_special
+
+    def _may_be_renamed(self, token: int, now: int) -> bool:
+        is_special = token in self._is_special and now in self._new.special_tokens.values()
+        return is_special and self._origin.change == "specials"
+
+    def _may_go_or_be_renamed(self, token: int, now: int) -> bool:
+        return self._may_go(token) if now < 0 else self._may_be_renamed(token, now)
+
+
+def _not_produced_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[list[tuple[int, NDArray[np.uint32]]]]:
+    """The tokens that merging does not make of their own bytes, as one pre-token, and what it makes of them."""
+    numbers: list[int] = ids.tolist()
+    found: list[tuple[int, NDArray[np.uint32]]] = []
+    encoder = tokenizer.encoder("none")
+    for first in range(0, len(numbers), _REPORTED):
+        some = numbers[first : first + _REPORTED]
+        pieces, sizes = yield from each_work(encoder, [tokenizer.tokens[token] or b"" for token in some])
+        ends = np.cumsum(sizes)
+        for token, size, end in zip(some, sizes.tolist(), ends.tolist(), strict=True):
+            if size != 1 or int(pieces[end - 1]) != token:
+                found.append((token, pieces[end - size : end]))
+        yield Progress("proving", first, len(numbers))
+    return found
+
+
+def _known(tokenizer: Tokenizer, text: Text) -> Text:
+    """The text without characters that the tokenizer cannot encode."""
+    alphabet = tokenizer.alphabet
+    if alphabet.base == "bytes" or alphabet.unknown is not None:
+        return text
+    known = set(map(chr, alphabet.units.tolist()))
+    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return "".join(filter(known.__contains__, decoded))
+
+
+def _failed(number: int, name: str, wrong: Sequence[str]) -> Point:
+    more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
+    return Point(number, name, False, f"{wrong[0]}{more}", tuple(wrong[:_MOST_LISTED]))
+
+
+def _first_difference(before: NDArray[np.int32], after: NDArray[np.uint32]) -> int:
+    """The place of the first id that differs."""
+    size = min(len(before), len(after))
+    return int(np.argmax(np.append(before[:size] != after[:size], True)))
+
+
+def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> str:
+    """The first tokens of a text, each in quotes with its id."""
+    first: list[int] = ids[:_SHOWN_TOKENS].tolist()
+    named = [f"{_shown(tokenizer.tokens[token])} {token}" for token in first]
+    return ", ".join(named) + (" …" if len(ids) > _SHOWN_TOKENS else "")
+
+
+def _shown(token: bytes | None) -> str:
+    return shown((token or b"")[:200].decode("utf-8", "backslashreplace"))
