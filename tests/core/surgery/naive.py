@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from itertools import pairwise
+
 Merges = list[tuple[bytes, bytes]]
 
 
@@ -10,7 +12,7 @@ def encode(merges: Merges, word: bytes) -> list[bytes]:
     """Merges one pre-token: always the pair of the lowest rank, the leftmost first."""
     ranks = {pair: rank for rank, pair in reversed(list(enumerate(merges)))}
     parts = [word[i : i + 1] for i in range(len(word))]
-    while pairs := [pair for pair in zip(parts, parts[1:], strict=False) if pair in ranks]:
+    while pairs := [pair for pair in pairwise(parts) if pair in ranks]:
         best = min(pairs, key=ranks.__getitem__)
         made: list[bytes] = []
         while parts:

@@ -66,6 +66,14 @@ def test_it_encodes_and_decodes_as_its_library(opened, theirs):
     assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
 
 
+def test_texts_are_encoded_one_at_a_time(opened, theirs):
+    texts = iter(["the cat", "sat <s>", ""])
+    ids = opened.encode_iterable(texts, "all")
+    assert next(ids) == theirs.encode("the cat").ids[0]
+    assert next(texts) == "sat <s>"
+    assert list(ids) == theirs.encode("the cat").ids[1:]
+
+
 def test_invalid_utf8_is_replaced_before_encoding(opened):
     assert opened.encode(b"the\xff") == opened.encode("the\ufffd")
     assert opened.encode("\ud83d\ude00\ud83d") == opened.encode("😀\ufffd")

@@ -13,6 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.exercises.students import divided, recounting_student
 from tests.gui.person import PATIENCE, Answers, at_the_window
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.exercises.own_text import TEXT
 from tokstudio.gui.check_training.dialog import CheckTrainingDialog
 from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
@@ -166,6 +167,27 @@ def test_dropped_files_are_added_and_escape_cancels_before_it_closes(qtbot, dial
     assert rows(dialog)[3][1:3] == ["", ""]
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
+
+
+def test_cancel_ends_the_counting_of_words(qtbot, session, show, tmp_path, monkeypatch):
+    counted = []
+
+    def endless(texts, specials, recipe):
+        while True:
+            counted.append(len(texts))
+            yield Progress("counting words")
+
+    monkeypatch.setattr("tokstudio.core.exercises.check.count_words_work", endless)
+    session.corpus.add_text("ab ab abc")
+    dialog = show(CheckTrainingDialog)
+    (tmp_path / "mine.txt").write_text("x y\n")
+    dialog.add([tmp_path / "mine.txt"])
+    qtbot.mouseClick(dialog.check_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(counted), timeout=PATIENCE)
+    qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
+    assert dialog.note.text() == "Cancelled."
+    assert dialog.check_button.isEnabled()
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
 
 
 def test_an_exercise_is_written(qtbot, show, answers, tmp_path):

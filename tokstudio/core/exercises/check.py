@@ -23,6 +23,7 @@ from tokstudio.core.training.trainer import Trainer
 T = TypeVar("T")
 
 _SOME = 64  # merges between two reports of progress
+_READINGS = 3  # of a file, in which causes are looked for
 _SHORT_BY_256 = Hypothesis(
     "short-by-256",
     "The list ends 256 merges too early.",
@@ -190,7 +191,7 @@ class Checker:
         return Check(len(theirs), len(ours), difference, causes)
 
     def check_submission_work(self, submission: Submission) -> Work[Check]:
-        """Checks the reading of a file that fits best; of equal ones, the first that has a cause."""
+        """Checks the reading of a file that fits best; of the first equal ones, the first that has a cause."""
         fits: list[tuple[tuple[int, int], Sequence[Merge]]] = []
         for merges in submission.readings:
             ours = yield from self.expected_work(len(merges))
@@ -199,11 +200,10 @@ class Checker:
             fits.append(((len(merges) + 1 if place is None else place, shared), merges))
         best = max(fit for fit, _ in fits)
         checks: list[Check] = []
-        for fit, merges in fits:
-            if fit == best:
-                checks.append((yield from self.check_work(merges)))
-                if checks[-1].identical or checks[-1].causes:
-                    return checks[-1]
+        for merges in [merges for fit, merges in fits if fit == best][:_READINGS]:
+            checks.append((yield from self.check_work(merges)))
+            if checks[-1].identical or checks[-1].causes:
+                return checks[-1]
         return checks[0]
 
     def _difference_work(self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int) -> Work[Difference]:

@@ -136,7 +136,8 @@ def _of_merging() -> list[Hypothesis]:
                 {"first_place_only": True},
                 {"first_place_only": True, "updates": "changes"},
                 {"first_place_only": True, "updates": "words"},
-                {"first_place_only": True, "recounts": True},
+                {"first_place_only": True, "recounts": "same token"},
+                {"first_place_only": True, "recounts": "new token"},
             ),
         ),
         Hypothesis(

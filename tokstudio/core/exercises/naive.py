@@ -184,7 +184,8 @@ class NaiveTrainer:
         if not self._own:
             self._words, self._own = self._words.copy(), True
         words, recipe, made_of = self._words, self._recipe, b"".join(self.spell(pair))
-        new = words.tokens.index(made_of) if recipe.recounts and made_of in words.tokens else len(self.tokens)
+        is_known = recipe.recounts == "same token" and made_of in words.tokens
+        new = words.tokens.index(made_of) if is_known else len(words.tokens)
         if new == len(self.tokens):
             words.tokens.append(made_of)
         touched = set[Pair]()

@@ -59,7 +59,7 @@ class Recipe:
         old_neighbours: Where the pairs that a merge has replaced keep their counts.
         new_neighbours: Where the pairs that a merge has made are not counted.
         first_place_only: Whether a merge changes only the first place in a word.
-        recounts: Whether the pairs that such a merge left over are counted again, so that the same merge may follow.
+        recounts: What the same merge makes when it follows, as the pairs that were left over are counted again.
         moves: Whether a changed word becomes the last one, as in a dictionary from which the old one is deleted.
         updates: How the counts of pairs are changed after a merge.
     """
@@ -77,7 +77,7 @@ class Recipe:
     old_neighbours: Sides = ""
     new_neighbours: Sides = ""
     first_place_only: bool = False
-    recounts: bool = False
+    recounts: Literal["", "same token", "new token"] = ""
     moves: bool = False
     updates: Updates = "places"
 

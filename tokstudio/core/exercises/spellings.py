@@ -20,7 +20,8 @@ Merge = tuple[bytes, bytes]
 _Decode = Callable[[str], bytes]
 
 _MOST_BYTES = 64 << 20  # of all tokens
-_MOST_TRIED = 20_000_000  # characters, with all ways to divide a line
+_MOST_TRIED = 100_000_000  # characters, in all ways to divide all lines
+_LONGEST_LINE = 1 << 20
 _MOST_SPECIALS = 5  # that may have taken ids before those of bytes or merges
 _MOST_IN_OTHER_NUMBERINGS = 50_000  # rows
 _ARROWS = (" -> ", "->", " => ", "=>", " = ", " : ", ": ")  # between two tokens and what they become
@@ -117,8 +118,11 @@ def _decoded(rows: Sequence[Row], decode: _Decode, tokens: Mapping[int, bytes], 
     tokens = dict(tokens)
     known = set(_BYTES)
     made: list[Merge] = []
-    size = 0
+    size = tried = 0
     for row in rows:
+        tried += _ways(row) * len(row) if isinstance(row, str) else 0
+        if tried > _MOST_TRIED:
+            return None
         pair = _divided(row, decode, known) if isinstance(row, str) else _both(row, decode, tokens)
         if isinstance(row, str) and is_comment(row) and (pair is None or not all(map(known.__contains__, pair))):
             continue
@@ -154,8 +158,6 @@ def _both(row: tuple[Part, Part], decode: _Decode, tokens: Mapping[int, bytes]) 
 
 def _divided(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:
     """A line as two tokens; where a token may have a space, the division whose tokens are known."""
-    if len(line) * sum(map(line.count, (*SIGNS, *_ARROWS))) > _MOST_TRIED:
-        return None
     for arrow in _ARROWS:
         at = line.rfind(arrow)
         if at > 0 and (pair := _halves(line[:at], decode, known)) is not None and known.issuperset(pair):
@@ -163,6 +165,11 @@ def _divided(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:
             if becomes == b"".join(pair):
                 return pair
     return _halves(line, decode, known)
+
+
+def _ways(line: str) -> int:
+    """In how many places a line could be divided."""
+    return sum(map(line.count, SIGNS)) if len(line) < _LONGEST_LINE else _MOST_TRIED
 
 
 def _halves(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:

@@ -188,13 +188,19 @@ def merged(tokens_before: int, tokens_after: NDArray[np.int64]) -> NDArray[np.in
 
 
 def uses(
-    base_counts: NDArray[np.int64], merges: NDArray[np.int32], replacements: NDArray[np.int64]
+    base_counts: NDArray[np.int64],
+    merges: NDArray[np.int32],
+    replacements: NDArray[np.int64],
+    results: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int64]:
     """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
-    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges` and `merged` of a `Run`.
+    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges` and `merged` of a `Run`. Where the merges
+    make the ids `results` instead of those after the base, `base_counts` must have all ids.
     """
-    counts = np.concatenate([base_counts, replacements])
+    counts = np.concatenate([base_counts, replacements if results is None else replacements[:0]])
+    if results is not None:
+        np.add.at(counts, results, replacements)
     for side in (0, 1):
         np.subtract.at(counts, merges[:, side], replacements)
     return counts

@@ -61,16 +61,14 @@ def _ids_of_tokens(vocabulary: Mapping[int, bytes], specials: Mapping[str, int])
 
 def _row(ids: Mapping[bytes, int], number: int, pair: tuple[bytes, bytes]) -> tuple[int, int, int]:
     """The ids of a merge: left, right and what it makes."""
-    try:
-        left, right = pair
-        tokens = (left, right, left + right)
-        left_id, right_id, made = (ids.get(token, -1) for token in tokens)
-    except (TypeError, ValueError):
-        raise ConfigError(f"Merge {number:,} must be two tokens as bytes, not {pair!r}.") from None
-    for token, found in zip(tokens, (left_id, right_id, made), strict=True):
-        if found < 0:
-            raise ConfigError(f"Merge {number:,} needs the token {_shown(token)}, which the vocabulary does not have.")
-    return left_id, right_id, made
+    match pair:
+        case [bytes() as left, bytes() as right]:
+            tokens = (left, right, left + right)
+        case _:
+            raise ConfigError(f"Merge {number:,} must be two tokens as bytes, not {pair!r}.")
+    if (missing := next((token for token in tokens if token not in ids), None)) is not None:
+        raise ConfigError(f"Merge {number:,} needs the token {_shown(missing)}, which the vocabulary does not have.")
+    return ids[left], ids[right], ids[left + right]
 
 
 def _id(name: str, given: object) -> int:

@@ -172,7 +172,7 @@ class _Question:
         kept = self._new_ids[self._new_ids >= 0]
         made = np.unique(self._new.merge_results)
         fresh = made[~np.isin(made, kept)]
-        old_ids = np.full(len(self._new.tokens), -1, np.int64)
+        old_ids = np.full(max(len(self._new.tokens), int(kept.max(initial=-1)) + 1), -1, np.int64)
         old_ids[kept] = np.flatnonzero(self._new_ids >= 0)
         for token, pieces in (yield from _not_produced_work(self._new, made)):
             line = f"{_shown(self._new.tokens[token])} {token} becomes {_pieces(self._new, pieces)}."

@@ -31,7 +31,9 @@ class HeldOut:
     """The token counts of held-out text; special tokens are cut out as in training, and not counted."""
 
     bytes: int  # bytes of the text
-    tokens: NDArray[np.int64]  # [n + 1], its tokens after 0, 1, ... n merges
+    tokens: NDArray[
+        np.int64
+    ]  # [n + 1], its tokens after 0, 1, ... n merges, those of the tokenizer at the start included
 
 
 def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
@@ -60,7 +62,7 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
         yield Progress(_PHASE, done, size)
-    tokens = tokens_by_merge(run.merges, tokenizer.merge_results[run.merges_before :], counts)
+    tokens = tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
     tokens.setflags(write=False)
     return HeldOut(counted, tokens)
 

@@ -40,7 +40,7 @@ class SourceCurves:
     Attributes:
         names: The name of each source: of an entry of the corpus, see `corpus.source.entries`.
         bytes: int64 [sources], bytes of text.
-        tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges.
+        tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges, those of the tokenizer at the start included.
     """
 
     names: tuple[str, ...]
@@ -87,9 +87,9 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         work = _documents_work(encoder, part, totals[number])
         size[number] += yield from part_of(work, _PHASE, done, len(part.data), total)
         done += len(part.data)
-    tokens = np.empty((len(run) + 1, len(names)), np.int64)
+    tokens = np.empty((len(tokenizer.merges) + 1, len(names)), np.int64)
     for number, counts in enumerate(totals):
-        tokens[:, number] = tokens_by_merge(run.merges, tokenizer.merge_results[run.merges_before :], counts)
+        tokens[:, number] = tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
         yield Progress(_PHASE, number, len(names))
     return SourceCurves(names, size, tokens)
 

@@ -13,10 +13,11 @@ from tokstudio.gui.style.theme import Palette
 _SWATCH = 18.0
 _GAP = 8.0
 _WIDEST = 0.3  # maximum share of the picture width for the legend
+_DASHES = ([], [5.0, 3.0], [9.0, 3.0, 2.0, 3.0])  # in pixels, by how often all colours were used before; [] for none
 
 
 def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False) -> QPen:
-    """The pen of a curve: wide for the active run; dashed for other runs after the last colour.
+    """The pen of a curve: wide for the active run; dashed after the last colour.
 
     The curve of held-out text is dotted, in the colour of its run.
     """
@@ -26,9 +27,25 @@ def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False)
     pen.setCosmetic(True)
     if dotted:
         pen.setDashPattern([1.5, 2.0] if active else [2.0, 3.0])
-    elif turn % 2 and not active:
-        pen.setDashPattern([5.0, 3.0])
+    elif dashes := _DASHES[turn % len(_DASHES)]:
+        pen.setDashPattern([part / pen.widthF() for part in dashes])
     return pen
+
+
+def draw_mark(painter: QPainter, pen: QPen, place: QPointF, radius: float, *, active: bool) -> None:
+    """Draws the mark of a curve with this pen: a disc for the active run, else a ring; broken for a dashed curve."""
+    dashed = pen.style() == Qt.PenStyle.CustomDashLine
+    ring = QPen(pen.color(), 1.5)
+    if dashed:
+        ring.setDashPattern([1.5, 1.4] if len(pen.dashPattern()) == 2 else [4.0, 1.6])
+        ring.setCapStyle(Qt.PenCapStyle.FlatCap)
+    painter.setPen(ring)
+    painter.setBrush(pen.color() if active and not dashed else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(place, radius, radius)
+    if active and dashed:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(pen.color())
+        painter.drawEllipse(place, radius / 2, radius / 2)
 
 
 def legend_width(names: Sequence[str], metrics: QFontMetricsF, width: float) -> float:

@@ -118,6 +118,7 @@ QDockWidget { border: 0; }
 QPushButton, QToolButton, QCheckBox, QRadioButton, QComboBox, QSlider, QGroupBox, QTabBar { outline: 0; }
 
 QFrame[card="true"] { background: $surface; border: 1px solid $border; border-radius: 8px; }
+QFrame[card="true"]:focus { border-color: $accent; }
 QFrame[card="top"] { background: $surface; border: 1px solid $border; border-bottom: 0;
     border-top-left-radius: 8px; border-top-right-radius: 8px; }
 QFrame[card="bottom"] { background: $surface; border: 1px solid $border; border-top: 0;

@@ -29,6 +29,7 @@ from tokstudio.gui.widgets.painting import guarded_painter
 ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
 _LEFT_TO_RIGHT = "\u200e"
 _WORD = "glossary"  # the property with the key of a word
+_FAINT = 128  # of 255
 _WIDE = 100_000.0  # pixels; no line is this long
 _RIGHT_TO_LEFT = ("R", "AL")
 
@@ -206,6 +207,7 @@ def ask_word(widget: QWidget, key: str) -> None:
 def mark_word(painter: QPainter, words: QRect, widget: QWidget) -> None:
     """Draws a dotted line below a text in a widget."""
     colour = QColor(widget.palette().color(QPalette.ColorRole.PlaceholderText))
+    colour.setAlpha(_FAINT)
     painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))
     low = min(words.bottom() + 1, widget.height() - 1)
     painter.drawLine(words.left(), low, min(words.right(), widget.width()), low)

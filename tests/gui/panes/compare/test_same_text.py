@@ -105,17 +105,37 @@ def test_lines_that_differ_most_come_first(qtbot: QtBot, view: SameTextView, ses
     assert values == sorted(values, reverse=True)
 
 
-def test_a_token_of_the_active_run_is_shown(qtbot: QtBot, view: SameTextView, session: Session) -> None:
+def test_a_token_is_shown_in_its_run_which_becomes_active(qtbot: QtBot, view: SameTextView, session: Session) -> None:
     stack = view.lines.stack
     assert stack is not None
     assert stack.rows[1].cut is not None
     place = view.lines.place_of(1, len(LINES[0]) - 1).center().toPoint()
     qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert session.view.token == stack.rows[1].cut.ids[-1]
-    session.view.look_at(None)
+    assert stack.rows[0].cut is not None
     above = view.lines.place_of(0, 0).center().toPoint()
     qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=above)
-    assert session.view.token is None
+    assert session.runs.active is session.runs.all[0]
+    assert session.view.token == stack.rows[0].cut.ids[0]
+
+
+def test_a_token_of_a_simple_tokenizer_changes_nothing(qtbot: QtBot, view: SameTextView, session: Session) -> None:
+    session.comparison.show_simple("Characters", True)
+    qtbot.waitUntil(lambda: shows(view, LINES[0], 3), timeout=PATIENCE)
+    active = session.runs.active
+    place = view.lines.place_of(2, 0).center().toPoint()
+    qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert (session.runs.active, session.view.token) == (active, None)
+    assert "Characters: " in view.lines.tip_at(place)
+
+
+def test_the_counts_have_a_heading(view: SameTextView, theme: Theme) -> None:
+    picture = view.lines.viewport().grab().toImage()
+    first, width = round(view.lines.place_of(0, 0).top()), picture.width()
+    paper = picture.pixelColor(2, 2)
+    inked = [x for x in range(width) if any(picture.pixelColor(x, y) != paper for y in range(first - 8))]
+    assert inked
+    assert min(inked) > width - 2 * view.lines.fontMetrics().horizontalAdvance("Tokens")
 
 
 def test_a_tip_tells_the_tokens_at_a_character(qtbot: QtBot, view: SameTextView, session: Session) -> None:

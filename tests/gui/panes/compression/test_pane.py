@@ -148,6 +148,25 @@ def test_earlier_runs_stay_and_the_legend_activates_them(qtbot, pane, trained, m
     assert list(pane.plot.content.curves) == [first.key]
 
 
+def test_the_legend_marks_curves_of_another_corpus(pane, trained, make_run):
+    first = trained.runs.active
+    trained.corpus.add_text("another text " * 20)
+    second = make_run(vocabulary_size=270)
+    texts = [button.text() for button in pane.legend._buttons]
+    assert texts == [second.name, f"{first.name}, other corpus"]
+    assert "another corpus than that of the active run" in pane.legend._buttons[1].toolTip()
+    third = make_run(vocabulary_size=265)
+    assert [button.text() for button in pane.legend._buttons] == [
+        third.name,
+        second.name,
+        f"{first.name}, other corpus",
+    ]
+    trained.corpus.set_weights((1000, 3000))
+    last = make_run(vocabulary_size=265)
+    others = [f"{run.name}, other corpus" for run in (third, second, first)]
+    assert [button.text() for button in pane.legend._buttons] == [last.name, *others]
+
+
 def curve_entries(pane) -> dict[str, QAction]:
     pane.curves.aboutToShow.emit()
     return {action.text(): action for action in pane.curves.actions() if not action.isSeparator()}

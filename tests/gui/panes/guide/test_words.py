@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QTabBar, QToolTip
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.core.guide import glossary
-from tokstudio.core.guide.glossary import meaning, read_words
+from tokstudio.core.guide.glossary import explained, meaning, read_words
 from tokstudio.gui.widgets.fields import Field
 from tokstudio.gui.widgets.labels import TermLabel, word_of
 
@@ -47,6 +48,76 @@ def test_a_click_on_a_word_opens_it_also_where_the_guide_is_closed(qtbot, monkey
         label = window.text.findChildren(TermLabel)[0]
         qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
         assert window.guide.browser.verticalScrollBar().value() != at
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_headings_and_tabs_explain_their_words(qtbot, monkeypatch):
+    def act(window, answers):
+        tip, across = Qt.ItemDataRole.ToolTipRole, Qt.Orientation.Horizontal
+        tables = (
+            (
+                window.merges._merges,
+                {"#": "merge", "Token": "token", "Count": "count", "Bytes/token": "bytes-per-token"},
+            ),
+            (window.vocabulary._tokens, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
+            (
+                window.runs._model,
+                {"Corpus": "corpus", "Ties": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
+            ),
+            (window.sizes._model, {"Vocabulary": "vocabulary", "Embedding": "embedding"}),
+            (window.why.model, {"Pair": "pair", "Count": "count"}),
+        )
+        for model, words in tables:
+            heads = {
+                model.headerData(at, across): model.headerData(at, across, tip) for at in range(model.columnCount())
+            }
+            for title, word in words.items():
+                assert explained("", word) in heads[title], title
+        assert explained("", "tie-rule") in window.why.tabs.tabToolTip(1)
+        assert explained("", "uses") in window.distribution.tabs.tabToolTip(1)
+        assert explained("", "playhead") in window.compression.bar.slider.toolTip()
+        assert explained("", "bytes-per-token") in window.compression.view_button.toolTip()
+        bar, at = next(
+            (bar, at)
+            for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            for at in range(bar.count())
+            if bar.tabText(at) == "Vocabulary"
+        )
+        place = bar.tabRect(at).center()
+        QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, place, bar.mapToGlobal(place)))
+        assert QToolTip.text() == explained("", "vocabulary")
+        QToolTip.hideText()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_label_figure_is_about_the_chosen_figure(qtbot, monkeypatch):
+    def act(window, answers):
+        window.session.view.set_text("a b")
+        window.actions_by_id["sample_train_article"].trigger()
+        quiet(qtbot, window)
+        window.places.open(window.compare)
+        for name, word in (("fertility", "fertility"), ("bytes_per_token", "bytes-per-token"), ("renyi", "figure")):
+            window.session.comparison.choose_figure(name)
+            qtbot.waitUntil(lambda word=word: word_of(window.compare._figure_label) == word, timeout=PATIENCE)
+            assert window.compare._figure_label.toolTip() == explained("", word)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_words_among_the_other_tokenizers_is_explained(qtbot, monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["sample_train_article"].trigger()
+        quiet(qtbot, window)
+        others = window.text.encode.others
+        qtbot.waitUntil(lambda: "Words" in dict(others.counts()), timeout=PATIENCE)
+        qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
+        place = others.place_of([name for name, _ in others.counts()].index("Words")).center()
+        assert explained("", "words") in others.tip_at(place)
+        qtbot.mouseMove(others, place)
+        qtbot.mouseClick(others, Qt.MouseButton.LeftButton, pos=place)
+        assert window.guide._been[-1][:2] == ("glossary", "words")
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView
 
 from tests.gui.person import PATIENCE, TEXT
@@ -26,6 +26,7 @@ from tokstudio.gui.panes.runs.model import (
     VOCABULARY,
 )
 from tokstudio.gui.panes.runs.pane import RunsPane
+from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
 from tokstudio.gui.session.training import Settings
 
 
@@ -283,6 +284,21 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
         session.runs.activate(run)
         after = [colour(row) for row in range(3)]
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
+
+
+def test_twelve_runs_have_different_curves_and_marks(theme):
+    def mark(pen: QPen, active: bool) -> bytes:
+        picture = QImage(20, 20, QImage.Format.Format_ARGB32)
+        picture.fill(0)
+        with QPainter(picture) as painter:
+            draw_mark(painter, pen, QPointF(10, 10), 4, active=active)
+        return bytes(picture.constBits())
+
+    for active in (True, False):
+        pens = [curve_pen(theme.palette, hue, active=active) for hue in range(-2, 12)]
+        assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == len(pens)
+        assert len({mark(pen, active) for pen in pens}) == len(pens)
+    assert mark(pens[0], False) != mark(pens[0], True)
 
 
 def ratio_of(run, sentence):

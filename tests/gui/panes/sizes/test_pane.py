@@ -60,6 +60,18 @@ def test_the_smallest_size_with_most_of_the_compression_is_named(pane, trained):
     assert [row[VOCABULARY] for row in rows(pane) if row[NOTE] == ""] == ["512"]
 
 
+def test_the_rows_with_a_remark_stand_first_and_headings_have_units(pane, trained):
+    notes = [row[NOTE] for row in rows(pane)]
+    count = sum(map(bool, notes))
+    assert notes[0] == "playhead"
+    assert all(notes[:count])
+    merges = [int(row[MERGES]) for row in rows(pane)]
+    assert merges[1:count] == sorted(merges[1:count])
+    assert merges[count:] == sorted(merges[count:])
+    titles = [column.title for column in COLUMNS]
+    assert {"Size (tokens)", "Last 1,000 save (tokens)", "Parameters"} <= set(titles)
+
+
 def test_a_click_on_a_row_or_enter_moves_the_playhead(qtbot, pane, trained):
     row = noted(pane, "90\u00a0%")
     click(qtbot, pane, row)
@@ -99,7 +111,7 @@ def test_held_out_text_is_measured_where_there_is_some(qtbot, session, pane, mak
     qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
     qtbot.waitUntil(lambda: "held-out" in pane.measured.text())
     held_out = run.held_out
-    assert rows(pane)[-1][RATIO] == f"{held_out.bytes / int(held_out.tokens[-1]):.3f}"
+    assert rows(pane)[noted(pane, "end")][RATIO] == f"{held_out.bytes / int(held_out.tokens[-1]):.3f}"
     merges = int(rows(pane)[noted(pane, "95\u00a0%")][MERGES])
     assert held_out.tokens[merges] * 95 <= held_out.tokens[-1] * 100 < held_out.tokens[merges - 1] * 95
 
@@ -110,8 +122,7 @@ def test_weighted_text_is_counted_in_tokens_and_not_in_thousandths(session, pane
     session.corpus.set_weights((1_500, 1_000))
     run = make_run(vocabulary_size=270, pattern="gpt2")
     assert run.weight_scale == 1_000
-    end = rows(pane)[-1]
-    assert end[NOTE].endswith("end")
+    end = next(row for row in rows(pane) if row[NOTE].endswith("end"))
     assert end[RATIO] == f"{run.bytes_per_token(len(run)):.3f}"
     assert end[SAVED] == whole_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
 
@@ -134,7 +145,8 @@ def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
 def test_a_narrow_table_keeps_sizes_compression_and_parameters(pane, trained):
     pane.resize(420, 300)
     shown = [column.title for number, column in enumerate(COLUMNS) if not pane.table.isColumnHidden(number)]
-    assert {"Vocabulary", "Bytes/token", "Embedding"} <= set(shown)
+    assert {"Size (tokens)", "Bytes/token", "Parameters"} <= set(shown)
+    assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
     assert len(shown) < len(COLUMNS)
     pane.resize(900, 420)
     assert not any(pane.table.isColumnHidden(number) for number in range(len(COLUMNS)))

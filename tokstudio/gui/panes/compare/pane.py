@@ -258,9 +258,14 @@ class ComparePane(Pane):
         self.raise_()
 
     def _show_token(self, name: str, token: int) -> None:
-        active = self._session.runs.active
-        if active is not None and active.name == name:
-            self._session.view.look_at(token)
+        """Shows a token of a run, which becomes active."""
+        runs = self._session.runs
+        named = [run for run in runs.shown if run.name == name]
+        run = runs.active if runs.active in named else next(iter(named), None)
+        if run is not None:
+            runs.activate(run)
+            if runs.active is run:
+                self._session.view.look_at(token)
 
     def _show_menu(self, number: int, at: int, place: QPoint) -> None:
         menu = QMenu(self)

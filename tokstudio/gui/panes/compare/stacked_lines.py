@@ -41,6 +41,7 @@ _GAP = 5  # between rows
 _BLOCK_GAP = 18  # between wrapped lines
 _BESIDE = 14  # between names, text and counts
 _NAMES = 0.22  # of the width, at most
+_HEADING = "Tokens"  # of the counts
 _RADIUS = 3.0
 _TOLD = 8  # tokens of one character in a tip
 _HEAD = 16  # bytes of a token in a tip
@@ -164,8 +165,10 @@ class StackedLines(QAbstractScrollArea):
             self._name_room = min(names, round(width * _NAMES))
             bold = QFont(self._digits)
             bold.setBold(True)
+            self._head = metrics.height() + theme.scaled(_GAP)
             counts = [f"{len(row.cut.ids):,}" if row.cut is not None else "–" for row in stack.rows]
-            self._count_room = max((QFontMetrics(bold).horizontalAdvance(text) for text in counts), default=0) + 4
+            self._count_room = max((QFontMetrics(bold).horizontalAdvance(text) for text in counts), default=0)
+            self._count_room = max(self._count_room, metrics.horizontalAdvance(_HEADING)) + 4
             beside = theme.scaled(_BESIDE)
             self._left = float(_MARGIN + self._name_room + beside)
             room = width - self._left - beside - self._count_room - _MARGIN
@@ -174,7 +177,7 @@ class StackedLines(QAbstractScrollArea):
                 len(stack.rows) * (self._box_height(block) + theme.scaled(_GAP)) + theme.scaled(_BLOCK_GAP)
                 for block in range(len(self._layout))
             ]
-            self._tops = [float(top) for top in accumulate(blocks, initial=_MARGIN)]
+            self._tops = [float(top) for top in accumulate(blocks, initial=_MARGIN + self._head)]
             height = self._tops[-1]
         bar, page = self.verticalScrollBar(), self.viewport().height()
         bar.setRange(0, max(0, round(height) - page))
@@ -214,12 +217,20 @@ class StackedLines(QAbstractScrollArea):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             scrolled = self.verticalScrollBar().value()
             painter.translate(0, -scrolled)
+            self._paint_heading(painter)
             first = max(int(np.searchsorted(self._tops, scrolled, side="right")) - 1, 0)
             for block in range(first, len(self._layout)):
                 if self._tops[block] > scrolled + self.viewport().height():
                     break
                 for row in range(len(self.stack.rows)):
                     self._paint_row(painter, self.stack, block, row)
+
+    def _paint_heading(self, painter: QPainter) -> None:
+        """Says what the numbers at the right are."""
+        painter.setFont(self.font())
+        painter.setPen(QColor(self._theme.palette.muted))
+        room = QRectF(self.viewport().width() - _MARGIN - self._count_room, _MARGIN, self._count_room, self._head)
+        painter.drawText(room, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight, _HEADING)
 
     def _paint_row(self, painter: QPainter, stack: Stack, block: int, row: int) -> None:
         assert self._layout is not None

@@ -77,7 +77,7 @@ class VocabulariesView(QWidget):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
-        self._state, self._theme = session.comparison, theme
+        self._state, self._runs, self._theme = session.comparison, session.runs, theme
         self._columns: tuple[Column, ...] = ()
         self._pair: Pair | None = None
         self._made_of: tuple[object, object] | None = None
@@ -302,10 +302,15 @@ class VocabulariesView(QWidget):
         self._list()
 
     def _show_token(self, index: QModelIndex) -> None:
-        if self.rows.pair is not None and index.isValid():
-            for name, token in zip(self.rows.pair.names, self.rows.ids_at(index.row()), strict=True):
-                if token >= 0:
-                    self.tokenAsked.emit(name, token)
+        if self.rows.pair is None or not index.isValid():
+            return
+        ids = zip(self.rows.pair.names, self.rows.ids_at(index.row()), strict=True)
+        found = [(name, token) for name, token in ids if token >= 0]
+        active = self._runs.active
+        # A token of both is shown in the active run.
+        found.sort(key=lambda each: active is None or each[0] != active.name)
+        if found:
+            self.tokenAsked.emit(*found[0])
 
     def _fail(self, error: Exception) -> None:
         self._made_of = None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.wording import percent_text, whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.marks import Mark
-from tokstudio.gui.state.measured_texts import measured_text
+from tokstudio.gui.state.measured_texts import ChosenText, measured_text
 from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -83,6 +83,16 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
     if tokens is None or not has_held_out_curve(run, view):
         return None
     return _points(run, tokens, run.held_out.bytes, view)
+
+
+def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: ChosenText | None) -> bool:
+    """Whether the curve of a run is of other texts or weights than that of the active one.
+
+    Curves of opened tokenizers are of the text `measured_on`. The division into documents may differ.
+    """
+    corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in (run, active or run)]
+    texts = [([id(source.data) for source in each.sources], each.multipliers) for each in corpora if each is not None]
+    return len(texts) < 2 or texts[0] != texts[1]
 
 
 def source_curves(run: StudioRun) -> list[tuple[str, Points]]:

@@ -18,6 +18,7 @@ from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _LONGEST_NAME = 110
+_OTHER_CORPUS = ", other corpus"
 _SWATCH = QSize(20, 14)
 _TRIES = 4
 
@@ -33,6 +34,7 @@ class LegendEntry:
         active: Whether it is of the active run.
         held_out: Whether it is of held-out text.
         of_source: Whether it is of one source of the active run.
+        other_corpus: Whether its values are of another corpus than those of the active run.
     """
 
     key: Hashable
@@ -41,6 +43,12 @@ class LegendEntry:
     active: bool = False
     held_out: bool = False
     of_source: bool = False
+    other_corpus: bool = False
+
+    @property
+    def text(self) -> str:
+        """Its name with what sets it apart."""
+        return self.name + (_OTHER_CORPUS if self.other_corpus else "")
 
     @property
     def tip(self) -> str:
@@ -49,7 +57,8 @@ class LegendEntry:
             return f"{self.name} bytes per token of this source at the playhead"
         if self.active:
             return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
-        return f"Show {self.name}"
+        told = ". Its curve is of another corpus than that of the active run, or of other weights"
+        return f"Show {self.name}{told if self.other_corpus else ''}"
 
 
 class Legend(QWidget):
@@ -84,7 +93,7 @@ class Legend(QWidget):
             # The values of a moving playhead.
             for entry, button, action in zip(entries, self._buttons, self._menu.actions(), strict=True):
                 self._name(button, entry)
-                action.setText(entry.name.replace("&", "&&"))
+                action.setText(entry.text.replace("&", "&&"))
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -108,7 +117,7 @@ class Legend(QWidget):
         for place, button in enumerate(self._buttons):
             self._row.insertWidget(place + 1, button)
         for entry in shown:
-            action = self._menu.addAction(self._swatch(entry), entry.name.replace("&", "&&"))
+            action = self._menu.addAction(self._swatch(entry), entry.text.replace("&", "&&"))
             action.setData(entry.key)
         self.updateGeometry()
         self._fit()
@@ -127,7 +136,8 @@ class Legend(QWidget):
         name, space, value = entry.name.rpartition(" ") if entry.of_source else (entry.name, "", "")
         # Shorten the name, not the value.
         name = QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
-        button.setText(f"{name}{space}{value}".replace("&", "&&"))
+        other = _OTHER_CORPUS if entry.other_corpus else ""
+        button.setText(f"{name}{space}{value}{other}".replace("&", "&&"))
         button.setToolTip(plain(explained(entry.tip, "held-out-text" if entry.held_out else "")))
         button.setAccessibleName(entry.tip)
 

@@ -23,6 +23,7 @@ from tokstudio.gui.panes.compression.curves import (
     View,
     curve,
     has_held_out_curve,
+    has_other_corpus,
     held_out_curve,
     playhead_text,
     remark,
@@ -373,7 +374,8 @@ class CompressionPane(Pane):
 
     def _entries(self, run: StudioRun) -> Iterator[LegendEntry]:
         active = run is self._session.runs.active
-        yield LegendEntry(run.key, run.name, run.hue, active)
+        other = has_other_corpus(run, self._session.runs.active, self._session.on_text.text)
+        yield LegendEntry(run.key, run.name, run.hue, active, other_corpus=other)
         if has_held_out_curve(run, self._view):
             name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
             yield LegendEntry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)

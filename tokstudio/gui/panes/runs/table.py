@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QFontMetrics, QKey
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, CORPUS, HELD_OUT, HUE, LEFT, MARK, NAME, RunsModel
-from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.tables import ReadOnlyTable
@@ -198,7 +198,7 @@ class RunTable(ReadOnlyTable):
 
 
 class _Mark(QStyledItemDelegate):
-    """A disc on the active run, a ring on the others, in the colours of their curves."""
+    """A disc on the active run, a ring on the others, in the colours and dashes of their curves."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -209,11 +209,8 @@ class _Mark(QStyledItemDelegate):
     ) -> None:
         super().paint(painter, option, index)
         active, palette, hue = bool(index.data(ACTIVE)), self._theme.palette, index.data(HUE)
-        colour = QColor(palette.control) if hue is None else curve_pen(palette, hue, active=active).color()
+        pen = QPen(QColor(palette.control)) if hue is None else curve_pen(palette, hue, active=active)
         rect: QRect = getattr(option, "rect")  # noqa: B009  missing in the stubs
-        radius = self._theme.scaled(4)
         with guarded_painter(painter):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(colour, 1.5))
-            painter.setBrush(colour if active else Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(QRectF(rect).center(), radius, radius)
+            draw_mark(painter, pen, QRectF(rect).center(), self._theme.scaled(4), active=active)

@@ -1,4 +1,4 @@
-"""The sizes of a run as rows: the one at the playhead first, then ascending."""
+"""The sizes of a run as rows: the one at the playhead, those with a remark, and the others, ascending."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -57,7 +57,10 @@ class SizesModel(QAbstractTableModel):
             end = len(text.tokens) - 1
             self._notes = {merges_for(text.tokens, percent): percent_text(percent / 100) for percent in PERCENTS}
             self._notes[end] = ", ".join(filter(None, (self._notes.get(end), "end")))
-            self._rows = [self._size_at(text, playhead), *table_of_sizes(text.tokens, text.bytes, others)]
+            sizes = table_of_sizes(text.tokens, text.bytes, others)
+            # What the pane is for is seen without scrolling.
+            sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
+            self._rows = [self._size_at(text, playhead), *sizes]
         self.endResetModel()
 
     def set_playhead(self, playhead: int) -> None:
@@ -144,7 +147,13 @@ COLUMNS: tuple[_Column, ...] = (
         "playhead",
         alignment=_LEFT,
     ),
-    _Column("Vocabulary", "Tokens in all", lambda model, size: f"{size.vocabulary:,}", "100,000", word="vocabulary"),
+    _Column(
+        "Size (tokens)",
+        "Tokens of the vocabulary in all",
+        lambda model, size: f"{size.vocabulary:,}",
+        "100,000",
+        word="vocabulary",
+    ),
     _Column("Merges", "The merges of this size", lambda model, size: f"{size.merges:,}", "100,000", 4, word="merge"),
     _Column(
         "Bytes/token",
@@ -161,7 +170,7 @@ COLUMNS: tuple[_Column, ...] = (
         1,
     ),
     _Column(
-        "Last 1,000 save",
+        "Last 1,000 save (tokens)",
         "Tokens of the text that the last 1,000 merges of this size save; all merges if there are fewer",
         SizesModel.saved_text,
         "10,000,000",
@@ -175,8 +184,8 @@ COLUMNS: tuple[_Column, ...] = (
         2,
     ),
     _Column(
-        "Embedding",
-        "Parameters: vocabulary × model width; twice that if the output layer is not tied to the embedding",
+        "Parameters",
+        "Parameters of the embeddings: vocabulary × model width; twice that if the output layer has its own",
         lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",
         "100,000,000",
         word="embedding",

@@ -265,7 +265,8 @@ class EncodePage(TextPage):
         self.brief.setVisible(compared and not roomy and beside >= scaled(_ROOM_FOR_LINE + taken))
         self.caption.setVisible(compared and roomy)
         self.others.setVisible(compared and roomy)
-        self.specials.setVisible(roomy or self.specials.isEnabled())
+        wide = self.caption.sizeHint().width() + self.specials.sizeHint().width() <= self.width()
+        self.specials.setVisible((roomy and wide) or self.specials.isEnabled())
         self.ids.setVisible(listed)
 
     def _select_ids(self, first: int, last: int) -> None:

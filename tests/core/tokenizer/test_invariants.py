@@ -1,0 +1,194 @@
+"""The proof that a changed tokenizer is what it should be, and that it fails where it is not."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from tokstudio import (
+    ConfigError,
+    Corpus,
+    FormatError,
+    Tokenizer,
+    TrainingConfig,
+    join,
+    prune,
+    save,
+    train,
+    verify,
+)
+from tokstudio.core.base.progress import finish
+from tokstudio.core.tokenizer.invariants import verify_work
+from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+
+TEXT = "the cat sat on the mat; the bat ate the hat, and the cat ate the bat.\n" * 5
+OTHER = "der Hund und der Bund, rund und bunt; der Mund des Hundes.\n" * 5
+
+
+def trained(text=TEXT, size=285, **settings):
+    return train(Corpus.from_text(text), TrainingConfig(vocabulary_size=size, pattern="gpt2", **settings))
+
+
+OLD = trained(special_tokens=("<|a|>", "<|b|>"))
+
+
+def made(change="extended", new_ids=None, **given):
+    """A change of `OLD` by hand."""
+    origin = Origin(OLD, change, unchanged_ids(OLD.tokens.ids()) if new_ids is None else new_ids)
+    return OLD.changed(origin=origin, checked=True, **given)
+
+
+def failing(tokenizer, **more):
+    proof = finish(verify_work(tokenizer, **more))
+    return [point.number for point in proof.points if not point.holds]
+
+
+def test_what_is_unchanged_holds_in_every_way():
+    for change in ("extended", "pruned", "renumbered", "specials"):
+        proof = verify(made(change), [TEXT, b"\xff\xfe"], TEXT)
+        assert [point.number for point in proof.points] == list(range(1, 10))
+        assert proof.holds, proof.lines()
+        assert proof.check() is proof
+        assert "0 of 5 lines" in proof.points[5].sentence
+        assert proof.points[8].sentence.startswith("Hugging Face: identical over")
+
+
+def test_a_tokenizer_that_was_made_from_none_has_nothing_to_prove():
+    with pytest.raises(ConfigError, match="not made from another"):
+        verify(OLD)
+
+
+def test_other_bytes_fail():
+    swapped = OLD.merge_results.copy()
+    swapped[[0, 1]] = swapped[[1, 0]]
+    assert {1, 2} <= set(failing(made(merge_results=swapped)))
+
+
+def test_merges_in_another_order_fail():
+    for change in ("extended", "pruned", "renumbered", "specials"):
+        rows = np.column_stack([OLD.merges, OLD.merge_results])
+        free = [n for n in range(1, len(rows)) if rows[n - 1, 2] not in rows[n, :2]][-1]
+        rows[[free - 1, free]] = rows[[free, free - 1]]
+        assert 2 in failing(made(change, merges=rows[:, :2], merge_results=rows[:, 2]))
+
+
+def test_a_new_merge_before_the_old_ones_fails():
+    merges = np.concatenate([[[ord("t"), ord("e")]], OLD.merges])
+    results = np.concatenate([[300], OLD.merge_results])
+    assert 2 in failing(made(merges=merges, merge_results=results))
+
+
+def test_removed_tokens_fail_unless_it_is_pruned():
+    fewer = {"merges": OLD.merges[:-1], "merge_results": OLD.merge_results[:-1]}
+    new_ids = unchanged_ids(OLD.tokens.ids())
+    new_ids[OLD.merge_results[-1]] = -1
+    assert failing(made("pruned", new_ids, **fewer)) == []
+    assert {1, 2} <= set(failing(made("extended", new_ids, **fewer)))
+    assert 1 in failing(made("pruned", **fewer))
+
+
+def test_a_part_that_is_missing_fails_because_its_token_is_no_longer_produced():
+    stays = np.ones(len(OLD.merges), np.bool_)
+    part = next(token for token in OLD.merges.ravel() if token > 255)
+    stays[OLD.merge_results == part] = False
+    new_ids = unchanged_ids(OLD.tokens.ids())
+    new_ids[part] = -1
+    extra = {int(part): OLD.tokens[part]}
+    broken = made(
+        "pruned", new_ids, merges=OLD.merges[stays], merge_results=OLD.merge_results[stays], extra_tokens=extra
+    )
+    assert 4 in failing(broken)
+
+
+def test_new_tokens_that_are_never_produced_are_listed_with_what_they_become():
+    merges = np.concatenate([OLD.merges, [OLD.merges[0]]])
+    results = np.concatenate([OLD.merge_results, [300]])
+    proof = finish(verify_work(made(merges=merges, merge_results=results)))
+    point = proof.points[3]
+    assert point.holds
+    assert "1 new, 1 never produced" in point.sentence
+    assert point.details[0].endswith(f"{int(OLD.merge_results[0])}.")
+
+
+def test_other_special_tokens_fail_unless_they_were_replaced():
+    specials = {"<|a|>": OLD.special_tokens["<|a|>"], "<|c|>": OLD.special_tokens["<|b|>"]}
+    assert failing(made("specials", special_tokens=specials)) == []
+    assert {1, 7} <= set(failing(made("extended", special_tokens=specials)))
+    fewer = {"<|a|>": OLD.special_tokens["<|a|>"]}
+    assert {1, 7} <= set(failing(made("specials", special_tokens=fewer)))
+
+
+def test_a_reserved_token_may_give_way_to_a_new_one_in_extending():
+    number = OLD.special_tokens["<|b|>"]
+    new_ids = unchanged_ids(OLD.tokens.ids())
+    new_ids[number] = -1
+    merges = np.concatenate([OLD.merges, [[ord("q"), ord("x")]]])
+    results = np.concatenate([OLD.merge_results, [number]])
+    specials = {"<|a|>": OLD.special_tokens["<|a|>"]}
+    filled = made("extended", new_ids, merges=merges, merge_results=results, special_tokens=specials)
+    proof = finish(verify_work(filled))
+    assert proof.holds, proof.lines()
+    assert "1 replaced" in proof.points[6].sentence
+
+
+def test_a_special_token_that_text_becomes_fails():
+    merges = np.concatenate([OLD.merges, [[ord("<"), ord("|")]]])
+    results = np.concatenate([OLD.merge_results, [OLD.special_tokens["<|a|>"]]])
+    assert 7 in failing(made(merges=merges, merge_results=results))
+
+
+def test_bytes_that_are_exchanged_fail():
+    ids = OLD.byte_ids.copy()
+    ids[[65, 66]] = ids[[66, 65]]
+    assert {1, 3} <= set(failing(made(alphabet=type(OLD.alphabet).of_bytes(ids))))
+
+
+def test_text_that_is_not_given_back_fails():
+    lossy = made(preparation=type(OLD.preparation)(nfc=True))
+    assert 5 in failing(lossy, texts=["e\u0301"])
+
+
+def test_lines_that_change_are_counted_and_the_first_is_shown_side_by_side():
+    joined = join(OLD, trained(OTHER))
+    proof = finish(verify_work(joined, reference="the cat\nder Hund und\nthe hat\nund rund"))
+    point = proof.points[5]
+    assert point.sentence == "2 of 4 lines."
+    assert [detail.partition(": ")[0] for detail in point.details] == [
+        "line 2, token 1, before",
+        "line 2, token 1, after",
+    ]
+    assert '"der"' in point.details[1]
+    spaced = type(OLD.preparation)(prefix_space=True)
+    for change in ("renumbered", "specials"):
+        assert 6 in failing(made(change, preparation=spaced), reference="the cat ate")
+
+
+def test_it_is_proved_at_every_export(tmp_path):
+    pruned = prune(OLD, 270).tokenizer
+    report = save(pruned, tmp_path / "good", sample=TEXT)
+    assert [line[:2] for line in report.changed if line[0].isdigit()] == [f"{n}." for n in range(1, 10)]
+    assert "What stayed the same" in report.text()
+    assert save(OLD, tmp_path / "plain").changed == ()
+    wrong = np.concatenate([[[ord("t"), ord("e")]], OLD.merges])
+    results = np.concatenate([[300], OLD.merge_results])
+    with pytest.raises(FormatError, match="unchanged prefix: they differ"):
+        save(made(merges=wrong, merge_results=results), tmp_path / "bad")
+    assert not (tmp_path / "bad").exists()
+
+
+def test_the_origin_goes_along_as_long_as_it_holds():
+    joined = join(OLD, trained(OTHER))
+    assert joined.origin.old is OLD
+    assert joined.at(len(OLD.merges) + 3).origin is joined.origin
+    assert joined.at(len(OLD.merges) - 1).origin is None
+    assert prune(OLD, 270).tokenizer.at(5).origin is None
+    again = pickle.loads(pickle.dumps(joined))
+    assert again.origin.change == "extended"
+    assert again.origin.old.tokens == OLD.tokens
+    compact = joined.at(len(OLD.merges) + 3).compact()
+    assert finish(verify_work(compact)).holds
+    gap = Tokenizer(np.array([[97, 98]], np.int32), special_tokens={"<s>": 300})
+    assert finish(verify_work(prune(gap, 257, renumber=False).tokenizer.compact())).holds
