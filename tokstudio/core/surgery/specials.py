@@ -30,7 +30,7 @@ def replace_specials(tokenizer: Tokenizer, names: Mapping[str, str]) -> Tokenize
     """
     specials = tokenizer.special_tokens
     if (strange := next((token for token in names if token not in specials), None)) is not None:
-        raise ConfigError(f"There is no special token {shown(strange)}. {_named(specials)}")
+        raise ConfigError(f"There is no special token {shown(strange)}. {named_specials(specials)}")
     renamed: dict[str, int] = {}
     for token, number in specials.items():
         name = names.get(token, token)
@@ -87,7 +87,8 @@ def _renamed(preparation: Preparation, names: Mapping[str, str]) -> Preparation:
     return replace(preparation, **new)
 
 
-def _named(specials: Mapping[str, int]) -> str:
+def named_specials(specials: Mapping[str, int]) -> str:
+    """A sentence that names the first special tokens of a tokenizer."""
     if not specials:
         return "The tokenizer has none."
     more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
