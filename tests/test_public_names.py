@@ -38,6 +38,7 @@ NAMES = [
     "order_as_in",
     "fill_reserved",
     "replace_specials",
+    "set_roles",
     "add_specials",
     "verify",
     "Proof",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tokstudio.core.surgery.reserved import fill_reserved as fill_reserved
     from tokstudio.core.surgery.specials import add_specials as add_specials
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
+    from tokstudio.core.surgery.specials import set_roles as set_roles
     from tokstudio.core.surgery.verify import verify as verify
     from tokstudio.core.tokenizer.embedding_map import EmbeddingMap as EmbeddingMap
     from tokstudio.core.tokenizer.embedding_map import embedding_map as embedding_map
@@ -78,6 +79,7 @@ _MODULES = {
     "order_as_in": "surgery.renumber",
     "fill_reserved": "surgery.reserved",
     "replace_specials": "surgery.specials",
+    "set_roles": "surgery.specials",
     "add_specials": "surgery.specials",
     "verify": "surgery.verify",
     "Proof": "tokenizer.invariants",

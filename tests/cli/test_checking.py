@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import sys
 
 import pytest
 
 from tests.core.exercises.students import divided, recounting_student
 from tokstudio import cli
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.wording import shown
 from tokstudio.core.exercises.own_text import TEXT
 from tokstudio.core.text.byte_level import to_characters
@@ -126,6 +128,13 @@ def test_each_submission_of_a_folder_is_reported_while_it_is_checked(corpus, sub
         assert cli.main([*arguments, *quiet]) == 1
         assert capsys.readouterr().err == ""
     assert cli.main(["check", submit("class/anna.txt", RIGHT), "--corpus", corpus, *SIZE, SPECIAL]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_the_line_of_progress_takes_the_place_of_the_reports(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Console(chatty=True) as console:
+        console.note("Checked anna.txt, 1 of 2.")
     assert capsys.readouterr().err == ""
 
 

@@ -28,7 +28,7 @@ class Extension:
         start = load_source(arguments, console)
         self.start: Tokenizer = start if arguments.merges is None else start.at(arguments.merges)
         self._fill: list[str] = arguments.fill
-        check_reserved(self.start.special_tokens, self._fill)
+        check_reserved(self.start, self._fill)
         self.config = check_start(self.start, self._config(arguments))
 
     def _config(self, arguments: argparse.Namespace) -> TrainingConfig:

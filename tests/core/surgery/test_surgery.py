@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
+import pickle
 import random
 
 import numpy as np
@@ -18,6 +20,7 @@ from tokstudio import (
     Tokenizer,
     TrainingConfig,
     add_specials,
+    extend,
     join,
     load,
     order_as_in,
@@ -27,6 +30,7 @@ from tokstudio import (
     renumber,
     replace_specials,
     save,
+    set_roles,
     train,
     verify,
 )
@@ -207,6 +211,42 @@ def test_reserved_tokens_are_replaced_and_new_ones_added():
     assert add_specials(tokenizer.at(10), {"<|x|>": 300}).encode("<|x|>", "all") == [300]
 
 
+def test_special_tokens_get_roles(tmp_path):
+    plain = trained(special_tokens=("<|end|>", "<|reserved|>"))
+    made = set_roles(plain, {"eos": "<|end|>", "pad_token": "<|reserved|>"})
+    renamed = replace_specials(made, {"<|reserved|>": "<|nothing|>"})
+    filler = renamed.special_tokens["<|nothing|>"]
+    assert renamed.encode_batch(["the", ""], padding=True).ids[1][0] == filler
+    assert plain.encode_batch(["the", ""], padding=True).ids[1][0] == 0
+    for same in (renamed, renamed.at(10), prune(renamed, 290).tokenizer, pickle.loads(pickle.dumps(renamed))):
+        assert same.roles == {"eos_token": "<|end|>", "pad_token": "<|nothing|>"}
+    assert verify(made).holds
+    save(renamed, tmp_path / "out")
+    said = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
+    assert (said["eos_token"], said["pad_token"]) == ("<|end|>", "<|nothing|>")
+    assert "additional_special_tokens" not in said
+
+
+def test_a_role_that_is_given_counts_before_names(tmp_path):
+    made = set_roles(trained(special_tokens=("</s>", "<pad>", "<unk>")), {"pad": "</s>", "unk": "<pad>"})
+    save(made, tmp_path / "out")
+    said = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
+    assert (said["pad_token"], said["unk_token"], "eos_token" in said) == ("</s>", "<pad>", False)
+    assert said["additional_special_tokens"] == ["<unk>"]
+
+
+def test_a_tokenizer_that_was_extended_is_pruned_by_the_uses_of_its_run():
+    old = trained(size=280)
+    settings = TrainingConfig(vocabulary_size=320, pattern="gpt2")
+    extended = extend(old, Corpus.from_text(TEXT), settings)
+    assert verify(extended, [TEXT], TEXT).holds
+    pruned = prune(extended, 300)
+    uses = extended.run.uses()
+    assert pruned.new_ids.tolist() == prune(extended, 300, uses).new_ids.tolist()
+    assert verify(pruned.tokenizer, [TEXT], TEXT).holds
+    assert len(prune(extended.at(10), 260).tokenizer) == 260
+
+
 def test_replacing_keeps_how_special_tokens_are_found(tmp_path):
     made = trained(special_tokens=("<a>",))
     stripping = made.changed(preparation=type(made.preparation)(strips_right=frozenset({"<a>"})))
@@ -243,6 +283,8 @@ def test_what_cannot_be_done_is_refused_with_the_reason():
     refused(lambda: renumber(made, [0, *range(320)]), "id 0 twice")
     refused(lambda: renumber(made, range(321)), "320 is not in")
     refused(lambda: renumber(made, ["a"]), "list of ids")
+    refused(lambda: set_roles(made, {"king": "<|end|>"}), "no role")
+    refused(lambda: set_roles(made, {"eos": "<|x|>"}), "no special token")
     two = add_specials(made, ["<|x|>"])
     refused(lambda: replace_specials(two, {"<|end|>": "<|x|>"}), "cannot both be")
     characters = Tokenizer(np.empty((0, 2), np.int32), alphabet=Alphabet.of_characters("ab"))

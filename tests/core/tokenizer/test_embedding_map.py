@@ -104,7 +104,9 @@ def test_the_lines_resize_a_model_of_transformers(name, tied, tmp_path):
 
     old, new = CASES[name]
     finish(embedding_map(new).write_work(tmp_path / "map.npz"))
-    settings = GPT2Config(len(old.tokens), 32, n_embd=WIDTH, n_layer=1, n_head=1, tie_word_embeddings=tied)
+    settings = GPT2Config(
+        vocab_size=len(old.tokens), n_positions=32, n_embd=WIDTH, n_layer=1, n_head=1, tie_word_embeddings=tied
+    )
     model = GPT2LMHeadModel(settings).eval()
     before = [model.transformer.wte.weight.detach().numpy().copy(), model.lm_head.weight.detach().numpy().copy()]
     exec(python_lines(tmp_path / "map.npz"), {"model": model})

@@ -169,7 +169,9 @@ def _uses(tokenizer: Tokenizer, counts: ArrayLike | None) -> NDArray[np.int64]:
     """int64 [ids], how often each token is used."""
     uses = np.zeros(len(tokenizer.tokens), np.int64)
     if counts is None:
-        given = uses[:0] if tokenizer.run is None else tokenizer.run.uses(len(tokenizer.merges))
+        run = tokenizer.run
+        merges = -1 if run is None else len(tokenizer.merges) - run.merges_before
+        given = uses[:0] if run is None or merges < 0 else run.uses(merges)
     else:
         given = np.asarray(counts)
         if given.ndim != 1 or len(given) > len(uses) or (given.size and given.dtype.kind not in "iu"):

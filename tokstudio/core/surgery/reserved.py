@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
-from tokstudio.core.surgery.specials import named_specials
+from tokstudio.core.surgery.specials import check_there
 from tokstudio.core.tokenizer.origin import Origin
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -26,7 +26,7 @@ def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
     origin = tokenizer.origin
     if origin is None or origin.change != "extended":
         raise ConfigError("Only a tokenizer that was extended has new tokens that can take the ids of reserved ones.")
-    check_reserved(tokenizer.special_tokens, reserved)
+    check_reserved(tokenizer, reserved)
     new = tokenizer.merge_results[len(origin.old.merges) :]
     free = sorted(tokenizer.special_tokens[token] for token in reserved)[: len(new)]
     specials = {token: number for token, number in tokenizer.special_tokens.items() if number not in free}
@@ -41,17 +41,17 @@ def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
         merge_results=ids[tokenizer.merge_results],
         special_tokens=specials,
         preparation=replace(kept, **fields),
+        roles={role: token for role, token in tokenizer.roles.items() if token in specials},
         origin=Origin(origin.old, "extended", new_ids),
         checked=True,
     )
 
 
-def check_reserved(specials: Mapping[str, int], reserved: Collection[str]) -> None:
-    """Raises ConfigError where a reserved token is not among the special tokens, or named twice."""
+def check_reserved(tokenizer: Tokenizer, reserved: Collection[str]) -> None:
+    """Raises ConfigError where a reserved token is not a special token, or named twice."""
     seen: set[str] = set()
     for token in reserved:
-        if token not in specials:
-            raise ConfigError(f"There is no special token {shown(token)}. {named_specials(specials)}")
+        check_there(tokenizer, token)
         if token in seen:
             raise ConfigError(f"The special token {shown(token)} is named twice.")
         seen.add(token)

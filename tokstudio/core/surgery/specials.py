@@ -1,4 +1,4 @@
-"""Adds and renames special tokens, such as reserved ones that get a meaning; all ids stay."""
+"""Adds and renames special tokens, such as reserved ones that get a meaning, and gives them roles; all ids stay."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.alphabet import LARGEST_ID
+from tokstudio.core.model.roles import ROLES
 from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.pretokenization.preparation import Preparation, begins_with_space
 from tokstudio.core.text.utf8 import has_surrogates
@@ -28,16 +29,17 @@ def replace_specials(tokenizer: Tokenizer, names: Mapping[str, str]) -> Tokenize
         ConfigError: There is no such special token, a new text is empty or already another special token, or a library
             encodes for the tokenizer.
     """
-    specials = tokenizer.special_tokens
-    if (strange := next((token for token in names if token not in specials), None)) is not None:
-        raise ConfigError(f"There is no special token {shown(strange)}. {named_specials(specials)}")
+    for token in names:
+        check_there(tokenizer, token)
     renamed: dict[str, int] = {}
-    for token, number in specials.items():
+    for token, number in tokenizer.special_tokens.items():
         name = names.get(token, token)
         if name in renamed:
             raise ConfigError(f"Two special tokens cannot both be {shown(name)}.")
         renamed[name] = number
-    return _with(tokenizer, renamed, [*names.values()], _renamed(tokenizer.preparation, names))
+    roles = {role: names.get(token, token) for role, token in tokenizer.roles.items()}
+    preparation = _renamed(tokenizer.preparation, names)
+    return _with(tokenizer, [*names.values()], special_tokens=renamed, preparation=preparation, roles=roles)
 
 
 def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]) -> Tokenizer:
@@ -66,18 +68,44 @@ def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]
             raise ConfigError(f"The id {number:,} of {shown(token)} is not free.")
         taken.add(number)
         ids[token] = number
-    return _with(tokenizer, {**tokenizer.special_tokens, **ids}, list(ids), tokenizer.preparation)
+    return _with(tokenizer, list(ids), special_tokens={**tokenizer.special_tokens, **ids})
 
 
-def _with(tokenizer: Tokenizer, specials: Mapping[str, int], new: list[str], preparation: Preparation) -> Tokenizer:
+def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
+    """Gives special tokens roles, by role: `{"eos": "<|end|>", "pad": "<|end|>"}`; "eos_token" is the same as "eos".
+
+    Exports to Hugging Face name them, and `encode_batch` pads with "pad". The roles that are not given stay.
+
+    Raises:
+        ConfigError: A role is unknown, there is no such special token, or a library encodes for the tokenizer.
+    """
+    named: dict[str, str] = {}
+    for given, token in roles.items():
+        role = given if given in ROLES else f"{given}_token"
+        if role not in ROLES:
+            known = ", ".join(name.removesuffix("_token") for name in ROLES)
+            raise ConfigError(f"There is no role {shown(given)}. Choose from: {known}.")
+        check_there(tokenizer, token)
+        named[role] = token
+    return _with(tokenizer, [], roles={**tokenizer.roles, **named})
+
+
+def check_there(tokenizer: Tokenizer, token: str) -> None:
+    """Raises ConfigError where there is no such special token."""
+    if token not in tokenizer.special_tokens:
+        raise ConfigError(f"There is no special token {shown(token)}. {_named(tokenizer.special_tokens)}")
+
+
+def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # noqa: ANN401
+    """The tokenizer with the given arguments of `Tokenizer`; `new` are its new texts."""
     check_changeable(tokenizer, whole_words=True)
     for token in new:
         if not token or has_surrogates(token):
             raise ConfigError(f"A special token must be a text, not {token!r}.")
-        if preparation.strips_right and begins_with_space(token):
+        if tokenizer.preparation.strips_right and begins_with_space(token):
             raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
-    return tokenizer.changed(special_tokens=specials, preparation=preparation, origin=origin, checked=True)
+    return tokenizer.changed(origin=origin, checked=True, **given)
 
 
 def _renamed(preparation: Preparation, names: Mapping[str, str]) -> Preparation:
@@ -87,8 +115,7 @@ def _renamed(preparation: Preparation, names: Mapping[str, str]) -> Preparation:
     return replace(preparation, **new)
 
 
-def named_specials(specials: Mapping[str, int]) -> str:
-    """A sentence that names the first special tokens of a tokenizer."""
+def _named(specials: Mapping[str, int]) -> str:
     if not specials:
         return "The tokenizer has none."
     more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""

@@ -28,11 +28,13 @@ _LINES = """\
 import numpy as np
 import torch
 
-table = np.load({path})
-before = [model.get_input_embeddings().weight.detach().clone(), model.get_output_embeddings().weight.detach().clone()]
+with np.load({path}) as file:
+    table = dict(file)
+layers = lambda: [layer for layer in (model.get_input_embeddings(), model.get_output_embeddings()) if layer is not None]
+before = [layer.weight.detach().clone() for layer in layers()]
 model.resize_token_embeddings(int(table["size"]))
 with torch.no_grad():
-    for old, layer in zip(before, [model.get_input_embeddings(), model.get_output_embeddings()]):
+    for old, layer in zip(before, layers()):
         layer.weight[table["new_ids"]] = old[table["old_ids"]]
         for token, parts in zip(table["made"], np.split(table["parts"], table["starts"][1:-1])):
             layer.weight[token] = (old[parts] if len(parts) else old).mean(0)

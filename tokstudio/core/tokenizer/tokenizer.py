@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.progress import Work
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run, special_ids
@@ -23,10 +23,10 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Specia
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.abilities import Abilities
-from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
 from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
+from tokstudio.core.tokenizer.text_methods import TextMethods
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.encoder import Encoder
@@ -35,7 +35,7 @@ _PLAIN = Preparation()
 _SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
 
 
-class Tokenizer(Abilities):
+class Tokenizer(Abilities, TextMethods):
     """A byte pair encoding tokenizer.
 
     Args:
@@ -48,6 +48,7 @@ class Tokenizer(Abilities):
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
         preparation: What is done to a text before it is split.
         remarks: See `remarks`.
+        roles: See `roles`.
         run: The run it comes from, if any.
         origin: See `origin`.
         checked: Whether the merges are known to be valid.
@@ -68,6 +69,7 @@ class Tokenizer(Abilities):
         whole_words: Collection[int] = (),
         preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
+        roles: Mapping[str, str] | None = None,
         run: Run | None = None,
         origin: Origin[Tokenizer] | None = None,
         checked: bool = False,
@@ -89,7 +91,7 @@ class Tokenizer(Abilities):
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
-        self._run, self._origin = run, origin
+        self._roles, self._run, self._origin = dict(roles or {}), run, origin
         self._limit = len(self._merges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
@@ -191,6 +193,11 @@ class Tokenizer(Abilities):
         return dict(self._specials)
 
     @property
+    def roles(self) -> Mapping[str, str]:
+        """The special tokens that were given a role of `model.roles`, by role; others may have one by their names."""
+        return dict(self._roles)
+
+    @property
     def pattern(self) -> str:
         """How text is split before merging: a name or a regular expression."""
         return self._pattern
@@ -258,9 +265,9 @@ class Tokenizer(Abilities):
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
         earlier = Tokenizer.__new__(Tokenizer)
         # One step, because another thread may be reading `tokens`.
-        earlier.__dict__ |= self.__dict__.copy()
+        vars(earlier).update(vars(self).copy())
         for cached in ("tokens", "_encoder"):
-            earlier.__dict__.pop(cached, None)
+            vars(earlier).pop(cached, None)
         earlier._limit = merges
         if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
             earlier._origin = origin if merges == self._limit else None
@@ -281,22 +288,6 @@ class Tokenizer(Abilities):
     def changed(self, **given: Any) -> Tokenizer:  # noqa: ANN401
         """The same tokenizer with the given arguments of `Tokenizer`, without its run."""
         return Tokenizer(**self._arguments() | given)
-
-    def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
-        """The ids of a text, or of arbitrary bytes.
-
-        Args:
-            text: The text.
-            allowed_special: The special tokens to recognise: "all", or their texts. Others are treated as text.
-
-        Raises:
-            ConfigError: A special token is unknown, or a character is not in the vocabulary.
-        """
-        return self.encode_array(text, allowed_special).tolist()
-
-    def encode_array(self, text: Text, allowed_special: AllowedSpecial = ()) -> NDArray[np.uint32]:
-        """The ids of a text as uint32 [tokens]; like `encode`."""
-        return finish(self.encode_work(text, allowed_special))
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
@@ -360,31 +351,6 @@ class Tokenizer(Abilities):
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words)
 
-    def encode_batch(
-        self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
-    ) -> Batch:
-        """The ids of several texts.
-
-        Args:
-            texts: The texts.
-            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to pad
-                with.
-            allowed_special: As for `encode`.
-        """
-        return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, padding_id(self._specials))
-
-    def encode_iterable(self, texts: Iterable[Text], allowed_special: AllowedSpecial = ()) -> Iterator[int]:
-        """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""
-        return encode_each(lambda text: self.encode(text, allowed_special), texts)
-
-    def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
-
-        Raises:
-            ConfigError: An id is not in the vocabulary; the message names it.
-        """
-        return self.decode_bytes(ids).decode("utf-8", errors)
-
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids; raises the same as `decode`."""
         tokens = self.tokens
@@ -410,6 +376,7 @@ class Tokenizer(Abilities):
             "whole_words": self._whole_words,
             "preparation": self._preparation,
             "remarks": self._remarks,
+            "roles": self._roles,
         }
 
     @cached_property

@@ -40,7 +40,7 @@ class SourceCurves:
     Attributes:
         names: The name of each source: of an entry of the corpus, see `corpus.source.entries`.
         bytes: int64 [sources], bytes of text.
-        tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges, those of the tokenizer at the start included.
+        tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges, with those of the tokenizer at the start.
     """
 
     names: tuple[str, ...]

@@ -310,8 +310,8 @@ def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int
 
 def _longest_token(run: StudioRun, merges: int) -> int:
     """The longest token merged so far; the newest of several."""
-    base, tokens = run.base_size, run.tokenizer.tokens
-    return max(range(base, base + merges), key=lambda token: (tokens.length(token), token)) if merges else 0
+    ids, tokens = map(run.id_of_merge, range(1, merges + 1)), run.tokenizer.tokens
+    return max(ids, key=lambda token: (tokens.length(token), token), default=0)
 
 
 def _require_display(only_a_picture: bool) -> None:

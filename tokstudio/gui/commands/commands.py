@@ -163,7 +163,7 @@ class Commands(QObject):
         """Shows why the merge of the chosen token was made, or without one, the merge at the playhead."""
         session, run = self._session, self._session.runs.active
         if run is not None and session.view.chosen is None and session.view.playhead > 0:
-            session.view.look_at(run.base_size + session.view.playhead - 1)
+            session.view.look_at(run.id_of_merge(session.view.playhead))
         self._window.show_why()
 
     def set_theme(self, mode: Mode) -> None:

@@ -114,11 +114,14 @@ class RunList(QObject):
 
     # ---- new runs
 
-    def new(self, config: TrainingConfig, corpus: Corpus, remark: str = "") -> StudioRun:
-        """Makes a run to be trained and adds it; `begin` emits the signals."""
+    def new(
+        self, config: TrainingConfig, corpus: Corpus, remark: str = "", start: Tokenizer | None = None
+    ) -> StudioRun:
+        """Makes a run to be trained, perhaps from a tokenizer, and adds it; `begin` emits the signals."""
         self._made += 1
         self._trained += 1
-        run = StudioRun(self._made, f"Run {self._trained}{remark}", config, corpus, number=self._trained)
+        name = f"Run {self._trained}{remark}"
+        run = StudioRun(self._made, name, config, corpus, number=self._trained, start=start)
         self.all.append(run)
         return run
 

@@ -137,7 +137,7 @@ class Training(QObject):
         if earlier is None:
             counted = yield from self._counted_work(corpus, config)
             counting = self._seconds
-            trainer = Trainer(corpus, config, self._threads, counted)
+            trainer = Trainer(corpus, config, self._threads, counted, self.run.start)
         else:
             trainer = Trainer.resume(corpus, earlier, config, self._threads)
         told = False
@@ -162,7 +162,7 @@ class Training(QObject):
                     self._hold()
             yield trainer.progress
             if played and len(batch) and trainer.ended is None:
-                yield from self._rest_work(trainer, batch.first + len(batch))
+                yield from self._rest_work(trainer, trainer.merges_made + 1)
             while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
                 time.sleep(0.002)
         # Still to be done after an early stop.
@@ -184,7 +184,8 @@ class Training(QObject):
 
     def _counted_work(self, corpus: Corpus, config: TrainingConfig) -> Work[CountedText | None]:
         """The count of a corpus whose weights may change; None for another, and after a stop."""
-        if not self._counts.wants(corpus, config):
+        start = self.run.start
+        if not self._counts.wants(corpus, config) or (start is not None and not start.preparation.is_plain):
             return None
         kept = self._counts.find(corpus, config)
         if kept is not None:

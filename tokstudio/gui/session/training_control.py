@@ -15,7 +15,9 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.project import Recorder
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import Forecast
+from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
@@ -214,13 +216,23 @@ class TrainingControl(QObject):
         if self.current is None:
             self._begin(self._runs.new(config, corpus, remark), None)
 
+    def start_from(self, start: Tokenizer, config: TrainingConfig, corpus: Corpus, remark: str) -> None:
+        """Starts a run from a tokenizer; the remark follows its name.
+
+        Raises:
+            ConfigError: The tokenizer cannot be trained further, or not with these settings.
+        """
+        config = check_start(start, config)
+        if self.current is None:
+            self._begin(self._runs.new(config, corpus, remark, start=start), None)
+
     def continue_run(self, run: StudioRun | None) -> None:
         """Continues where `run` ended, as a new run; `run` stays unchanged."""
         if run is None or not self.can_continue(run):
             return
         assert run.run is not None
         assert run.corpus is not None
-        longer = self._runs.new(self.settings.config(), run.corpus)
+        longer = self._runs.new(run.own_config(self.settings.config()), run.corpus, start=run.start)
         longer.begin_with(run.run)
         self._begin(longer, run.run)
         self._tell_of_new("Continue Run", run)
@@ -341,7 +353,7 @@ class TrainingControl(QObject):
             return
         run, paused, made = training.run, training.job.paused, len(training.run)
         if training.drain() and run is self._runs.active:
-            if made != len(run):
+            if made != len(run) and run.start is None:
                 # Special tokens come after the merges, so their ids change as the run grows.
                 self._view.shift_tokens(run.base_size + made, len(run) - made)
             self._tell_merges()
@@ -380,7 +392,7 @@ class TrainingControl(QObject):
             training.deleteLater()
             run = training.run
             # Delete a run that was stopped during the preparation or failed before its first merge.
-            if not training.prepared or (run.ended == "failed" and len(run) == 0):
+            if not training.prepared or (run.ended == "failed" and len(run) <= run.before):
                 self._runs.delete(run)
             self._go_back(run)
         self.state_changed.emit()

@@ -14,14 +14,17 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, special_ids, uses
+from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, special_ids, uses, vocabulary_size
 from tokstudio.core.project import ProjectTokenizer
+from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.held_out_curve import HeldOut
 from tokstudio.core.training.prepare_corpus import Prepared
 from tokstudio.core.training.source_curves import SourceCurves
@@ -91,6 +94,7 @@ class StudioRun:
         number: Its number among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file.
         config: Its configuration; None for a tokenizer opened from a file.
         origin: Its file or folder; None for a run that was trained here.
+        start: The tokenizer that its training started from; its merges come first. None for most runs.
         corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
         by_source: The tokens of each source after each merge, or why they could not be counted; None if not tried.
         ended: How it ended; None while it trains.
@@ -121,8 +125,10 @@ class StudioRun:
         corpus: Corpus | None = None,
         *,
         number: int = 0,
+        start: Tokenizer | None = None,
     ) -> None:
         self.log = MergeLog()
+        self.start = start
         self.key = key
         self.number = number
         self.name = printable(name)  # a project may contain any name
@@ -148,7 +154,10 @@ class StudioRun:
         self.counted: CountedUses | None = None
         self._tokens: RunTokens | None = None
         self._uses: tuple[int, NDArray[np.int64]] | None = None
-        if config is not None and config.base == "bytes":
+        self._start_counts: NDArray[np.int64] | None = None
+        if start is not None:
+            self.alphabet = start.alphabet
+        elif config is not None and config.base == "bytes":
             self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))
         self._tokenizer: Tokenizer | None = None
 
@@ -164,7 +173,7 @@ class StudioRun:
     @classmethod
     def reopened(cls, key: int, name: str, run: Run, corpus: Corpus) -> StudioRun:
         """A run from a project."""
-        made = cls(key, name, run.config, corpus)
+        made = cls(key, name, run.config, corpus, start=start_of(run))
         made.complete(run)
         return made
 
@@ -225,22 +234,47 @@ class StudioRun:
 
     @property
     def base_size(self) -> int:
-        """The number of base ids of a run that was trained here; 0 until they are known."""
+        """The ids before those of its own merges, for a run that was trained here; 0 until they are known."""
+        if self.start is not None:
+            return len(self.start.tokens)
         if self.base_counts is not None:
             return len(self.base_counts)
         return (self.config.base_size or 0) if self.config is not None and self.ready else 0
 
     @property
+    def before(self) -> int:
+        """The merges of the tokenizer that its training started from."""
+        return 0 if self.start is None else len(self.start.merges)
+
+    def id_of_merge(self, number: int) -> int:
+        """The id that a merge makes; merges are numbered from 1."""
+        if self.start is not None and number <= self.before:
+            return int(self.start.merge_results[number - 1])
+        if self.config is None:
+            return int(self.tokenizer.merge_results[number - 1])
+        return self.base_size + number - self.before - 1
+
+    def merge_of(self, token: int) -> int | None:
+        """The number of the merge that makes a token; None where no merge so far does."""
+        slot = self.tokens.slot_of(token)
+        return slot - self.tokens.first + 1 if slot >= self.tokens.first else None
+
+    @property
     def special_tokens(self) -> Mapping[str, int]:
         """Each special token with its id; ids after the merges change while it grows."""
         if self.config is not None:
-            return special_ids(self.config, self.base_size + len(self))
+            return special_ids(self.config, self.base_size + len(self), self.start)
         return self._tokenizer.special_tokens if self._tokenizer is not None else {}
 
     @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of all merges so far."""
+        if self.start is not None and len(self) <= self.before:
+            return self.start.at(len(self))
         if self._tokenizer is None or len(self._tokenizer.merges) != len(self):
+            if self.start is not None:
+                self._tokenizer = self.start.extended(self.merges[self.before :].copy(), self.base_size, self.run)
+                return self._tokenizer
             assert self.config is not None
             alphabet = self.alphabet if self.alphabet is not None else Alphabet.of_characters("")
             self._tokenizer = Tokenizer.from_training(
@@ -266,7 +300,10 @@ class StudioRun:
         self.alphabet = prepared.alphabet
         self.base_counts = prepared.base_counts
         self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
-        self.log.tokens_before = prepared.tokens
+        if self.start is None:
+            self.log.tokens_before = prepared.tokens
+        elif not len(self):
+            self._lay(begun)
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
         written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
         self.written = written * self.weight_scale
@@ -282,8 +319,26 @@ class StudioRun:
         """Starts with the merges of an earlier run."""
         self.alphabet, self.base_counts = earlier.alphabet, earlier.base_counts
         self.weight_scale, self.corpus_bytes = earlier.weight_scale, earlier.corpus.bytes
-        self.log.replace(earlier.merges, earlier.counts, earlier.tokens_after)
-        self.log.tokens_before = earlier.tokens_before
+        self._lay(earlier)
+
+    def _lay(self, made: Run) -> None:
+        """Takes the merges of a run, after those of the tokenizer at its start as they apply to its corpus.
+
+        A merge of that tokenizer has as its count how often it is applied.
+        """
+        if self.start is None:
+            self.log.replace(made.merges, made.counts, made.tokens_after)
+            self.log.tokens_before = made.tokens_before
+            return
+        merges, results = self.start.merges, self.start.merge_results
+        self._start_counts = counts = made.base_counts.copy()
+        tokens = tokens_by_merge(merges, results, counts)
+        self.log.replace(
+            np.concatenate([merges, made.merges]),
+            np.concatenate([counts[results], made.counts]),
+            np.concatenate([tokens[1:], made.tokens_after]),
+        )
+        self.log.tokens_before = int(tokens[0])
 
     def may_continue(self, config: TrainingConfig, corpus: Corpus) -> bool:
         """Whether training could continue it: the same sources, weights and settings, but a larger limit."""
@@ -292,15 +347,23 @@ class StudioRun:
             return False
         if (corpus.sources, corpus.weights) != (self.corpus.sources, self.corpus.weights):
             return False
+        try:
+            config = self.own_config(config)
+        except ConfigError:
+            return False
         if _without_limits(made.config) != _without_limits(config):
             return False
-        limit = config.max_merges(made.base_size)
-        more = limit is None or limit > len(self)
+        limit = made.max_merges(config)
+        more = limit is None or limit > len(made)
         least = self.weight_scale * (config.min_frequency or 0)
-        rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= least)
+        rarer = config.min_frequency is None or (len(made) > 0 and int(self.log.count[-1]) >= least)
         # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
+
+    def own_config(self, config: TrainingConfig) -> TrainingConfig:
+        """Settings as they apply to its tokenizer at the start; ConfigError where they cannot."""
+        return config if self.start is None else check_start(self.start, config)
 
     def use_sources(self, same: Mapping[Source, Source]) -> None:
         """Replaces its sources by others with the same text; with the last missing one, the run can continue."""
@@ -319,11 +382,12 @@ class StudioRun:
         """The run as if it were stopped now; None before merging can begin."""
         if self.run is not None or self.begun is None:
             return self.run
+        own = slice(self.before, None)
         return replace(
             self.begun,
-            merges=self.merges,
-            counts=self.log.count,
-            tokens_after=self.log.tokens_after,
+            merges=self.merges[own],
+            counts=self.log.count[own],
+            tokens_after=self.log.tokens_after[own],
             seconds=self.seconds,
             ended=STOPPED,
         )
@@ -364,10 +428,27 @@ class StudioRun:
         if self.base_counts is None:
             return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
         if self._uses is None or self._uses[0] != merges:
-            found = uses(self.base_counts, self.merges[:merges], self.log.merged[:merges])
+            found = self._count_uses(self.merges[:merges], self.log.merged[:merges])
             found.setflags(write=False)
             self._uses = merges, found
         return self._uses[1]
+
+    def _count_uses(self, merges: NDArray[np.int32], merged: NDArray[np.int64]) -> NDArray[np.int64]:
+        assert self.base_counts is not None
+        if self.start is None or self._start_counts is None:
+            return uses(self.base_counts, merges, merged)
+        results = self.start.merge_results
+        own = np.arange(self.base_size, self.base_size + len(self) - self.before, dtype=np.int32)
+        counts = np.concatenate([self._start_counts, np.zeros(len(own), np.int64)])
+        counts[results] = 0
+        return uses(counts, merges, merged, np.concatenate([results, own])[: len(merges)])
+
+    @property
+    def occurred(self) -> NDArray[np.bool_]:
+        """Bool [base], whether each id before those of its own merges ever occurs in the corpus."""
+        counts = self.base_counts if self._start_counts is None else self._start_counts
+        assert counts is not None
+        return counts > 0
 
     def rank_of(self, token: int, merges: int) -> tuple[int, int] | None:
         """The rank of a token by count, most frequent first, and the number of ranks; None if not known."""
@@ -388,6 +469,10 @@ class StudioRun:
         if self.base_counts is None:
             known = self.uses(merges)
             return int(known[token]) if known is not None and token < len(known) else None
+        if self.start is not None:
+            found = self.uses(merges)
+            assert found is not None
+            return None if token in self.start.special_tokens.values() else int(found[token])
         special = next((text for text, number in self.special_tokens.items() if number == token), None)
         if special is not None:
             return self.special_uses(special)
@@ -407,7 +492,7 @@ class StudioRun:
         """Why a run ended without a merge, or the model of its file has none, a sentence; else ""."""
         if self.config is None:
             return (self._tokenizer.no_merges if self._tokenizer is not None else None) or ""
-        if self.ended is None or len(self):
+        if self.ended is None or len(self) > self.before:
             return ""
         if self.ended == STOPPED:
             return "Stopped before the first merge."
@@ -427,7 +512,7 @@ class StudioRun:
         """The number of tokens after all merges so far."""
         if self.config is None:
             return len(self.tokenizer)
-        return self.base_size + len(self) + len(self.config.trailing_specials)
+        return vocabulary_size(self.config, self.base_size, len(self) - self.before, self.start)
 
 
 def _without_limits(config: TrainingConfig) -> dict[str, object]:

@@ -33,6 +33,8 @@ class _Run(Protocol):
     @property
     def config(self) -> TrainingConfig | None: ...
     @property
+    def start(self) -> Tokenizer | None: ...
+    @property
     def alphabet(self) -> Alphabet | None: ...
     @property
     def tokenizer(self) -> Tokenizer: ...
@@ -63,11 +65,16 @@ class RunTokens:
         self._trailing = 0  # special tokens with ids after those of the merges
         self._lengths = np.empty(0, np.int64)
         self._measured = 0
+        # Of a file, or of the tokenizer at the start of a run: the id of each slot, and the slot of each id. All slots
+        # and ids after these are those of merges made here, in order.
         self._ids: NDArray[np.int32] | None = None
-        self._slots: NDArray[np.int32] | None = None
-        self._parts: NDArray[np.int32] | None = None
+        self._slots = np.empty(0, np.int32)
+        self._parts: NDArray[np.int32] | None = None  # of a file
+        start = run.tokenizer if not run.has_counts else run.start
+        if start is not None:
+            self._take_tokenizer(start)
         if not run.has_counts:
-            self._take_file(run)
+            self._parts = self._slots[run.merges].reshape(-1, 2)
 
     def take_reach(self, reach: NDArray[np.uint8]) -> None:
         """Stores whether some text becomes each token."""
@@ -76,7 +83,7 @@ class RunTokens:
     @property
     def first(self) -> int:
         """The slot of the first merge, which is the number of tokens before any; 0 until that is known."""
-        if not self._base and self.run.ready and self.run.has_counts:
+        if not self._base and self._ids is None and self.run.ready:
             self._take_run(self.run)
         return len(self._base)
 
@@ -100,6 +107,10 @@ class RunTokens:
         if self._parts is not None:
             return self._parts[begin:end]
         merges = self.run.merges[begin:end]
+        if self._ids is not None:
+            old = merges < len(self._slots)
+            new = merges + np.int32(len(self._ids) - len(self._slots))
+            return np.where(old, self._slots[np.where(old, merges, 0)], new).astype(np.int32)
         if not self._trailing:
             return merges
         return np.where(merges < self.first - self._trailing, merges, merges + self._trailing).astype(np.int32)
@@ -108,12 +119,18 @@ class RunTokens:
     def ids(self) -> NDArray[np.int32]:
         """int32, the id of each slot."""
         if self._ids is not None:
-            return self._ids
+            new = np.arange(len(self) - len(self._ids), dtype=np.int32) + np.int32(len(self._slots))
+            return np.concatenate([self._ids, new])
         size, base = len(self), self.first - self._trailing
         ids = np.arange(size, dtype=np.int32)
         ids[base : self.first] += size - self.first
         ids[self.first :] -= self._trailing
         return ids
+
+    @property
+    def given_ids(self) -> NDArray[np.int32] | None:
+        """`ids` where a tokenizer, not the order of making, gave some of them; else None."""
+        return None if self._ids is None else self.ids
 
     @property
     def ids_ascend(self) -> bool:
@@ -123,17 +140,20 @@ class RunTokens:
     def id_of(self, slot: int) -> int:
         """The id of a slot."""
         if self._ids is not None:
-            return int(self._ids[slot])
+            return int(self._ids[slot]) if slot < len(self._ids) else len(self._slots) + slot - len(self._ids)
         if slot >= self.first:
             return slot - self._trailing
         return slot if slot < self.first - self._trailing else slot + len(self.run)
 
     def slot_of(self, token: int | None) -> int:
         """The slot of an id; -1 for an unused id."""
-        if token is None or not 0 <= token < (len(self) if self._slots is None else len(self._slots)):
+        if token is None or token < 0:
             return -1
-        if self._slots is not None:
-            return int(self._slots[token])
+        if self._ids is not None:
+            new = len(self._ids) + token - len(self._slots)
+            return int(self._slots[token]) if token < len(self._slots) else new if new < len(self) else -1
+        if token >= len(self):
+            return -1
         base, end = self.first - self._trailing, len(self) - self._trailing
         if token < base:
             return token
@@ -229,16 +249,14 @@ class RunTokens:
         unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
         self._base_kinds = ["special" if number in special else unit for number in ids]
 
-    def _take_file(self, run: _Run) -> None:
-        """Reads the ids of a file."""
-        tokenizer = run.tokenizer
+    def _take_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Reads the ids of a file, or of the tokenizer at the start of a run."""
         alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
         extra = tokenizer.extra_tokens
         ids = [*alphabet.ids.tolist(), *specials.values(), *extra]
         self._ids = np.concatenate([np.array(ids, np.int32), tokenizer.merge_results]).astype(np.int32)
         self._slots = np.full(int(self._ids.max(initial=-1)) + 1, -1, np.int32)
         self._slots[self._ids] = np.arange(len(self._ids), dtype=np.int32)
-        self._parts = self._slots[run.merges].reshape(-1, 2)
         self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
         self._base += [*(text.encode() for text in specials), *extra.values()]
         self._base_kinds = [tokenizer.kind(number) for number in alphabet.ids.tolist()]

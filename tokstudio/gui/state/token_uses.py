@@ -14,7 +14,7 @@ USED, NO_LONGER, NEVER, UNUSED, UNCOUNTED = range(5)
 
 
 class TokenUses:
-    """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids of a tokenizer from a file.
+    """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids where a file gave them.
 
     Attributes:
         counts: int64, in units of 1 / `scale`; empty if the run has no counts; then every token counts as used.
@@ -29,6 +29,13 @@ class TokenUses:
         self._guessed = False
         counts = run.uses(playhead) if run is not None else None
         if run is None or counts is None:
+            return
+        if run.start is not None and ids is not None:
+            ids = ids[: len(ids) - len(run) + playhead]
+            occurred = run.occurred
+            self.counts = counts[ids]
+            self._absent = ~np.append(occurred, np.True_)[np.minimum(ids, len(occurred))]
+            self._specials = {int(np.flatnonzero(ids == number)[0]): None for number in run.special_tokens.values()}
             return
         if run.base_counts is None:
             # Of an opened tokenizer it is not known which unused tokens were replaced by merges.

@@ -1,28 +1,19 @@
 """`tokenizer_config.json`, with which transformers loads a `tokenizer.json`: the roles of special tokens.
 
-A special token's role is known only by its name, in either case: see `ROLES`. Of several with one role, the one with
-the lowest id has it; all others are additional special tokens.
+A special token has the role that it was given, or that of its name, in either case: see `model.roles`. Of several with
+one role, the one with the lowest id has it; all others are additional special tokens.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from tokstudio.core.model.roles import ROLES
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-
-ROLES: Mapping[str, tuple[str, ...]] = {
-    "bos_token": ("<s>", "<bos>", "[bos]", "<|bos|>", "<|begin_of_text|>", "<|startoftext|>"),
-    "eos_token": ("</s>", "<eos>", "[eos]", "<|eos|>", "<|end_of_text|>", "<|endoftext|>"),
-    "unk_token": ("<unk>", "[unk]", "<|unk|>", "<unknown>", "<|unknown|>"),
-    "pad_token": ("<pad>", "[pad]", "<|pad|>", "<padding>", "<|padding|>"),
-    "sep_token": ("<sep>", "[sep]", "<|sep|>"),
-    "cls_token": ("<cls>", "[cls]", "<|cls|>"),
-    "mask_token": ("<mask>", "[mask]", "<|mask|>"),
-}
 
 
 def config_json(tokenizer: Tokenizer) -> bytes:
@@ -43,11 +34,14 @@ def config_json(tokenizer: Tokenizer) -> bytes:
 
 
 def _roles(tokenizer: Tokenizer, by_id: list[str]) -> dict[str, str]:
-    roles: dict[str, str] = {}
+    given = tokenizer.roles
+    roles = dict(given)
     unknown = tokenizer.alphabet.unknown
     for token in by_id:
+        if token in given.values():
+            continue
         for role, names in ROLES.items():
-            is_unknown = role == "unk_token" and tokenizer.special_tokens[token] == unknown
+            is_unknown = role == "unk_token" and role not in given and tokenizer.special_tokens[token] == unknown
             if is_unknown or (token.lower() in names and role not in roles):
                 roles[role] = token
                 break

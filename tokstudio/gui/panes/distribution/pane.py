@@ -115,7 +115,7 @@ class DistributionPane(Pane):
         self.stack.setCurrentWidget(self.lengths)
 
     def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
-        uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
+        uses = TokenUses(run, playhead, tokens.given_ids)
         if not uses.known:
             self._say(why_no_counts(self._session), offer=True)
             return
@@ -167,7 +167,7 @@ class DistributionPane(Pane):
         run, tokens = self._session.runs.active, self._tokens
         if run is None or tokens is None or not 1 <= rank <= len(self._ranked):
             return
-        uses = TokenUses(run, self._session.view.playhead, None if run.has_counts else tokens.ids)
+        uses = TokenUses(run, self._session.view.playhead, tokens.given_ids)
         wanted = int(self._ranked[int(rank) - 1])
         slots = np.flatnonzero(uses.counts == wanted)
         if len(slots):

@@ -130,7 +130,7 @@ class GuidePane(Pane):
             self._jobs.refuse(f"The run has {several(len(run), 'merge')}, so there is no merge {number:,}.")
         elif number:
             self._view.set_playhead(number)
-            self._view.look_at(run.base_size + number - 1)
+            self._view.look_at(run.id_of_merge(number))
 
     # ---- what is shown
 

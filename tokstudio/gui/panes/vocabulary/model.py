@@ -329,8 +329,7 @@ class VocabularyModel(TokenTable):
         self._say_uses()
 
     def _uses_at(self, merges: int) -> TokenUses:
-        ids = self.tokens.ids if self.tokens is not None and self.run is not None and not self.run.has_counts else None
-        return TokenUses(self.run, merges, ids)
+        return TokenUses(self.run, merges, self.tokens.given_ids if self.tokens is not None else None)
 
     def _replace(self, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
         size = int(max(old.max(initial=-1), new.max(initial=-1))) + 1

@@ -66,7 +66,7 @@ class RunnersModel(TokenTable):
         """The id of the token that the pair in a row became; None if it was never joined."""
         if self.run is None or not 0 <= row < len(self._pairs) or not self._merges[row]:
             return None
-        return self.run.base_size + self._merges[row] - 1
+        return self.run.id_of_merge(self._merges[row])
 
     def slot_at(self, row: int) -> int:
         """The row's number."""

@@ -14,6 +14,7 @@ _ASK = "to see the candidate pairs and the rule that decided."
 _NO_RUN = f"Train a tokenizer, and choose a merge {_ASK}"
 _NO_TOKEN = f"Choose a merge, or a token that a merge made, {_ASK}"
 _FROM_FILE = "This tokenizer was opened from a file: it has no counts of candidate pairs."
+_OF_THE_START = "The tokenizer that training started from has this merge: it was not chosen here."
 _NOT_BEGUN = "The corpus is being read. Its pairs can be counted once merging has begun."
 _NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot be counted."
 
@@ -34,7 +35,7 @@ class Asked:
     @property
     def token(self) -> int:
         """The id of the token of the merge."""
-        return self.run.base_size + self.number - 1
+        return self.run.id_of_merge(self.number)
 
 
 def asked(view: ViewState) -> Asked | str:
@@ -46,9 +47,11 @@ def asked(view: ViewState) -> Asked | str:
         return run.why_no_merges or _FROM_FILE
     if token is None:
         return _NOT_BEGUN if not run.ready else _NO_TOKEN
-    number = token - run.base_size + 1
-    if not 1 <= number <= len(run):
+    number = run.merge_of(token)
+    if number is None:
         return _no_merge(run, token)
+    if number <= run.before:
+        return _OF_THE_START
     if run.corpus_problem is not None:
         return Asked(run, number, None, f"{run.corpus_problem}, and its pairs cannot be counted.")
     if run.corpus is None:
