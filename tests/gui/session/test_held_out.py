@@ -183,7 +183,7 @@ def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):
         (run.key, "held-out") for run in (first, second)
     }
     assert pane.plot.content.curves[(first.key, "held-out")].role == "other held-out"
-    other = next(one for one in pane.legend.findChildren(QToolButton) if one.toolTip() == "Show Run 1, held-out")
+    other = next(one for one in pane.legend.findChildren(QToolButton) if one.accessibleName() == "Show Run 1, held-out")
     pane.legend.chosen.emit(other.property("key"))
     assert session.runs.active is first
     session.runs.delete(second)

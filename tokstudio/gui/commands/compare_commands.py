@@ -71,7 +71,7 @@ class CompareCommands(QObject):
     def open_words(self) -> None:
         """Asks for a file with words to compare."""
         for path in self._choosers.open_files("Open Words", self._preferences.texts_folder)[:1]:
-            self._preferences.texts_folder = path.parent
+            self._preferences.keep_texts_folder(path.parent)
             self._jobs.start(partial(_words_work, path), self._show_words)
 
     def measure(self) -> None:
@@ -128,7 +128,7 @@ class CompareCommands(QObject):
         self._jobs.tell(f"Wrote {path.name}.")
 
     def _add(self, texts: TextSet, path: Path) -> None:
-        self._preferences.texts_folder = path.parent
+        self._preferences.keep_texts_folder(path.parent)
         self._state.add_texts(texts)
         self._window.show_compare()
 

@@ -149,7 +149,7 @@ class OpenCommands(QObject):
             if len(paths) > 1:
                 self._session.jobs.refuse(f"Only {file_name(project)} is opened: a project opens without other files.")
             return
-        self._preferences.texts_folder = paths[0].parent
+        self._preferences.keep_texts_folder(paths[0].parent)
         self.importing.open_paths(paths)
 
     def read_as_bytes(self, path: Path) -> None:

@@ -164,12 +164,12 @@ class Preferences(QObject):
 
     @property
     def texts_folder(self) -> Path:
-        """The folder of the last opened texts; `folder` before that. Setting it sets `folder` too."""
+        """The folder of the last opened texts; `folder` before that."""
         folder = Path(self.get("texts_folder", ""))
         return folder if folder.is_absolute() else self.folder
 
-    @texts_folder.setter
-    def texts_folder(self, folder: Path) -> None:
+    def keep_texts_folder(self, folder: Path) -> None:
+        """Stores a folder as `texts_folder` and as `folder`."""
         self.folder = folder
         self.set("texts_folder", str(folder.absolute()))
 

@@ -42,6 +42,7 @@ _BLOCK_GAP = 18  # between wrapped lines
 _BESIDE = 14  # between names, text and counts
 _NAMES = 0.22  # of the width, at most
 _HEADING = "Tokens"  # of the counts
+_LOW = 110  # pixels; a lower pane has no heading
 _RADIUS = 3.0
 _TOLD = 8  # tokens of one character in a tip
 _HEAD = 16  # bytes of a token in a tip
@@ -165,7 +166,9 @@ class StackedLines(QAbstractScrollArea):
             self._name_room = min(names, round(width * _NAMES))
             bold = QFont(self._digits)
             bold.setBold(True)
-            self._head = metrics.height() + theme.scaled(_GAP)
+            # A low pane has its room for the rows.
+            has_head = self.viewport().height() >= theme.scaled(_LOW)
+            self._head = metrics.height() + theme.scaled(_GAP) if has_head else 0
             counts = [f"{len(row.cut.ids):,}" if row.cut is not None else "–" for row in stack.rows]
             self._count_room = max((QFontMetrics(bold).horizontalAdvance(text) for text in counts), default=0)
             self._count_room = max(self._count_room, metrics.horizontalAdvance(_HEADING)) + 4
@@ -217,7 +220,8 @@ class StackedLines(QAbstractScrollArea):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             scrolled = self.verticalScrollBar().value()
             painter.translate(0, -scrolled)
-            self._paint_heading(painter)
+            if self._head:
+                self._paint_heading(painter)
             first = max(int(np.searchsorted(self._tops, scrolled, side="right")) - 1, 0)
             for block in range(first, len(self._layout)):
                 if self._tops[block] > scrolled + self.viewport().height():
