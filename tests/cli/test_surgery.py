@@ -10,6 +10,8 @@ import pytest
 
 from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, train, verify
 from tokstudio.cli import training
+from tokstudio.cli.arguments import surgery as arguments
+from tokstudio.core.model.roles import ROLES
 from tokstudio.core.surgery import verify as verifying
 from tokstudio.core.tokenizer.invariants import Point, Proof
 
@@ -37,6 +39,10 @@ def old(texts, tmp_path):
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "new.json"
+
+
+def test_the_roles_are_those_of_the_core():
+    assert [f"{role}_token" for role in arguments.ROLES] == [*ROLES]
 
 
 def run(*words):
@@ -155,12 +161,15 @@ def test_joining_and_renumbering(old, texts, out, tmp_path, capsys):
     assert load(back).merge_results.tolist() == list(range(256, 256 + len(joined.merges)))
 
 
-def test_special_tokens_are_renamed_and_added_in_one_change(old, out, capsys):
+def test_special_tokens_are_renamed_and_added_in_one_change(old, out, tmp_path, capsys):
     assert run("specials", old, "--rename", "<|r0|>=<|a=b|>", "--add", "<|x|>", "<|y|>", *export(out)) == 0
     assert load(out).special_tokens == {"<|a=b|>": 308, "<|r1|>": 309, "<|x|>": 310, "<|y|>": 311}
     assert "1 renamed, 2 added" in capsys.readouterr().err
-    assert run("specials", out, "--rename", "<|a=b|>=<|c|>", *export(out), "-q") == 0
-    assert load(out).special_tokens["<|c|>"] == 308
+    words = ["--rename", "<|a=b|>=<|c|>", "--role", "pad=<|y|>", "eos=<|c|>"]
+    assert run("specials", out, *words, *export(tmp_path / "with"), "-q") == 0
+    assert load(tmp_path / "with").special_tokens["<|c|>"] == 308
+    config = json.loads((tmp_path / "with" / "tokenizer_config.json").read_text())
+    assert (config["pad_token"], config["eos_token"]) == ("<|y|>", "<|c|>")
 
 
 def test_a_run_of_a_project_is_changed_with_its_own_uses(old, texts, tmp_path, out, monkeypatch):
@@ -202,7 +211,9 @@ def test_a_run_of_a_project_is_changed_with_its_own_uses(old, texts, tmp_path, o
         (["join", "OLD", "OLD"], 1, "no token to add"),
         (["renumber", "OLD"], 2, "required: --by"),
         (["renumber", "OLD", "--by", "use"], 1, "add --corpus"),
-        (["specials", "OLD"], 2, "--rename or --add"),
+        (["specials", "OLD"], 2, "--rename, --add or --role"),
+        (["specials", "OLD", "--role", "king=<|r0|>"], 2, "is not ROLE=TOKEN"),
+        (["specials", "OLD", "--role", "pad=<|z|>"], 1, 'no special token "<|z|>"'),
         (["specials", "OLD", "--rename", "<|z|>=<|y|>"], 1, 'no special token "<|z|>"'),
         (["specials", "OLD", "--rename", "<|r0|>"], 2, "is not TOKEN=NAME"),
         (["specials", "OLD", "--add", "<|r0|>"], 1, "already there"),

@@ -25,7 +25,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.surgery.join import join_work
 from tokstudio.core.surgery.prune import prune_work, tokens_of_scripts_work
 from tokstudio.core.surgery.renumber import order_as_in, order_by_rank, order_by_use, renumber
-from tokstudio.core.surgery.specials import add_specials, replace_specials
+from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
 from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -126,7 +126,9 @@ def _specials(arguments: argparse.Namespace, old: Tokenizer, _: Console) -> _Cha
     made = replace_specials(old, names) if names else old
     if arguments.add:
         made = add_specials(made, arguments.add)
-    # Both steps are one change of the old tokenizer.
+    if arguments.role:
+        made = set_roles(made, dict(arguments.role))
+    # All steps are one change of the old tokenizer.
     origin = Origin(old, "specials", unchanged_ids(old.tokens.ids()))
     return _Changed(made.changed(origin=origin, checked=True))
 

@@ -20,6 +20,9 @@ from tokstudio.cli.arguments.parser import (
     whole,
 )
 
+# A copy of the core's list, whose import would load NumPy; a test compares them.
+ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
+
 _PRUNE_TEXT = """\
 Removes tokens, the least used first. A token stays while another one that stays is made of it; bytes and special tokens
 always stay. So the result encodes text like the old tokenizer wherever the removed tokens do not occur.
@@ -32,7 +35,7 @@ come first, and its pattern and special tokens stay. Tokens that no text would b
 
 _RENUMBER_TEXT = "Gives the tokens other ids; text is split into the same tokens as before."
 
-_SPECIALS_TEXT = "Renames special tokens, such as reserved ones, and adds new ones; all ids stay."
+_SPECIALS_TEXT = "Renames special tokens, such as reserved ones, adds new ones, and sets their roles; all ids stay."
 
 _PROVED = "Then it proves, point by point, what stayed the same; if a point fails, nothing is exported.\n"
 
@@ -115,10 +118,19 @@ def specials(words: Sequence[str]) -> argparse.Namespace:
         metavar="TOKEN",
         help="add a special token, with the id after the highest",
     )
+    add(
+        "--role",
+        action="extend",
+        nargs="+",
+        default=[],
+        type=_role,
+        metavar="ROLE=TOKEN",
+        help=f"say what a special token is for, such as pad=<|pad|>; the roles are {', '.join(ROLES)}",
+    )
     _add_output(parser)
     arguments = parser.parse_intermixed_args(words)
-    if not arguments.rename and not arguments.add:
-        parser.error("say what to change: --rename or --add")
+    if not arguments.rename and not arguments.add and not arguments.role:
+        parser.error("say what to change: --rename, --add or --role")
     return arguments
 
 
@@ -152,3 +164,10 @@ def _renaming(text: str) -> str:
     if "=" not in text[1:-1]:
         raise argparse.ArgumentTypeError(f'"{text}" is not TOKEN=NAME, such as "<|reserved_0|>=<|user|>"')
     return text
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, _, token = text.partition("=")
+    if not token or role not in ROLES:
+        raise argparse.ArgumentTypeError(f'"{text}" is not ROLE=TOKEN; the roles are {", ".join(ROLES)}')
+    return role, token
