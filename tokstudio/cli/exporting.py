@@ -1,4 +1,4 @@
-"""The exports of `train` and `convert`, and checks of places before long work begins."""
+"""The exports of commands, and checks of places before long work begins."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 
 
-def check_places(exports: Exports, console: Console) -> None:
-    """Checks before a long training whether its result can be written.
+def check_places(exports: Exports, console: Console) -> set[str]:
+    """Checks before a long training whether its result can be written; returns the real paths of its files.
 
     Raises:
         FormatError: A file cannot be written, or two exports would write the same one.
@@ -29,6 +29,7 @@ def check_places(exports: Exports, console: Console) -> None:
         if shared := taken & files:
             raise FormatError(f"{Path(shared.pop()).name}: two exports would write this file: give each its own path.")
         taken |= files
+    return taken
 
 
 def try_place_work(path: Path) -> Work[None]:
