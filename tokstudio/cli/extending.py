@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import argparse
 
+from tokstudio.cli.exporting import Proving
 from tokstudio.cli.loading import load_source
 from tokstudio.cli.process.terminal import Console
-from tokstudio.cli.proving import Proving
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.surgery.reserved import check_reserved, fill_reserved

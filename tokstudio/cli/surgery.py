@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import Exports, check_losses, export
+from tokstudio.cli.exporting import Exports, Proving, check_losses, export
 from tokstudio.cli.loading import load_source, load_tokenizer
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.proving import Proving
 from tokstudio.cli.reading import read_corpus_work, reading_of, report_read
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError

@@ -74,7 +74,7 @@ def add_old(parser: argparse.ArgumentParser) -> Callable[..., object]:
 
 
 def add_proof(parser: argparse.ArgumentParser) -> None:
-    """Adds what proves a change, and the map of ids; `cli.proving` reads them."""
+    """Adds what proves a change, and the map of ids; `cli.exporting.Proving` reads them."""
     add = parser.add_argument_group("proof").add_argument
     add(
         "--reference",
