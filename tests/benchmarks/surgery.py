@@ -88,15 +88,17 @@ def german(gpt2: Path, de: Path, english: Path) -> None:
     table(["tokenizer", "tokens", "time", "unreachable", "German", "other German", "English lines changed"], rows)
 
 
-def pruned(gpt2: Path) -> None:
-    """GPT-2 made smaller."""
+def pruned(gpt2: Path, english: Path) -> None:
+    """GPT-2 made smaller, by the highest ids and by use in English."""
     from tokstudio import load, prune
 
     old = load(gpt2)
-    unreachable(old)  # makes the table of merges
-    took, made = seconds(lambda: prune(old, _PRUNED).tokenizer)
-    row = ["GPT-2 pruned", f"{len(made):,}", f"{took:.2f} s", f"{unreachable(made):,}"]
-    table(["tokenizer", "tokens", "time", "unreachable"], [row])
+    uses = np.bincount(old.encode(english.read_text(encoding="utf-8")))
+    rows: list[list[str]] = []
+    for name, counts in {"GPT-2 pruned": None, "GPT-2 pruned by use in English": uses}.items():
+        took, made = seconds(lambda counts=counts: prune(old, _PRUNED, counts).tokenizer)
+        rows.append([name, f"{len(made):,}", f"{took:.2f} s", f"{unreachable(made):,}"])
+    table(["tokenizer", "tokens", "time", "unreachable"], rows)
 
 
 def one(given: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def main() -> None:
         if "german" in parts:
             german(tokenizers / "gpt2", de, english)
         if "pruned" in parts:
-            pruned(tokenizers / "gpt2")
+            pruned(tokenizers / "gpt2", english)
     if "extended" in parts:
         with texts(chosen, chosen.text) as (file,):
             extended(tokenizers / "cl100k_base.tiktoken", file)
