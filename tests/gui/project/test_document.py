@@ -15,7 +15,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
-from tokstudio import Corpus, TrainingConfig, count, train
+from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.export.dialog import ExportDialog
