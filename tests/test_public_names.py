@@ -36,6 +36,7 @@ NAMES = [
     "order_by_rank",
     "order_by_use",
     "order_as_in",
+    "fill_reserved",
     "replace_specials",
     "set_roles",
     "add_specials",

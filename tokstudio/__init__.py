@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tokstudio.core.surgery.renumber import order_by_rank as order_by_rank
     from tokstudio.core.surgery.renumber import order_by_use as order_by_use
     from tokstudio.core.surgery.renumber import renumber as renumber
+    from tokstudio.core.surgery.reserved import fill_reserved as fill_reserved
     from tokstudio.core.surgery.specials import add_specials as add_specials
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
     from tokstudio.core.surgery.specials import set_roles as set_roles
@@ -76,6 +77,7 @@ _MODULES = {
     "order_by_rank": "surgery.renumber",
     "order_by_use": "surgery.renumber",
     "order_as_in": "surgery.renumber",
+    "fill_reserved": "surgery.reserved",
     "replace_specials": "surgery.specials",
     "set_roles": "surgery.specials",
     "add_specials": "surgery.specials",

@@ -54,7 +54,7 @@ def _unpacked(data: Path, name: str, most: int | None, folder: Path) -> Path:
         sys.exit(f"{name}: not found in {data}.")
     if there.suffix != ".xz" and most is None:
         return there
-    made = folder / name
+    made = folder / Path(name).name
     with lzma.open(there) if there.suffix == ".xz" else there.open("rb") as source, made.open("wb") as target:
         if most is None:
             shutil.copyfileobj(source, target, 1 << 20)
@@ -93,8 +93,10 @@ def costs(work: Callable[[], T]) -> tuple[dict[str, float], T]:
     return {"seconds": took, "memory": memory("VmHWM") - base}, made
 
 
-def training_by_phase(files: Sequence[str], times: int = 1, **settings: Any) -> tuple[dict[str, Any], Any]:
-    """Trains here with TokStudio on files, each given so many times.
+def training_by_phase(
+    files: Sequence[str], times: int = 1, start: Any = None, **settings: Any
+) -> tuple[dict[str, Any], Any]:
+    """Trains here with TokStudio on files, each given so many times, from nothing or from a tokenizer.
 
     Returns:
         Seconds in all and by phase, and memory; then the trainer at its end.
@@ -108,7 +110,7 @@ def training_by_phase(files: Sequence[str], times: int = 1, **settings: Any) -> 
     def work() -> Trainer:
         phases["reading"], corpus = seconds(lambda: Corpus.from_files(files))
         corpus = Corpus(times * corpus.sources)
-        trainer = Trainer(corpus, config)
+        trainer = Trainer(corpus, config, start=start)
         while trainer.ended is None:
             phase = "counting" if trainer.prepared is None else "merging"
             phases[phase] += seconds(trainer.advance)[0]

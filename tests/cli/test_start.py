@@ -14,6 +14,7 @@ from tokstudio import cli
 from tokstudio.cli.process.failed_start import import_problem, last_failure_file
 from tokstudio.core.formats import FORMATS
 from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.forbidden import NAMED_RULES
 
 
 @pytest.fixture
@@ -175,6 +176,7 @@ def test_the_help_lists_the_values_of_the_core(capsys):
     assert cli.main(["train", "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"{{{','.join(TIE_BREAKS)}}}" in shown
+    assert f"kind:{','.join(NAMED_RULES)},token" in "".join(shown.split())
     writable = [name for name, kind in FORMATS.items() if kind.writable]
     # Lines are broken behind hyphens as well.
     assert all(name in "".join(shown.split()) for name in writable)

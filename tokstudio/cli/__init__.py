@@ -53,10 +53,14 @@ def _run(words: Sequence[str], signals: Signals) -> int:
     if arguments.command is None:
         return _open_window(arguments)
     with Console(not arguments.quiet and not getattr(arguments, "json", False)) as console, signals.caught():
-        if arguments.command == "train":
-            from tokstudio.cli.training import train
+        if arguments.command in ("train", "extend"):
+            from tokstudio.cli.training import extend, train
 
-            return train(arguments, console, signals)
+            return (train if arguments.command == "train" else extend)(arguments, console, signals)
+        if arguments.command in ("prune", "join", "renumber", "specials"):
+            from tokstudio.cli.surgery import change
+
+            return change(arguments, console)
         if arguments.command == "convert":
             from tokstudio.cli.converting import convert
 

@@ -10,21 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokstudio.cli.exporting import check_losses, check_places, export
-from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.loading import load_source
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import is_project, load_run
 from tokstudio.core.base.atomic_files import write_files
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats.common.renumbering import closed_gaps
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def convert(arguments: argparse.Namespace, console: Console) -> int:
     """Reads, writes and proves; returns the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
     check_places(exports, console)
-    original = _read(arguments, console)
+    original = load_source(arguments, console)
     if arguments.merges is not None:
         original = original.at(arguments.merges)
     tokenizer, moved = closed_gaps(original) if arguments.close_gaps else (original, ())
@@ -49,11 +46,3 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
         }
         put(sys.stdout, json.dumps(facts) + "\n")
     return DONE
-
-
-def _read(arguments: argparse.Namespace, console: Console) -> Tokenizer:
-    if is_project(arguments.source):
-        return load_run(arguments.source, arguments.run, console)
-    if arguments.run is not None:
-        raise ConfigError(f"{arguments.source.name}: --run chooses a run of a project, but this is not a project.")
-    return load_tokenizer(arguments.source, arguments.pattern, console).tokenizer

@@ -1,24 +1,30 @@
-"""The exports of `train` and `convert`, and checks of places before long work begins."""
+"""The exports of commands, checks of places before long work begins, and the proof of a changed tokenizer."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
+from tokstudio.core.surgery.verify import verify_all_work
+from tokstudio.core.tokenizer.embedding_map import embedding_map_work
+from tokstudio.core.tokenizer.invariants import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 
 
-def check_places(exports: Exports, console: Console) -> None:
-    """Checks before a long training whether its result can be written.
+def check_places(exports: Exports, console: Console) -> set[str]:
+    """Checks before a long training whether its result can be written; returns the real paths of its files.
 
     Raises:
         FormatError: A file cannot be written, or two exports would write the same one.
@@ -29,6 +35,7 @@ def check_places(exports: Exports, console: Console) -> None:
         if shared := taken & files:
             raise FormatError(f"{Path(shared.pop()).name}: two exports would write this file: give each its own path.")
         taken |= files
+    return taken
 
 
 def try_place_work(path: Path) -> Work[None]:
@@ -74,3 +81,49 @@ def export(
         for sentence in filter(None, (report.renumbered, *report.losses, *report.notes)):
             console.say(f"{path.name}: {sentence}")
     return reports
+
+
+class Proving:
+    """What the arguments of `parser.add_proof` ask for; made before long work, as it checks that files can be written.
+
+    Raises:
+        FormatError: A file cannot be written.
+        CorpusError: The reference text cannot be read.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self._console = console
+        self._map: Path | None = arguments.map
+        exports: Exports = arguments.export
+        taken = check_places(exports, console)
+        if self._map is not None:
+            console.finish(try_place_work(self._map))
+            if str(self._map.resolve()) in taken:
+                raise FormatError(f"{self._map.name}: an export would write this file: give the map its own path.")
+        path: Path | None = arguments.reference
+        raw = b"" if path is None else console.finish(read_file_work(path))
+        self.reference = raw.decode("utf-8", "replace")
+        self._proof: Proof | None = None
+
+    def prove(self, tokenizer: Tokenizer, sample: bytes = b"") -> None:
+        """Proves the nine points and reports them; raises ConfigError where one fails."""
+        texts = [sample] if sample else []
+        self._proof = self._console.finish(verify_all_work(tokenizer, texts, self.reference))
+        for line in self._proof.lines():
+            self._console.say(line)
+        self._proof.check()
+
+    def write_map(self, tokenizer: Tokenizer) -> None:
+        """Writes the map of ids, if one is wanted."""
+        if self._map is not None:
+            made = self._console.finish(embedding_map_work(tokenizer))
+            self._console.finish(made.write_work(self._map))
+            self._console.say(f"Wrote {self._map}: which id became which, and the old tokens of each new one.")
+
+    def as_json(self) -> dict[str, object]:
+        """The points, and the file of the map."""
+        assert self._proof is not None
+        outcome: dict[str, object] = {"points": [asdict(point) for point in self._proof.points]}
+        if self._map is not None:
+            outcome["map"] = str(self._map)
+        return outcome

@@ -1,14 +1,17 @@
-"""Opens a tokenizer for a command, with an error that names --pattern."""
+"""Opens a tokenizer for a command, with an error that names --pattern; or takes one from a project."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import Console
-from tokstudio.core.base.errors import FormatError
+from tokstudio.cli.projects import is_project, load_run
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Loaded, PatternNeeded, load_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # At the first start the loops are compiled, which takes seconds.
 PREPARING = Progress("preparing the engine")
@@ -30,3 +33,18 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
     if path.is_dir():
         console.say(f"Tokenizer: {', '.join(file.name for file in loaded.files)}.")
     return loaded
+
+
+def load_source(arguments: argparse.Namespace, console: Console) -> Tokenizer:
+    """Reads `source`, a tokenizer, or a project with the run that --run names.
+
+    Raises:
+        FormatError: See `load_tokenizer`.
+        ConfigError: The project has no such run; or a run is named, but it is not a project.
+    """
+    path: Path = arguments.source
+    if is_project(path):
+        return load_run(path, arguments.run, console)
+    if arguments.run is not None:
+        raise ConfigError(f"{path.name}: --run chooses a run of a project, but this is not a project.")
+    return load_tokenizer(path, arguments.pattern, console).tokenizer

@@ -1,4 +1,4 @@
-"""The command `train`: trains on texts, exports, and prints a summary."""
+"""The commands `train` and `extend`: train on texts, export, and print a summary."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
+from tokstudio.cli.extending import Extension
 from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import (
@@ -44,13 +45,28 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
+    check_places(arguments.export, console)
+    return _train_to_the_end(_config(arguments, console), arguments, console, signals)
+
+
+def extend(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+    """Trains a tokenizer further and proves what stayed the same; else like `train`."""
+    extension = Extension(arguments, console)
+    return _train_to_the_end(extension.config, arguments, console, signals, extension)
+
+
+def _train_to_the_end(
+    config: TrainingConfig,
+    arguments: argparse.Namespace,
+    console: Console,
+    signals: Signals,
+    extension: Extension | None = None,
+) -> int:
     exports: list[tuple[str, Path]] = arguments.export
-    check_places(exports, console)
-    config = _config(arguments, console)
     corpus = _read(arguments, console)
     if not arguments.force:
         _check_memory(corpus, config, console)
-    trainer = Trainer(corpus, config)
+    trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     reports: list[ExportReport] = []
     kept: Path | None = None
     ratio: float | None = None
@@ -62,8 +78,13 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
         if code in (DONE, FAILED) or len(run):
             console.say(_summary(run))
             with signals.finishing():
-                sample = corpus.sample(_SAMPLE) if exports else b""
-                reports = export(trainer.tokenizer(), exports, arguments.accept_loss, sample, console)
+                sample = corpus.sample(_SAMPLE) if exports or extension else b""
+                made = trainer.tokenizer()
+                if extension is not None:
+                    made = extension.finished(made, sample)
+                reports = export(made, exports, arguments.accept_loss, sample, console)
+                if extension is not None:
+                    extension.proving.write_map(made)
         else:
             console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
             exports = []
@@ -92,6 +113,8 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
             code = signals.code
     if arguments.json:
         outcome = _as_json(run, reports, ratio, kept)
+        if extension is not None and len(run):
+            outcome |= extension.as_json()
         if corpus.weights is not None:
             outcome["sources"] = _sources_as_json(corpus, curves)
         put(sys.stdout, json.dumps(outcome) + "\n")
@@ -150,6 +173,7 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
         special_placement=arguments.special_placement,
         tie_break=arguments.tie_break,
         max_token_bytes=arguments.max_token_bytes,
+        forbidden=arguments.forbid,
         held_out=arguments.held_out,
     )
 
@@ -216,13 +240,15 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     # Merges and progress on one screen would mix.
     progress_too = stream is None or not stream.isatty()
     assert trainer.prepared is not None
-    base_size = len(trainer.prepared.base_counts)
+    first = len(trainer.prepared.base_counts)
+    if trainer.start is not None:
+        first -= len(trainer.start.merges)  # these are counted before the new ones
     while trainer.ended is None:
         with signals.held():  # so that exactly the printed merges are exported after an interruption
             batch = trainer.advance()
             if stream is not None and len(batch):
                 try:
-                    put(stream, _in_words(batch, base_size))
+                    put(stream, _in_words(batch, first))
                 except (BrokenPipeError, TokStudioError) as error:
                     if not arguments.export:
                         raise
@@ -235,10 +261,9 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     return code
 
 
-def _in_words(batch: MergeBatch, base_size: int) -> str:
-    """Each merge on a line, in the words of the original program."""
-    # The id of a merge follows from its number, counted from 1.
-    pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), base_size + batch.first - 1)
+def _in_words(batch: MergeBatch, first: int) -> str:
+    """Each merge on a line, in the words of the original program; `first` would be the id of merge 1."""
+    pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
     return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
 
 

@@ -14,11 +14,11 @@ from shutil import copyfile
 
 import pytest
 from mutants import change, check_mutants_of_bytes, check_mutants_of_values
-from projects import opened, opened_or_refused, saved, small_project
+from projects import differences, extended, opened, opened_or_refused, saved, small_project
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.project import open_work
+from tokstudio.core.project import Project, ProjectRun, open_work
 from tokstudio.core.project.database import make_tables
 from tokstudio.core.project.schema import TABLES
 
@@ -71,7 +71,7 @@ def test_the_database_of_another_program_is_named(tmp_path):
 def test_a_newer_version_is_named(path):
     change(path, "PRAGMA user_version=7")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 2: update TokStudio."
+        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 3: update TokStudio."
     )
 
 
@@ -352,7 +352,7 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
         "merge": "3, n, 1, 1, 1, 1",
         "token": "3, n, x'00', 'base', 1",
         "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
-        "run": "n + 9, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+        "run": "n + 9, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",
     }[table]
@@ -364,6 +364,52 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:
         tracemalloc.stop()
+
+
+_STARTS = {
+    "not JSON": ("start", "'{'"),
+    "a list": ("start", "'[1]'"),
+    "no merges": ("start", "json_remove(start, '$.merges')"),
+    "two numbers for a merge": ("start", "json_set(start, '$.merges', json('[3, 4]'))"),
+    "a merge of unknown tokens": ("start", "json_set(start, '$.merges', json('[3000, 4000, 5]'))"),
+    "a huge id": ("start", "json_set(start, '$.merges', json('[8, 9, 99999999999999999999]'))"),
+    "a missing byte": ("start", "json_remove(start, '$.bytes[255]')"),
+    "a byte twice": ("start", "json_set(start, '$.bytes[1]', json_extract(start, '$.bytes[0]'))"),
+    "a text for an id": ("start", "json_set(start, '$.whole_words', json('[\"5\"]'))"),
+    "a pattern that does not compile": ("start", "json_set(start, '$.pattern', '(')"),
+    "another pattern": ("start", "json_set(start, '$.pattern', 'cl100k')"),
+    "other special tokens": ("start", "json_set(start, '$.special_tokens', json('{\"<x>\": 300}'))"),
+    "bytes that are not base64": ("start", "json_set(start, '$.extra_tokens', json('{\"5\": \"%%\"}'))"),
+    "a preparation of another type": ("start", "json_set(start, '$.preparation', json('{\"nfc\": 1}'))"),
+    "a start for a run without one": ("start", "NULL"),
+}
+
+
+@pytest.mark.parametrize("name", _STARTS)
+def test_a_start_that_is_no_tokenizer_is_refused(tmp_path, name):
+    run = extended()["extended"]
+    path = saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "p.tokstudio")
+    assert differences(opened(path).runs[0].run, run) == []
+    column, value = _STARTS[name]
+    change(path, f"UPDATE run SET {column} = {value}")
+    assert refused(path).startswith("run 1, ")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE token SET bytes = x'00' WHERE id = (SELECT max(id) FROM token)",
+        "INSERT INTO token VALUES (1, 100000, x'61', 'base', 1)",
+        "UPDATE token SET count = count + 1 WHERE id = (SELECT max(id) FROM token)",
+        "UPDATE token SET kind = 'special' WHERE id = (SELECT max(id) FROM token)",
+        "UPDATE merge SET number = number + 1000",
+        "UPDATE merge SET left = 100000 WHERE number = 2",
+    ],
+)
+def test_an_extended_run_that_no_training_makes_is_refused(tmp_path, statement):
+    path = saved(Project(runs=(ProjectRun("Run", extended()["extended"]),)), tmp_path / "p.tokstudio")
+    change(path, statement)
+    assert refused(path).startswith("run 1, ")
 
 
 def test_closing_the_work_closes_the_file(path):

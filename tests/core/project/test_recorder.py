@@ -22,7 +22,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import REACHED_SIZE, STOPPED
 from tokstudio.core.project import ProjectRun, Recorder, keep_source_work, recoverable_work
 from tokstudio.core.project import recorder as recovery
-from tokstudio.core.training.trainer import Trainer
+from tokstudio.core.training.trainer import Trainer, train
 
 CORPUS = Corpus((Source.from_texts([LINES, TEXT]),))
 KINDS = [
@@ -96,6 +96,21 @@ def test_a_run_that_was_being_trained_is_offered_and_goes_on(recorder, folder, s
     lost.discard()
     assert left(folder) == ()
     assert list(folder.iterdir()) == []
+
+
+def test_a_run_from_a_tokenizer_is_offered_with_it_and_goes_on(recorder, folder):
+    start = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270, special_tokens=["<s>"]))
+    trainer = Trainer(CORPUS, config(), start=start)
+    record(recorder, trainer, 14)
+    kill(recorder)
+    (lost,) = left(folder)
+    (entry,) = lost.recording.runs
+    assert differences(entry.run, trainer.run) == []
+    resumed = Trainer.resume(Corpus((lost.recording.sources[0].text,)), entry.run, config())
+    for trained in (resumed, trainer):
+        for _ in trained:
+            pass
+    assert set(differences(resumed.run, trainer.run)) <= {"seconds"}
 
 
 def test_a_run_that_went_on_from_an_earlier_one_is_offered_with_all_its_merges(recorder, folder):

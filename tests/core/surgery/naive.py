@@ -27,13 +27,12 @@ def encode(merges: Merges, word: bytes) -> list[bytes]:
 
 
 def prune(merges: Merges, size: int, uses: dict[bytes, int], ids: dict[bytes, int]) -> Merges:
-    """Removes one token after another: of those that no merge needs the unreachable, the least used, the highest id."""
+    """Removes one token after another: of those that no merge needs the least used, then the highest id."""
     left = list(merges)
-    unreachable = {a + b for a, b in merges if encode(merges, a + b) != [a + b]}
     while len(left) > size:
         parts = {part for pair in left for part in pair}
         leaves = [a + b for a, b in left if a + b not in parts]
-        gone = min(leaves, key=lambda token: (token not in unreachable, uses.get(token, 0), -ids[token]))
+        gone = min(leaves, key=lambda token: (uses.get(token, 0), -ids[token]))
         left = [pair for pair in left if pair[0] + pair[1] != gone]
     return left
 

@@ -252,6 +252,7 @@ def test_forbidden_tokens_are_skipped_as_in_the_recount(texts, tie_break, rules,
     )
     assert run.merges.tolist() == [list(pair) for pair in recount.merges]
     assert run.counts.tolist() == recount.counts
+    assert run.ended == recount.ended
 
 
 def test_forbidden_pairs_are_no_candidates_of_a_merge():

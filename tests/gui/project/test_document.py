@@ -15,7 +15,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
-from tokstudio import Corpus, TrainingConfig, count, train
+from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.export.dialog import ExportDialog
@@ -164,6 +164,35 @@ def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, p
         assert np.array_equal(session.runs.active.merges, expected.merges)
         assert np.array_equal(session.runs.active.log.tokens_after, expected.tokens_after)
         assert window.isWindowModified()
+
+    assert at_the_window(monkeypatch, save, [str(book)]) == 0
+    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+
+
+def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatch, book, project):
+    start = train(Corpus.from_text("a rat, a cat and the mat: " * 20), TrainingConfig(vocabulary_size=270))
+
+    def save(window, answers):
+        session = window.session
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+        session.training.start_from(start, TrainingConfig(vocabulary_size=290), session.corpus.current, "")
+        quiet(qtbot, window)
+        session.view.set_playhead(20)
+        saved(qtbot, window, answers, project)
+
+    def go_on(window, answers):
+        session = window.session
+        opened(qtbot, window, project)
+        run = session.runs.active
+        assert (run.before, len(run), session.view.playhead) == (14, 34, 20)
+        assert run.tokenizer.at(14).encode(TEXT) == start.encode(TEXT)
+        assert not run.unsaved
+        session.training.set_settings(Settings(300))
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        expected = extend(start, Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300))
+        assert session.runs.active.merges.tolist() == expected.merges.tolist()
+        assert session.runs.active.log.tokens_after[14:].tolist() == expected.run.tokens_after.tolist()
 
     assert at_the_window(monkeypatch, save, [str(book)]) == 0
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0

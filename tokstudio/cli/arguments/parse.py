@@ -10,7 +10,8 @@ from pathlib import Path
 from tokstudio.cli.arguments.coding import convert, decode, encode, inspect
 from tokstudio.cli.arguments.comparing import check, compare, report
 from tokstudio.cli.arguments.parser import new_parser
-from tokstudio.cli.arguments.training import count, train
+from tokstudio.cli.arguments.surgery import join, prune, renumber, specials
+from tokstudio.cli.arguments.training import count, extend, train
 from tokstudio.version import __version__
 
 _WINDOW_TEXT = """\
@@ -26,6 +27,14 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio report   write all about tokenizers and texts to a page for a browser
   tokstudio check    check the merges of a student's training, and name its mistakes
 
+Change a tokenizer, with proof of what stays the same:
+
+  tokstudio extend   train it further, for another language or subject
+  tokstudio prune    remove tokens: to a size, rarely used ones, or a script
+  tokstudio join     add the tokens of another one
+  tokstudio renumber give its tokens other ids
+  tokstudio specials rename and add special tokens
+
 Each has its own --help. To open a file with the name of a command, write ./train.
 """
 
@@ -39,6 +48,11 @@ _COMMANDS = {
     "compare": compare,
     "report": report,
     "check": check,
+    "extend": extend,
+    "prune": prune,
+    "join": join,
+    "renumber": renumber,
+    "specials": specials,
 }
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from tokstudio.cli.process.terminal import put
@@ -22,6 +23,8 @@ EXPORTS = (
     "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
     "vocabulary-csv",
 )  # fmt: skip
+
+RULES = ("mixed-scripts", "split-characters", "letters-with-digits")
 
 NAMES = "its name, which uses the network: hf:OWNER/REPOSITORY[@REVISION] or tiktoken:ENCODING"
 
@@ -59,6 +62,50 @@ def add_pattern(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|REGEX",
         help=f"how the tokenizer splits text, if its files do not say: {', '.join(PATTERNS)}, or a regular expression",
     )
+
+
+def add_old(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds the tokenizer to change; returns what adds more about it. `cli.loading.load_source` opens it."""
+    add = parser.add_argument_group("tokenizer").add_argument
+    add("source", metavar="OLD", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project")
+    add("--run", metavar="NAME", help="for a project: the run to change")
+    add_pattern(parser)
+    return add
+
+
+def add_proof(parser: argparse.ArgumentParser) -> None:
+    """Adds what proves a change, and the map of ids; `cli.exporting.Proving` reads them."""
+    add = parser.add_argument_group("proof").add_argument
+    add(
+        "--reference",
+        type=Path,
+        metavar="FILE",
+        help="a text to compare line by line: how many lines get other ids, and the first of them before and after",
+    )
+    add(
+        "--map",
+        type=_map_file,
+        metavar="FILE",
+        help="write which id became which, and of which old tokens each new one is made, to resize a model's "
+        "embedding: NAME.json, or NAME.npz for NumPy",
+    )
+
+
+def add_exports(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds the exports and --json; returns what adds more about the output."""
+    add = parser.add_argument_group("output").add_argument
+    add(
+        "--export",
+        action="append",
+        default=[],
+        type=_export_target,
+        metavar="FORMAT=PATH",
+        help=f"write the tokenizer: {', '.join(EXPORTS)}; PATH is a file, or a folder for formats of several files; "
+        "may be repeated",
+    )
+    add("--accept-loss", action="store_true", help="export even if a format loses part of the tokenizer")
+    add("--json", action="store_true", help="print the result as one JSON object")
+    return add
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
@@ -123,3 +170,19 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add("--max-bytes", type=whole, metavar="N", help="read the first N bytes of text of each source only")
     add("--deduplicate", action="store_true", help="drop documents that occurred before in the same file")
     add("--keep-truncated", action="store_true", help="read the whole part of compressed data that ends too early")
+
+
+def _export_target(text: str) -> tuple[str, Path]:
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f'"{text}" is not FORMAT=PATH, such as huggingface=tokenizer.json')
+    if name not in EXPORTS:
+        raise argparse.ArgumentTypeError(f'format "{name}" is unknown; choose one of: {", ".join(EXPORTS)}')
+    return name, Path(path)
+
+
+def _map_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in (".json", ".npz"):
+        raise argparse.ArgumentTypeError(f'"{text}" must end in .json or .npz')
+    return path

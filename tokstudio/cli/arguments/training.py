@@ -1,19 +1,22 @@
-"""The arguments of `train` and `count`."""
+"""The arguments of `train`, `extend` and `count`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tokstudio.cli.arguments.parser import (
     EXIT_CODES,
-    EXPORTS,
     PATTERNS,
+    RULES,
     TIE_BREAKS,
     add_documents,
     add_encoding,
+    add_exports,
+    add_old,
+    add_proof,
     add_quiet,
     add_reading,
     add_special,
@@ -33,6 +36,12 @@ If it is interrupted or the terminal is closed, it exports what it has trained s
 If an export fails, the run is saved beside it as NAME.tokstudio, for the window and for convert.
 """
 
+_EXTEND_TEXT = """\
+Trains a tokenizer further on text, such as one in a language it has few tokens for. Its tokens keep their ids, and its
+merges come first as they are. New tokens get the ids after the highest, or those of reserved special tokens (--fill).
+Then it proves, point by point, what stayed the same; if a point fails, nothing is exported.
+"""
+
 _COUNT_TEXT = """\
 Counts the words (pre-tokens) of texts and writes a table, on which train --counts trains as on the texts. The texts are
 read one after another and not kept, so they may be larger than the memory. The same texts, settings and versions give
@@ -45,10 +54,40 @@ def train(words: Sequence[str]) -> argparse.Namespace:
     parser = new_parser("tokstudio train", _TRAIN_TEXT)
     parser.epilog = EXIT_CODES
     _add_corpus(parser)
-    _add_limits(parser)
+    _add_limits(parser)(
+        "--pattern",
+        metavar="NAME|REGEX",
+        help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
+        "none, which lets merges cross spaces)",
+    )
     _add_tokens(parser)
     _add_results(parser)
-    arguments = parser.parse_args(words)
+    return _checked(parser, parser.parse_args(words))
+
+
+def extend(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `extend`."""
+    parser = new_parser("tokstudio extend", _EXTEND_TEXT)
+    parser.epilog = EXIT_CODES
+    add = add_old(parser)
+    add("--merges", type=whole, metavar="K", help="start from its first K merges only")
+    add(
+        "--fill",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="TOKEN",
+        help="give the ids of these reserved special tokens to the first new tokens",
+    )
+    _add_corpus(parser)
+    _add_limits(parser)
+    add_proof(parser)
+    _add_results(parser)
+    return _checked(parser, parser.parse_intermixed_args(words))
+
+
+def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments; ends with an error where those of the corpus do not fit together."""
     if not arguments.files and not arguments.counts:
         parser.error("the following arguments are required: FILE or --counts")
     if arguments.sample_bytes is not None and arguments.sample_bytes < 1:
@@ -100,19 +139,23 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
+def _add_limits(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds the limits; returns what adds others to them."""
     add = parser.add_argument_group("limits and merging").add_argument
     add("--vocab-size", type=whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
     add("--min-frequency", type=whole, metavar="N", help="stop when no pair occurs N times")
     add("--tie-break", choices=TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
     add("--max-token-bytes", type=whole, metavar="N", help="make no token longer than N bytes")
     add(
-        "--pattern",
-        metavar="NAME|REGEX",
-        help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
-        "none, which lets merges cross spaces)",
+        "--forbid",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help=f"make no token of this kind: {', '.join(RULES)}, token:TEXT for this one, bytes:HEX for these bytes, or "
+        "a regular expression that matches anywhere in it; may be repeated",
     )
     add("--force", action="store_true", help="train even if there is probably too little memory")
+    return add
 
 
 def _add_tokens(parser: argparse.ArgumentParser) -> None:
@@ -134,18 +177,7 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("output").add_argument
-    add(
-        "--export",
-        action="append",
-        default=[],
-        type=_export_target,
-        metavar="FORMAT=PATH",
-        help=f"write the tokenizer: {', '.join(EXPORTS)}; PATH is a file, or a folder for formats of several files; "
-        "may be repeated",
-    )
-    add("--accept-loss", action="store_true", help="export even if a format loses part of the tokenizer")
-    add("--json", action="store_true", help="print the result as one JSON object")
+    add = add_exports(parser)
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
     add_quiet(parser)
 
@@ -193,12 +225,3 @@ def _share(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f'"{text}" is not a number, such as 0.1') from None
-
-
-def _export_target(text: str) -> tuple[str, Path]:
-    name, _, path = text.partition("=")
-    if not name or not path:
-        raise argparse.ArgumentTypeError(f'"{text}" is not FORMAT=PATH, such as huggingface=tokenizer.json')
-    if name not in EXPORTS:
-        raise argparse.ArgumentTypeError(f'format "{name}" is unknown; choose one of: {", ".join(EXPORTS)}')
-    return name, Path(path)

@@ -277,16 +277,20 @@ def index_pairs(pairs: Int64, index: Int64, state: Int64, budget: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def has_eligible_pair(symbols: Int32, token_span: Int32, token_bytes: Int64, state: Int64) -> bool:
-    """Whether two neighbours are short enough to be merged; stops at the first such pair."""
-    at, left = 0, -1
+def eligible_pair(symbols: Int32, token_span: Int32, token_bytes: Int64, state: Int64, at: int) -> tuple[int, int, int]:
+    """The first two neighbours from `at` on, where a token starts, that are short enough to be merged.
+
+    Returns:
+        Their ids, or -1 twice, and the start of the second.
+    """
+    left = -1
     while at < state[k.LENGTH]:
         symbol = symbols[at]
         if symbol >= 0 and left >= 0 and token_bytes[left] + token_bytes[symbol] <= state[k.MAX_BYTES]:
-            return True
+            return left, symbol, at
         at += 1 if symbol < 0 else token_span[symbol]
         left = symbol
-    return False
+    return -1, -1, at
 
 
 def count_pairs(t: Tables, state: Int64, budget: int) -> int:

@@ -14,7 +14,6 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
@@ -36,7 +35,7 @@ def prune(
     tokens: Iterable[int] | None = None,
     renumber: bool = True,
 ) -> Pruned:
-    """Removes tokens, those that no text becomes first, then the least used, among those that no other token needs.
+    """Removes tokens, the least used first among those that no other token needs.
 
     Of equally used tokens the one with the highest id goes first. Base tokens and special tokens stay.
 
@@ -45,7 +44,7 @@ def prune(
         vocabulary_size: The number of tokens to stop at; None to remove all that `least_uses` and `tokens` name.
         counts: int64 by id, the uses of each token, which are never updated; those that are missing at the end are 0.
             None: the uses in the run, if it was trained here; else none, so that the highest ids go first.
-        least_uses: Only tokens with fewer uses, or that no text becomes, are removed.
+        least_uses: Only tokens with fewer uses are removed.
         tokens: Only these ids are removed.
         renumber: Whether to close the gaps between ids, in the same order; otherwise all ids stay.
 
@@ -99,22 +98,21 @@ def removal_order_work(
         int32 [removed], their ids, and int32 [needed], the ids that were to be removed, but that others need.
     """
     uses = _uses(tokenizer, counts)
-    is_reached = (yield from reachability_work(tokenizer)) == REACHED
     may_go = _removable(tokenizer)
     if least_uses is not None:
-        may_go &= (uses < whole_number("The least number of uses", least_uses)) | ~is_reached
+        may_go &= uses < whole_number("The least number of uses", least_uses)
     if tokens is not None:
         may_go &= _named(tokenizer, tokens)
     made_by: dict[int, list[tuple[int, int]]] = {}
     for pair, result in zip(tokenizer.merges.tolist(), tokenizer.merge_results.tolist(), strict=True):
         made_by.setdefault(result, []).append(pair)
     needed_by = np.bincount(tokenizer.merges.ravel(), minlength=len(may_go)).tolist()
-    keys = list(zip(is_reached.tolist(), uses.tolist(), range(0, -len(uses), -1), strict=True))
+    keys = list(zip(uses.tolist(), range(0, -len(uses), -1), strict=True))
     leaves = [keys[token] for token in np.flatnonzero(may_go).tolist() if not needed_by[token]]
     heapify(leaves)
     order: list[int] = []
     while leaves:
-        token = -heappop(leaves)[2]
+        token = -heappop(leaves)[1]
         order.append(token)
         for part in (part for pair in made_by.get(token, ()) for part in pair):
             needed_by[part] -= 1

@@ -30,7 +30,7 @@ def replace_specials(tokenizer: Tokenizer, names: Mapping[str, str]) -> Tokenize
             encodes for the tokenizer.
     """
     for token in names:
-        _check_there(tokenizer, token)
+        check_there(tokenizer, token)
     renamed: dict[str, int] = {}
     for token, number in tokenizer.special_tokens.items():
         name = names.get(token, token)
@@ -85,12 +85,13 @@ def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
         if role not in ROLES:
             known = ", ".join(name.removesuffix("_token") for name in ROLES)
             raise ConfigError(f"There is no role {shown(given)}. Choose from: {known}.")
-        _check_there(tokenizer, token)
+        check_there(tokenizer, token)
         named[role] = token
     return _with(tokenizer, [], roles={**tokenizer.roles, **named})
 
 
-def _check_there(tokenizer: Tokenizer, token: str) -> None:
+def check_there(tokenizer: Tokenizer, token: str) -> None:
+    """Raises ConfigError where there is no such special token."""
     if token not in tokenizer.special_tokens:
         raise ConfigError(f"There is no special token {shown(token)}. {_named(tokenizer.special_tokens)}")
 

@@ -233,7 +233,8 @@ class _Question:
             if number % _REPORTED == 0:
                 yield Progress("proving", number, len(lines))
         holds = not count or change in ("extended", "pruned")
-        return Point(6, name, holds, f"{count:,} of {several(len(lines), 'line')}.", tuple(changed))
+        sentence = f"{count:,} of {several(len(lines), 'line')}." if lines else "no reference text was given."
+        return Point(6, name, holds, sentence, tuple(changed))
 
     def specials_work(self) -> Work[Point]:
         """Special tokens keep their ids and are never made of plain text."""

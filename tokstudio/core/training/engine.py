@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.kernels.count_pairs import count_pairs, has_eligible_pair
+from tokstudio.core.kernels.count_pairs import count_pairs, eligible_pair
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.config import TieBreak
@@ -196,8 +196,14 @@ class Engine:
 
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
-        t = self._tables
-        return bool(has_eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state))
+        t, at, refused = self._tables, 0, set[tuple[int, int]]()
+        while True:
+            left, right, at = eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state, at)
+            if left < 0 or self._allows is None:
+                return left >= 0
+            if (left, right) not in refused and self._allows(left, right, self.vocabulary):
+                return True
+            refused.add((left, right))
 
     def recount_work(self, floor: int) -> Work[Pairs]:
         """Counts anew all pairs that may be merged and occur at least `floor` times. For use between two merges."""

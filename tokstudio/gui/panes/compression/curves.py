@@ -124,6 +124,14 @@ def size_marks(run: StudioRun) -> tuple[Mark, ...]:
     )
 
 
+def start_marks(run: StudioRun) -> tuple[Mark, ...]:
+    """The point where training went on from a tokenizer, if it did."""
+    if not run.before or len(run) < run.before:
+        return ()
+    told = f"Training started here, from a tokenizer of {run.before:,} merges; their counts are those of this corpus"
+    return (Mark(float(run.before), run.bytes_per_token(run.before), "start", told),)
+
+
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     """The text at the playhead."""
     place = f"merge {merges:,}" if merges else "no merges"

@@ -29,6 +29,7 @@ from tokstudio.gui.panes.compression.curves import (
     remark,
     size_marks,
     source_curves,
+    start_marks,
 )
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.opened import OpenedCurves
@@ -323,8 +324,10 @@ class CompressionPane(Pane):
         opened = self._opened.draw(wanted, active)
         if self.stack.currentWidget() is not self.plot:
             runs, opened = [], []
-        marked = self._marks.isChecked() and self._view is RATIO and active is not None
-        self.plot.set_marks(size_marks(active) if marked and active is not None else ())
+        marks = ()
+        if self._view is RATIO and active is not None:
+            marks = start_marks(active) + (size_marks(active) if self._marks.isChecked() else ())
+        self.plot.set_marks(marks)
         self._draw_sources(active)
         self._show_legend([*runs, *opened])
 

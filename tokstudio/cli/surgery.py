@@ -1,0 +1,163 @@
+"""The commands `prune`, `join`, `renumber` and `specials`: they change a tokenizer, prove it and export."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.cli.exporting import Exports, Proving, check_losses, export
+from tokstudio.cli.loading import load_source, load_tokenizer
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
+from tokstudio.cli.reading import read_corpus_work, reading_of, report_read
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.surgery.join import join_work
+from tokstudio.core.surgery.prune import prune_work, tokens_of_scripts_work
+from tokstudio.core.surgery.renumber import order_as_in, order_by_rank, order_by_use, renumber
+from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
+from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_SAMPLE = 1_000_000  # bytes of the texts for the proof
+_SHOWN_NEEDED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class _Changed:
+    """What a command made."""
+
+    tokenizer: Tokenizer
+    sample: bytes = b""  # of the texts
+    remark: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])  # for --json
+
+
+def change(arguments: argparse.Namespace, console: Console) -> int:
+    """Changes a tokenizer, proves what stayed the same, and exports; returns the exit code."""
+    exports: Exports = arguments.export
+    proving = Proving(arguments, console)
+    old = load_source(arguments, console)
+    check_changeable(old, whole_words=True)
+    made = _CHANGES[arguments.command](arguments, old, console)
+    tokenizer = made.tokenizer
+    check_losses(tokenizer, exports, arguments.accept_loss)
+    console.say(f"{len(old):,} -> {several(len(tokenizer), 'token')}.")
+    if made.remark:
+        console.say(made.remark)
+    sample = made.sample or proving.reference.encode()
+    proving.prove(tokenizer, made.sample)
+    reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+    proving.write_map(tokenizer)
+    if arguments.json:
+        files = [str(file) for report in reports for file in report.files]
+        outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **made.facts, "files": files}
+        put(sys.stdout, json.dumps(outcome | proving.as_json()) + "\n")
+    return DONE if len(reports) == len(exports) else FAILED
+
+
+def _prune(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
+    if arguments.least_uses is not None and not arguments.corpus and old.run is None:
+        raise ConfigError("--least-uses needs texts in which the uses are counted: add --corpus.")
+    chosen: list[int] | None = arguments.tokens
+    if arguments.script is not None:
+        found: list[int] = console.finish(tokens_of_scripts_work(old, arguments.script)).tolist()
+        chosen = found if chosen is None else sorted(set(found).intersection(chosen))
+    corpus, uses = _uses(arguments, old, console)
+    size: int | None = arguments.vocab_size
+    work = prune_work(old, size, uses, least_uses=arguments.least_uses, tokens=chosen, renumber=not arguments.keep_ids)
+    pruned = console.finish(work)
+    needed: list[int] = pruned.needed.tolist()
+    remark = ""
+    if needed and (size is None or len(pruned.tokenizer) > size):
+        named = ", ".join(map(str, needed[:_SHOWN_NEEDED])) + ", …" * (len(needed) > _SHOWN_NEEDED)
+        remark = f"{several(len(needed), 'token stays', 'tokens stay')} as a part of others: {named}."
+    if len(pruned.tokenizer) == len(old):
+        raise ConfigError(f"Nothing can be removed. {remark}".rstrip())
+    if size is not None and len(pruned.tokenizer) > size:
+        remark = f"No other tokens can be removed: more than {size:,} are left. {remark}".rstrip()
+    facts = {"removed": len(old) - len(pruned.tokenizer), "needed": needed}
+    return _Changed(pruned.tokenizer, _sample(corpus), remark, facts)
+
+
+def _join(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
+    other = load_tokenizer(arguments.other, arguments.pattern, console).tokenizer
+    joined = console.finish(join_work(old, other))
+    if len(joined) == len(old):
+        raise ConfigError("The other tokenizer has no token to add: this one has them all, or no text becomes them.")
+    return _Changed(joined)
+
+
+def _renumber(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
+    by: str = arguments.by
+    sample = b""
+    if by == "rank":
+        order = order_by_rank(old)
+    elif by == "use":
+        corpus, uses = _uses(arguments, old, console)
+        if uses is None:
+            if old.run is None:
+                raise ConfigError("--by use needs texts in which the uses are counted: add --corpus.")
+            uses = old.run.uses(len(old.merges))
+        order = order_by_use(old, uses)
+        sample = _sample(corpus)
+    else:
+        order = order_as_in(old, load_tokenizer(Path(by), arguments.pattern, console).tokenizer)
+    made = renumber(old, order)
+    ids = old.tokens.ids()
+    moved = int(np.count_nonzero(made.new_ids[ids] != ids))
+    remark = f"{several(moved, 'token gets', 'tokens get')} another id."
+    return _Changed(made.tokenizer, sample, remark, {"renumbered": moved})
+
+
+def _specials(arguments: argparse.Namespace, old: Tokenizer, _: Console) -> _Changed:
+    names: dict[str, str] = dict(_renaming(text, old.special_tokens) for text in arguments.rename)
+    made = replace_specials(old, names) if names else old
+    if arguments.add:
+        made = add_specials(made, arguments.add)
+    if arguments.role:
+        made = set_roles(made, dict(arguments.role))
+    # All steps are one change of the old tokenizer.
+    origin = Origin(old, "specials", unchanged_ids(old.tokens.ids()))
+    return _Changed(made.changed(origin=origin, checked=True))
+
+
+def _renaming(text: str, specials: Iterable[str]) -> tuple[str, str]:
+    """A token and its new text; the first sign "=" that ends a special token divides them."""
+    places = [place for place, sign in enumerate(text) if sign == "=" and 0 < place < len(text) - 1]
+    place = next((place for place in places if text[:place] in specials), places[0])
+    return text[:place], text[place + 1 :]
+
+
+def _uses(
+    arguments: argparse.Namespace, old: Tokenizer, console: Console
+) -> tuple[Corpus | None, NDArray[np.int64] | None]:
+    """The texts of --corpus and the uses of each token in them; None where there are no texts."""
+    if not arguments.corpus:
+        return None, None
+    work = read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console, reading_of(arguments))
+    corpus = console.finish(work)
+    report_read(corpus.sources, console)
+    return corpus, console.finish(count_uses_work(old, corpus))
+
+
+def _sample(corpus: Corpus | None) -> bytes:
+    return b"" if corpus is None else corpus.sample(_SAMPLE)
+
+
+_CHANGES: Mapping[str, Callable[[argparse.Namespace, Tokenizer, Console], _Changed]] = {
+    "prune": _prune,
+    "join": _join,
+    "renumber": _renumber,
+    "specials": _specials,
+}

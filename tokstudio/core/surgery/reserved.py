@@ -1,0 +1,57 @@
+"""Gives the ids of reserved special tokens to the first new tokens of an extended tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.surgery.specials import check_there
+from tokstudio.core.tokenizer.origin import Origin
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
+    """Gives the ids of reserved special tokens to the first new tokens; later new ones have those after the old ids.
+
+    The lowest of these ids is given first. Where there are fewer new tokens, the last reserved ones stay as they are.
+
+    Raises:
+        ConfigError: The tokenizer was not extended, or a reserved token is not there or named twice.
+    """
+    origin = tokenizer.origin
+    if origin is None or origin.change != "extended":
+        raise ConfigError("Only a tokenizer that was extended has new tokens that can take the ids of reserved ones.")
+    check_reserved(tokenizer, reserved)
+    new = tokenizer.merge_results[len(origin.old.merges) :]
+    free = sorted(tokenizer.special_tokens[token] for token in reserved)[: len(new)]
+    specials = {token: number for token, number in tokenizer.special_tokens.items() if number not in free}
+    ids = np.arange(len(tokenizer.tokens), dtype=np.int32)
+    ids[new] = [*free, *new[: len(new) - len(free)].tolist()]
+    new_ids = origin.new_ids.copy()
+    new_ids[free] = -1
+    kept = tokenizer.preparation
+    fields = {field: getattr(kept, field) & set(specials) for field in ("late", "strips_left", "strips_right")}
+    return tokenizer.changed(
+        merges=ids[tokenizer.merges],
+        merge_results=ids[tokenizer.merge_results],
+        special_tokens=specials,
+        preparation=replace(kept, **fields),
+        roles={role: token for role, token in tokenizer.roles.items() if token in specials},
+        origin=Origin(origin.old, "extended", new_ids),
+        checked=True,
+    )
+
+
+def check_reserved(tokenizer: Tokenizer, reserved: Collection[str]) -> None:
+    """Raises ConfigError where a reserved token is not a special token, or named twice."""
+    seen: set[str] = set()
+    for token in reserved:
+        check_there(tokenizer, token)
+        if token in seen:
+            raise ConfigError(f"The special token {shown(token)} is named twice.")
+        seen.add(token)
