@@ -238,12 +238,8 @@ def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -
     made = add_specials(made, added) if added else made
     made = set_roles(made, roles) if roles else made
     lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
-    lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
-    lines += [
-        f"{_quoted(text)} is {role.removesuffix('_token')}"
-        for role, text in roles.items()
-        if tokenizer.roles.get(role) != text
-    ]
+    given = {role.removesuffix("_token"): text for role, text in roles.items() if tokenizer.roles.get(role) != text}
+    lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     made = made.changed(origin=origin, checked=True)
     title = f"{name}, other special tokens"

@@ -304,6 +304,8 @@ class RulesField(ListField):
         self.checks = {rule: QCheckBox(words) for rule, words in named.items()}
         self.column.insertLayout(1, column(*self.checks.values(), spacing=4))
         for check in self.checks.values():
+            words = check.text()
+            check.setToolTip(f"Make no tokens {words[0].lower()}{words[1:]}")
             check.toggled.connect(self.changed)
 
     @property
