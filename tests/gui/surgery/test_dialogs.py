@@ -89,15 +89,15 @@ def tokens_of(dialog):
 
 
 def test_bad_sizes_and_rules_are_said_before_the_start(qtbot, extending):
-    extending.size_limit.number.setValue(200)
-    assert "greater than 256" in extending.note.text() or "greater than 270" in extending.note.text()
-    assert not extending.apply_button.isEnabled()
     extending.size_limit.number.setValue(265)
-    assert "must be greater than 270" in extending.note.text()
-    extending.size_limit.number.setValue(280)
-    extending.rules.edit.setPlainText("(")
-    assert "Forbidden tokens" in extending.note.text()
+    assert extending.size_limit.note.text() == "At least 271: the tokenizer has 270 already."
     assert not extending.apply_button.isEnabled()
+    extending.size_limit.number.setValue(280)
+    assert not extending.size_limit.is_invalid
+    extending.rules.edit.setPlainText("(")
+    assert extending.rules.note.text().startswith("Forbidden tokens: ")
+    assert not extending.apply_button.isEnabled()
+    assert extending.apply_button.toolTip() == extending.rules.note.text()
     extending.rules.edit.setPlainText("")
     settled(qtbot, extending)
     assert extending.apply_button.isEnabled()
@@ -123,6 +123,7 @@ def test_a_fork_keeps_the_merges_up_to_the_playhead_and_takes_another_pattern(qt
     run = make_run(vocabulary_size=270, pattern="gpt2")
     dialog = opened(ExtendDialog(session, run, theme, 5))
     dialog.pattern.combo.setEditText("[")
+    assert dialog.pattern.is_invalid
     assert not dialog.apply_button.isEnabled()
     dialog.pattern.combo.setEditText("none")
     dialog.size_limit.number.setValue(280)
@@ -161,7 +162,7 @@ def test_sizes_that_cannot_be_reached_are_said(pruning):
     assert pruning.note.text() == "At least 256: the 256 bytes and 0 special tokens stay."
     assert not pruning.apply_button.isEnabled()
     pruning.size_limit.setValue(5000)
-    assert pruning.note.text().startswith("Less than ")
+    assert pruning.note.text().startswith("At most ")
 
 
 def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning):

@@ -10,18 +10,19 @@ from typing import cast
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.parts import SurgeryDialog
+from tokstudio.gui.surgery.parts import FieldError, SurgeryDialog
 from tokstudio.gui.surgery.works import Effect, at_merge, extension_work
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
@@ -69,7 +70,7 @@ class ExtendDialog(SurgeryDialog):
         self._run, self._merges = run, merges
         self._old = run.tokenizer
         self._corpus = session.corpus.current
-        size = len(self._old) if merges is None else len(self._old.at(merges))
+        size = self._size = len(self._old) if merges is None else len(self._old.at(merges))
         self.size_limit = LimitField(
             "Vocabulary size", "All tokens in the end, the old ones included.", size + _MORE, theme,
             word="vocabulary-size",
@@ -102,30 +103,50 @@ class ExtendDialog(SurgeryDialog):
 
     # ---- the change
 
-    def _start(self) -> Tokenizer:
-        pattern = self.pattern.combo.currentText().strip()
-        if self._merges is None:
-            return self._old
-        check_pattern(pattern)
-        return at_merge(self._old, self._merges, pattern)
-
     def _config(self) -> TrainingConfig:
-        pattern = self._old.pattern if self._merges is None else self.pattern.combo.currentText().strip()
         return TrainingConfig(
             vocabulary_size=self.size_limit.value,
             min_frequency=self.frequency.value,
-            pattern=pattern,
+            pattern=self._pattern,
             tie_break=cast("TieBreak", self.ties.value),
             max_token_bytes=self.longest.value,
             forbidden=self.rules.rules,
         )
 
+    @property
+    def _pattern(self) -> str:
+        return self._old.pattern if self._merges is None else self.pattern.combo.currentText().strip()
+
+    def _check_size(self) -> None:
+        size = self.size_limit.value
+        if size is not None and size <= self._size:
+            raise ConfigError(f"At least {self._size + 1:,}: the tokenizer has {self._size:,} already.")
+
+    def _check_fields(self) -> None:
+        """Shows the error of each field; FieldError where one has any."""
+        checks: dict[Field, Callable[[], object]] = {
+            self.size_limit: self._check_size,
+            self.frequency: lambda: TrainingConfig(min_frequency=self.frequency.value or 2),
+            self.pattern: lambda: check_pattern(self._pattern),
+            self.longest: lambda: TrainingConfig(min_frequency=2, max_token_bytes=self.longest.value),
+            self.rules: lambda: Forbidden(self.rules.rules),
+        }
+        errors: list[str] = []
+        for field, check in checks.items():
+            try:
+                check()
+            except ConfigError as error:
+                errors.append(str(error))
+                field.set_error(errors[-1])
+            else:
+                field.set_error(None)
+        if errors:
+            raise FieldError(errors[0])
+
     def effect_work(self) -> Callable[[], Work[Effect]]:
         """Tries the training on a sample."""
-        config = self._config()
-        if self._merges is None:
-            check_start(self._old, config)
-        return partial(_tried_work, self._start, config, self._corpus)
+        self._check_fields()
+        return partial(_tried_work, self._old, self._merges, self._config(), self._corpus)
 
     def apply(self, effect: Effect) -> None:
         """Starts the training."""
@@ -135,11 +156,13 @@ class ExtendDialog(SurgeryDialog):
         if control.corpus_obstacle is not None:
             self.say(control.corpus_obstacle, "error")
             return
-        control.start_from(self._start(), self._config(), self._corpus, remark)
+        assert effect.start is not None
+        control.start_from(effect.start, self._config(), self._corpus, remark)
         assert control.current is not None
         self.begun.emit(control.current.run)
         self.accept()
 
 
-def _tried_work(start: Callable[[], Tokenizer], config: TrainingConfig, corpus: Corpus) -> Work[Effect]:
-    return (yield from extension_work(start(), config, corpus))
+def _tried_work(old: Tokenizer, merges: int | None, config: TrainingConfig, corpus: Corpus) -> Work[Effect]:
+    start = old if merges is None else at_merge(old, merges, config.pattern)
+    return (yield from extension_work(start, config, corpus))

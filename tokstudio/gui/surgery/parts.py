@@ -25,6 +25,10 @@ _AFTER_KEYS = 300  # milliseconds between the last change and the preview
 _PATIENCE = 2000  # milliseconds after which the status bar shows the work
 
 
+class FieldError(ConfigError):
+    """A field has a wrong value, and shows the reason itself."""
+
+
 class EffectView(QWidget):
     """Quantities before and after a change, and the first tokens that come or go."""
 
@@ -137,7 +141,8 @@ class SurgeryDialog(QDialog):
         except ConfigError as error:
             self._later.stop()
             self.view.show_effect(None)
-            self.say(str(error), "error")
+            self.say("" if isinstance(error, FieldError) else str(error), "error")
+            self.apply_button.setToolTip(plain(str(error)))
             return
         self.say("Computing the effect…")
         self._later.start()
@@ -172,9 +177,8 @@ class SurgeryDialog(QDialog):
         self.note.setText(text)
         set_role(self.note, role)
         ready = self.effect is not None and not self.effect.problem
-        if hasattr(self, "apply_button"):
-            self.apply_button.setEnabled(ready)
-            self.apply_button.setToolTip("" if ready else plain(text))
+        self.apply_button.setEnabled(ready)
+        self.apply_button.setToolTip("" if ready else plain(text))
 
     def _apply(self) -> None:
         if self.effect is not None and not self.effect.problem:

@@ -49,6 +49,7 @@ class Effect:
     notes: tuple[str, ...] = ()
     problem: str = ""  # why the change is of no use
     made: Changed | None = None  # the changed tokenizer; None where a training makes it
+    start: Tokenizer | None = None  # the tokenizer that the training starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,8 @@ def extension_work(start: Tokenizer, config: TrainingConfig, corpus: Corpus) -> 
     notes = [f"Trained on a sample of {size_text(sample.bytes)}; the whole corpus is trained on."] if is_part else []
     if limit is not None and len(made) < limit and not problem:
         notes.append(f"Ends at {len(made):,} tokens: {run.ended}.")
-    return Effect(figures, "First new tokens", tuple(lines_of(made, new[:_LISTED])), tuple(notes), problem)
+    lines = tuple(lines_of(made, new[:_LISTED]))
+    return Effect(figures, "First new tokens", lines, tuple(notes), problem, start=start)
 
 
 def _tokens_of_text(before: int, after: int, size: int) -> tuple[Figure, ...]:
@@ -207,7 +209,7 @@ def check_size(tokenizer: Tokenizer, size: int) -> None:
         specials = several(len(tokenizer.special_tokens), "special token")
         raise ConfigError(f"At least {least:,}: the {base} and {specials} stay.")
     if size >= len(tokenizer):
-        raise ConfigError(f"Less than {len(tokenizer):,}, which the tokenizer has.")
+        raise ConfigError(f"At most {len(tokenizer) - 1:,}: the tokenizer has {len(tokenizer):,}.")
 
 
 # ---- special tokens
