@@ -157,6 +157,21 @@ def test_pruning_to_a_size(qtbot, session, pruning):
     assert changed.tokenizer.origin.old is run.tokenizer
 
 
+def test_another_size_takes_the_beginning_of_the_same_order(qtbot, session, pruning):
+    size = len(session.runs.active.tokenizer)
+    pruning.size_limit.setValue(size - 5)
+    settled(qtbot, pruning)
+    five = pruning.view.tokens.toPlainText().splitlines()
+    pruning.size_limit.setValue(size - 3)
+    settled(qtbot, pruning)
+    assert [line.split()[0] for line in pruning.view.tokens.toPlainText().splitlines()] == [
+        line.split()[0] for line in five[:3]
+    ]
+    pruning.uses.combo.setCurrentIndex(2)
+    settled(qtbot, pruning)
+    assert "×" not in pruning.view.tokens.toPlainText()
+
+
 def test_sizes_that_cannot_be_reached_are_said(pruning):
     pruning.size_limit.setValue(100)
     assert pruning.note.text() == "At least 256: the 256 bytes and 0 special tokens stay."

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.alphabet import Alphabet
@@ -32,7 +33,8 @@ def tokenizer_values(tokenizer: Tokenizer) -> dict[str, Json]:
     )
     extra = {str(token): base64.b64encode(made).decode() for token, made in tokenizer.extra_tokens.items()}
     others: Any = {
-        "merges": rows.ravel().tolist(),  # left, right and result of each
+        # Left, right and result of each as 4 bytes, little endian: a list would take too long.
+        "merges": base64.b64encode(rows.astype("<i4").tobytes()).decode(),
         "special_tokens": dict(tokenizer.special_tokens),
         "roles": dict(tokenizer.roles),
         "pattern": tokenizer.pattern,
@@ -47,7 +49,7 @@ def tokenizer_values(tokenizer: Tokenizer) -> dict[str, Json]:
 def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
     """The tokenizer of the values; ConfigError where they are not those of one."""
     try:
-        merges = np.array(_listed(given, "merges", int), np.int64).reshape(-1, 3)
+        merges = _merges(given["merges"]).reshape(-1, 3)
         extra = _mapped(given, "extra_tokens", str)
         preparation = cast("dict[str, Json]", _of_type(given["preparation"], dict))
         return Tokenizer(
@@ -68,6 +70,12 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
         )
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise ConfigError("it is not a tokenizer") from error
+
+
+def _merges(given: Json) -> NDArray[np.int64]:
+    if isinstance(given, list):
+        return np.array([_of_type(number, int) for number in given], np.int64)
+    return np.frombuffer(base64.b64decode(_of_type(given, str), validate=True), "<i4").astype(np.int64)
 
 
 def _alphabet(given: dict[str, Json]) -> Alphabet:

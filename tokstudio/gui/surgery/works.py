@@ -142,6 +142,8 @@ class PruneWork:
         self._sample: Corpus | None = None
         self._counted: NDArray[np.int64] | None = None
         self._before: tuple[int, int] | None = None  # tokens of the sample, and unreachable tokens
+        nothing = np.empty(0, np.int32)
+        self._ordered: tuple[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = (None, (nothing, nothing))
 
     def work(self, choice: PruneChoice, uses: str) -> Work[Effect]:
         """The pruned tokenizer and its effect; `uses` is "run", "corpus" or "none".
@@ -153,15 +155,23 @@ class PruneWork:
         if choice.size is not None:
             check_size(tokenizer, choice.size)
         counts = yield from self._counts_work(uses)
-        named = choice.tokens
-        if choice.script is not None:
-            named = (yield from tokens_of_scripts_work(tokenizer, [choice.script])).tolist()
-        order, needed = yield from removal_order_work(tokenizer, counts, least_uses=choice.least_uses, tokens=named)
+        way = (uses, choice.least_uses, choice.script, choice.tokens)
+        if way != self._ordered[0]:
+            self._ordered = way, (yield from self._order_work(choice, counts))
+        order, needed = self._ordered[1]
         removed = order if choice.size is None else order[: len(tokenizer) - choice.size]
         pruned = without(tokenizer, removed, needed, renumber=choice.renumber).tokenizer
         name = f"{self._name}, pruned to {len(pruned):,}"
         made = Changed(pruned, name, "pruned", (yield from keep_changed_work(name, pruned)))
         return (yield from self._effect_work(made, removed.tolist(), len(needed), counts))
+
+    def _order_work(
+        self, choice: PruneChoice, counts: NDArray[np.int64]
+    ) -> Work[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        named = choice.tokens
+        if choice.script is not None:
+            named = (yield from tokens_of_scripts_work(self._tokenizer, [choice.script])).tolist()
+        return (yield from removal_order_work(self._tokenizer, counts, least_uses=choice.least_uses, tokens=named))
 
     def _counts_work(self, uses: str) -> Work[NDArray[np.int64]]:
         if uses == "run" and self._own_uses is not None:

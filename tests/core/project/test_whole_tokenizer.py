@@ -1,0 +1,72 @@
+"""A tokenizer as JSON: with all that decides its ids, and refused where it is damaged."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.project import keep_changed_work, reopen_tokenizer_work
+from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
+from tokstudio.core.surgery.prune import prune
+from tokstudio.core.surgery.specials import set_roles
+from tokstudio.core.training.trainer import train
+
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 20
+
+
+def trained(**settings):
+    return train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=275, **settings))
+
+
+def same(one, other):
+    assert np.array_equal(one.merges, other.merges)
+    assert np.array_equal(one.merge_results, other.merge_results)
+    assert np.array_equal(one.alphabet.ids, other.alphabet.ids)
+    assert one.alphabet.unknown == other.alphabet.unknown
+    for name in ("special_tokens", "roles", "pattern", "extra_tokens", "whole_words", "preparation", "remarks"):
+        assert getattr(one, name) == getattr(other, name), name
+
+
+def test_a_pruned_tokenizer_with_gaps_and_roles_comes_back():
+    made = set_roles(trained(pattern="gpt2", special_tokens=["<|end|>"]), {"eos": "<|end|>"})
+    made = prune(made, 270, renumber=False).tokenizer
+    made = made.changed(preparation=replace(Preparation(), nfc=True))
+    same(tokenizer_of(tokenizer_values(made)), made)
+    again = finish(reopen_tokenizer_work(finish(keep_changed_work("X", made))))
+    same(again, made)
+    assert again.encode(TEXT) == made.encode(TEXT)
+
+
+def test_one_of_characters_comes_back():
+    config = TrainingConfig(vocabulary_size=30, base="characters", special_tokens=["<unk>"], unknown_token="<unk>")
+    made = prune(train(Corpus.from_text(TEXT), config), 25).tokenizer
+    again = tokenizer_of(tokenizer_values(made))
+    same(again, made)
+    assert again.encode("the cat é") == made.encode("the cat é")
+
+
+def test_merges_as_a_list_are_read_too():
+    made = trained()
+    rows = np.column_stack([made.merges, made.merge_results]).ravel().tolist()
+    same(tokenizer_of(tokenizer_values(made) | {"merges": rows}), made)
+
+
+@pytest.mark.parametrize("damage", [{"merges": "AAAA"}, {"merges": [1.5]}, {"bytes": [1]}, {"pattern": None}])
+def test_damaged_values_are_refused(damage):
+    with pytest.raises(ConfigError):
+        tokenizer_of(tokenizer_values(trained()) | damage)
+
+
+def test_damaged_files_are_refused():
+    kept = finish(keep_changed_work("X", trained()))
+    damaged = replace(kept, files=(replace(kept.files[0], content=b"[]"),))
+    with pytest.raises(FormatError, match="X: its values are damaged"):
+        finish(reopen_tokenizer_work(damaged))
