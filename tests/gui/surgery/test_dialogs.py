@@ -240,6 +240,11 @@ def test_special_tokens_are_renamed_added_and_get_roles(qtbot, session, specials
     specials._set_role()
     settled(qtbot, specials)
     assert specials.note.text() == ""
+    assert specials.view.tokens.toPlainText().splitlines() == [
+        "<|reserved_0|> becomes <|user|>",
+        "<|pad|> is added with the id 290",
+        "<|pad|> is pad",
+    ]
     made = made_by(qtbot, specials).tokenizer
     ids = run.special_tokens
     assert made.special_tokens == {"<|end|>": ids["<|end|>"], "<|user|>": ids["<|reserved_0|>"], "<|pad|>": 290}

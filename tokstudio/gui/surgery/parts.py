@@ -166,7 +166,7 @@ class SurgeryDialog(QDialog):
     def _take(self, effect: Effect) -> None:
         self.effect = effect
         self.view.show_effect(effect)
-        self.say(effect.problem, "error" if effect.problem else "muted")
+        self.say(effect.problem, "error" if effect.problem and effect.is_begun else "muted")
 
     def _fail(self, error: Exception) -> None:
         self.view.show_effect(None)

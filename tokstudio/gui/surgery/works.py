@@ -48,6 +48,7 @@ class Effect:
     tokens: tuple[str, ...]  # the first ones, a line each
     notes: tuple[str, ...] = ()
     problem: str = ""  # why the change is of no use
+    is_begun: bool = True  # whether the person has changed anything that could be wrong
     made: Changed | None = None  # the changed tokenizer; None where a training makes it
     start: Tokenizer | None = None  # the tokenizer that the training starts from
 
@@ -203,7 +204,7 @@ class PruneWork:
         uses = dict(zip(removed, (int(counts[token]) if token < len(counts) else 0 for token in removed), strict=True))
         listed = tuple(lines_of(old, removed[:_LISTED], uses if len(counts) else None))
         heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
-        return Effect(tuple(figures), heading, listed, tuple(notes), problem, made)
+        return Effect(tuple(figures), heading, listed, tuple(notes), problem, made=made)
 
     def _measured_work(self, tokenizer: Tokenizer, sample: Corpus) -> Work[tuple[int, int]]:
         counts = yield from count_uses_work(tokenizer, sample, recognise=False)
@@ -250,6 +251,7 @@ def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -
     made = add_specials(made, added) if added else made
     made = set_roles(made, roles) if roles else made
     lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
+    lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
     given = {role.removesuffix("_token"): text for role, text in roles.items() if tokenizer.roles.get(role) != text}
     lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
@@ -259,7 +261,7 @@ def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -
     number = Figure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
     size = Figure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
     problem = "" if lines else "Nothing is changed yet: rename a special token, add one, or give one a role."
-    return Effect((size, number), "Changes", tuple(lines), (), problem, kept)
+    return Effect((size, number), "Changes", tuple(lines), (), problem, bool(lines), kept)
 
 
 def _quoted(text: str) -> str:
