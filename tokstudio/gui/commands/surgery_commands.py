@@ -171,9 +171,7 @@ class SurgeryCommands(QObject):
         assert run.start is not None
         assert run.config is not None
         if any((run.merge_of(each) or 0) <= run.before for each in ids):
-            self._session.jobs.refuse(
-                "The tokens of the tokenizer that training started from stay: prune them instead."
-            )
+            self._session.jobs.refuse("Tokens of the tokenizer that training started from stay: prune them instead.")
         elif (obstacle := training.corpus_obstacle) is not None:
             self._session.jobs.refuse(obstacle)
         else:
