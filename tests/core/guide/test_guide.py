@@ -30,7 +30,7 @@ def html(text: str) -> str:
         ("1. one\n2. two", "<ol><li>one</li><li>two</li></ol>"),
         ("a < b & `<c>**`", "<p>a &lt; b &amp; <code>&lt;c&gt;**</code></p>"),
         ("[`x` y](do:train)", "<p><do:train><code>x</code> y</></p>"),
-        ("![A \"b\"](c.png)", "<p>[c.png|A &quot;b&quot;]</p>"),
+        ("![A \"b\"](c.png)", '<p class="picture">[c.png|A &quot;b&quot;]</p>'),
         ("```\n<a> *b*\n```", "<pre>&lt;a&gt; *b*</pre>"),
         ("| a | b |\n|---|---|\n| 1 | *2* |", "<tr><th>a</th><th>b</th></tr><tr><td>1</td><td><i>2</i></td></tr>"),
         ("> **x**\n> y", '<table class="try" width="100%"><tr><td><p><b>x</b> y</p></td></tr></table>'),
@@ -88,6 +88,13 @@ def test_the_figures_of_the_guide_are_those_of_compare():
         assert not says.startswith("Formula"), figure.title
         for told in (figure.formula, figure.unit, figure.note, figure.source):
             assert told in part, figure.title
+
+
+def test_only_a_warning_is_called_a_trap():
+    text = names_of("figures")
+    assert "*Trap:* Compares languages only where" in text
+    for note in ("Without special tokens.", "Marks on letters count as characters.", "Each word is encoded with the"):
+        assert f"*Note:* {note}" in text
 
 
 def test_a_search_finds_all_words_anywhere_and_titles_first():

@@ -230,12 +230,12 @@ def test_words_are_encoded_only_for_the_figures_that_need_them(
 def test_the_words_of_the_texts_are_a_tokenizer(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
     make_run(vocabulary_size=270)
     state = two_texts.comparison
-    state.show_simple("Words", True)
+    state.show_simple("Words and marks", True)
     state.set_seen(True)
     wait(qtbot, two_texts)
     made = state.comparison
     assert made is not None
-    assert made.tokenizers == ("Run 1", "Words")
+    assert made.tokenizers == ("Run 1", "Words and marks")
     assert made.tokens[0, 1] == 5 * 11  # six words with five spaces; line feeds are dropped
 
 

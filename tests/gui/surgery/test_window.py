@@ -7,6 +7,7 @@ import numpy as np
 from PySide6.QtCore import QItemSelectionModel, Qt
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
@@ -167,6 +168,34 @@ def test_tokens_of_the_vocabulary_are_forbidden_and_pruned(qtbot, monkeypatch):
         assert not set(texts) & set(session.runs.active.tokenizer.tokens)
         assert window.configure.more.forbidden.rules == session.training.settings.forbidden
         window.actions_by_id["undo"].trigger()
+        assert session.training.settings.forbidden == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_forbidden_token_of_an_extension_is_left_out_of_it_alone(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        start = begun(qtbot, window, Settings(262, pattern="gpt2")).tokenizer
+        config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
+        session.training.start_from(start, config, session.corpus.current, ", extended")
+        quiet(qtbot, window)
+        run = session.runs.active
+        own, old = (run.tokenizer.tokens[run.id_of_merge(number)] for number in (8, 2))
+        session.view.look_at(run.id_of_merge(2))
+        refused = []
+        session.jobs.refused.connect(refused.append)
+        window.actions_by_id["forbid_tokens"].trigger()
+        assert refused == ["Tokens of the tokenizer that training started from stay: prune them instead."]
+        assert session.runs.active is run
+        session.view.look_at(run.id_of_merge(8))
+        window.actions_by_id["forbid_tokens"].trigger()
+        quiet(qtbot, window)
+        again = session.runs.active
+        assert again.name == "Run 3, extended"
+        assert (again.before, again.vocabulary_size) == (6, 270)
+        assert own not in list(again.tokenizer.tokens)
+        assert old in list(again.tokenizer.tokens)
         assert session.training.settings.forbidden == ()
 
     assert at_the_window(monkeypatch, act) == 0

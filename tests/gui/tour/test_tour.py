@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.panes.compression.curves import has_other_corpus
 from tokstudio.gui.session import training as training_module
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.token_text import merge_sentence
-from tokstudio.gui.tour.stops import SETTINGS, STOPS
+from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, SETTINGS, STOPS
 
 LAST = len(STOPS) - 1
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -68,16 +70,16 @@ def begin(qtbot, window, at=0):
 def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window)
-        card, session = window.tour.card, window.session
+        card, session, written = window.tour.card, window.session, window.text.encode.input
 
         def go_on(title):
             assert card.next_button.text() == "&Next"
             tab_to(window, card.next_button)
             press(window, Qt.Key.Key_Space)
             assert card.title.text() == title
-            assert window.focusWidget() is card
+            assert window.focusWidget() is (written if title == "A sentence of yours" else card)
             assert card.task.text()
-            assert card.next_button.text() == ("&Finish" if title == "Export" else "&Skip")
+            assert card.next_button.text() == ("Fi&nish" if title == "Export" else "&Skip")
             assert card.leave_button.isVisible() == (title != "Export")
 
         assert card.accessibleDescription().startswith("1 of 9: Train. A language model")
@@ -97,11 +99,13 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
         press(window, Qt.Key.Key_Down)
         press(window, Qt.Key.Key_Y, CONTROL | SHIFT)
         told(qtbot, window, "no pair stood side by side more often")
+        run = session.runs.active
+        (merge,) = (at + 1 for at, pair in enumerate(run.merges.tolist()) if pair == [ord("t"), ord("h")])
+        assert f"second here, come only as merge {merge}." in card.text.text()
         go_on("A sentence of yours")
         assert session.view.playhead == 744
-        tab_to(window, window.text.encode.input)
-        window.text.encode.input.selectAll()
-        qtbot.keyClicks(window.text.encode.input, "The token is of the text.")
+        # The old sentence is selected.
+        qtbot.keyClicks(written, "The token is of the text.")
         told(qtbot, window, "Your 25 characters are")
         go_on("Pre-tokens")
         press(window, Qt.Key.Key_T, CONTROL | SHIFT)
@@ -334,6 +338,84 @@ def test_the_settings_of_before_are_offered_after_the_tour(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypatch):
+    def act(window, answers):
+        own = Settings(5000, pattern="whitespace")
+        window.session.training.set_settings(own)
+        begin(qtbot, window, 1)
+        for again in ("continue_tour", "take_tour"):
+            press(window, Qt.Key.Key_Escape)
+            qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+            window.actions_by_id[again].trigger()
+            assert not window.notices.isVisible()
+        press(window, Qt.Key.Key_Escape)
+        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        window.notices.act_button.click()
+        assert window.session.training.settings == own
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 2)
+        card = window.tour.card
+        for button in (card.leave_button, card.next_button):
+            card.say("3 of 9", "The playhead", f"Another text for {button.text()}")
+            for click in (qtbot.mouseClick, qtbot.mouseDClick):
+                click(button, Qt.MouseButton.LeftButton)
+                assert window.tour.at == 2
+        card._new.stop()
+        qtbot.mouseClick(card.leave_button, Qt.MouseButton.LeftButton)
+        assert not window.tour.running
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_no_button_of_the_card_has_the_letter_of_a_menu(qtbot, monkeypatch):
+    def act(window, answers):
+        menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
+        assert "Alt+F" in menus
+        begin(qtbot, window, LAST)
+        card = window.tour.card
+        buttons = (card.leave_button, card.back_button, card.next_button)
+        assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_english_sentence_comes_back(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, LAST)
+        view = window.session.view
+        view.set_text(JAPANESE)
+        window.tour.card.next_button.click()
+        assert view.text == ENGLISH
+        view.set_text("My own sentence.")
+        window.actions_by_id["take_tour"].trigger()
+        press(window, Qt.Key.Key_Escape)
+        assert view.text == "My own sentence."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_second_tour_has_the_corpus_of_the_first(qtbot, monkeypatch):
+    def act(window, answers):
+        for _ in range(2):
+            begin(qtbot, window, 2)
+            press(window, Qt.Key.Key_Escape)
+        first, second = window.session.runs.all
+        assert first.corpus.sources[0].data is not second.corpus.sources[0].data
+        assert not has_other_corpus(first, second, None)
+        window.session.training.set_settings(Settings(300))
+        window.session.corpus.add_text("another text")
+        window.actions_by_id["train"].trigger()
+        quiet(qtbot, window)
+        assert has_other_corpus(first, window.session.runs.active, None)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
 def test_at_the_end_all_merges_are_applied(qtbot, monkeypatch):
     def act(window, answers):
         view = window.session.view
@@ -401,6 +483,31 @@ def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch
         assert not window.merges.visibleRegion().isEmpty()
         assert not window.tour.card.geometry().intersects(lit(window))
         assert not window.tour.card.geometry().intersects(window.tour.shade.place)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, monkeypatch):
+    def act(window, answers):
+        window.resize(1440, 870)
+        begin(qtbot, window, 2)
+        sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
+        for at in (2, 7):
+            while window.tour.at < at:
+                window.tour.card.next_button.click()
+            quiet(qtbot, window)
+            window.session.view.set_playhead(50)
+            qtbot.waitUntil(lambda: window.tour._done, timeout=PATIENCE)
+            assert not window.tour.card.geometry().intersects(sentence)
+        while window.tour.at > 3:
+            window.tour.card.back_button.click()
+        window.actions_by_id["why_merge"].trigger()
+        told(qtbot, window, "no pair stood side by side more often")
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+        bar = next(one for one in window.findChildren(QTabBar) if "Why" in map(one.tabText, range(one.count())))
+        tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
+        assert not window.tour.card.geometry().intersects(tabs)
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -76,3 +76,18 @@ def test_a_change_of_text_size_updates_every_measure(qtbot, monkeypatch):
         assert measures() == before
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, monkeypatch):
+    def act(window, answers):
+        window.resize(1440, 870)
+        window.places.reset()
+        qtbot.wait(100)
+        width = window.corpus.width()
+        QApplication.clipboard().clear()
+        window.actions_by_id["paste_corpus"].trigger()
+        assert window.corpus.problems.problems == ("The clipboard has no text.",)
+        qtbot.wait(100)
+        assert window.corpus.width() == width
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -49,7 +49,7 @@ class SimpleTokenizer(ABC):
 
     @property
     def title(self) -> str:
-        """Its name: "Characters", "Bytes", "Words" or "Split at spaces"."""
+        """Its name: "Characters", "Bytes", "Words and marks" or "Split at spaces"."""
         return self._title
 
     @property
@@ -201,7 +201,7 @@ class WordTokenizer(SimpleTokenizer):
     @property
     def title(self) -> str:
         """Its name."""
-        return "Split at spaces" if self.pattern is None else "Words"
+        return "Split at spaces" if self.pattern is None else "Words and marks"
 
     @cached_property
     def tokens(self) -> Sequence[bytes]:

@@ -24,17 +24,22 @@ _SAYS = {
     "begins_inside": "How often a token begins between two bytes of one character.",
     "normalised_length": "How many tokens the text takes for each token of a tokenizer that you choose.",
 }
+#: The figures whose note warns of a wrong conclusion; others say how they are computed.
+_TRAPS = {
+    *("bytes_per_token", "tokens_per_line", "fertility", "premium", "renyi", "renyi_whole", "shannon"),
+    *("vocabulary_used", "whole_words"),
+}
 _BETTER = {"more": "More is better.", "less": "Less is better.", None: "Neither more nor less is better."}
 
 
 def figures_text() -> str:
-    """A section for each figure, as Markdown: its words, formula, unit, better values, trap and source."""
+    """A section for each figure, as Markdown: its words, formula, unit, better values, note or trap, and source."""
     return "\n\n".join(map(_section, FIGURES.values()))
 
 
 def _section(figure: Figure) -> str:
     lines = [f"## {figure.title}", _SAYS[figure.name], f"Formula: `{figure.formula}`"]
     lines.append(f"Unit: {figure.unit}. {_BETTER[figure.better]}" if figure.unit else _BETTER[figure.better])
-    lines += [f"*Trap:* {figure.note}"] if figure.note else []
+    lines += [f"*{'Trap' if figure.name in _TRAPS else 'Note'}:* {figure.note}"] if figure.note else []
     lines += [f"Source: {figure.source}."] if figure.source else []
     return "\n\n".join(lines)

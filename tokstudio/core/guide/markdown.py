@@ -50,7 +50,7 @@ def _block(block: str, link: MakeLink, picture: MakeLink) -> str:
         level, words = len(found[1]), found[2]
         return f'<h{level}><a name="{slug(words)}"></a>{_inline(words, link)}</h{level}>'
     if found := _PICTURE.fullmatch(block):
-        return f"<p>{picture(found[2], html.escape(found[1]))}</p>"
+        return f'<p class="picture">{picture(found[2], html.escape(found[1]))}</p>'
     if block.startswith("```"):
         return f"<pre>{html.escape(chr(10).join(lines[1:-1]))}</pre>"
     if block.startswith("> "):

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -87,12 +88,15 @@ class Commands(QObject):
         self.offer_settings(before, "The sample trains with the default settings.")
         return self._session.training.current is not None
 
-    def offer_settings(self, before: Settings, told: str) -> None:
-        """Offers to restore earlier settings, if they were others; `told` says why they are not there."""
+    def offer_settings(self, before: Settings, told: str, holds: Callable[[], bool] = lambda: True) -> None:
+        """Offers to restore earlier settings, if they were others; `told` says why they are not there.
+
+        The offer ends when the settings change, or when `holds` is False.
+        """
         training, now = self._session.training, self._session.training.settings
         if before != now:
             back = partial(training.set_settings, before)
-            self._session.jobs.notify(told, "Restore Settings", back, lambda: training.settings == now)
+            self._session.jobs.notify(told, "Restore Settings", back, lambda: training.settings == now and holds())
 
     def take_sample(self, key: str, own_settings: Settings, title: str) -> bool:
         """Replaces the corpus by a sample, with settings for it; asks if the corpus is not a sample.

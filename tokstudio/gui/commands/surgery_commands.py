@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +153,9 @@ class SurgeryCommands(QObject):
             self._session.jobs.refuse("Select a token that a merge makes: bytes and special tokens must stay.")
             return
         rules = exact_rules(run.tokenizer.tokens[each] or b"" for each in ids)
+        if run.start is not None:
+            self._forbid_further(run, ids, rules)
+            return
         before = training.settings
         forbidden = tuple(dict.fromkeys([*before.forbidden, *rules]))
         training.set_settings(replace(before, forbidden=forbidden))
@@ -160,6 +164,21 @@ class SurgeryCommands(QObject):
             training.start()
         else:
             self._session.jobs.refuse(training.obstacle)
+
+    def _forbid_further(self, run: StudioRun, ids: list[int], rules: Sequence[str]) -> None:
+        """Trains again from the tokenizer at the start of a run, with its settings, but without these tokens."""
+        training = self._session.training
+        assert run.start is not None
+        assert run.config is not None
+        if any((run.merge_of(each) or 0) <= run.before for each in ids):
+            self._session.jobs.refuse("Tokens of the tokenizer that training started from stay: prune them instead.")
+        elif (obstacle := training.corpus_obstacle) is not None:
+            self._session.jobs.refuse(obstacle)
+        else:
+            config = replace(run.config, forbidden=[*run.config.forbidden, *rules])
+            remark = run.name.removeprefix(f"Run {run.number}") if run.name.startswith(f"Run {run.number}") else ""
+            training.start_from(run.start, config, self._session.corpus.current, remark)
+            self._follow(self._session.runs.all[-1])
 
 
 def _is_same(run: StudioRun, tokenizer: Tokenizer) -> bool:

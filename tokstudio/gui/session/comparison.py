@@ -33,7 +33,7 @@ from tokstudio.gui.state.comparison_work import Column, Found, Key, base_of, cel
 from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
 MOST = 8  # tokenizers in one table
-SIMPLE = ("Characters", "Bytes", "Words")
+SIMPLE = ("Characters", "Bytes", "Words and marks")
 
 _LATER = 150  # milliseconds after the last change
 _TOGETHER = 60  # milliseconds in which results are shown together
@@ -143,7 +143,7 @@ class ComparisonState(QObject):
             column = Column(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)
             made.append(column)
         simple: dict[str, AnyTokenizer | None] = {
-            "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words": None
+            "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
         }  # fmt: skip
         words = tuple(row.sha256 for row in self._rows or ())
         made += [
@@ -159,7 +159,7 @@ class ComparisonState(QObject):
         active = self._runs.active
         columns = tuple(each for each in self.columns if active is None or each.name != active.name)
         has_words = any(each.tokenizer is None for each in columns)
-        return columns if has_words else (*columns, Column("Words", ("Words", ()), None))
+        return columns if has_words else (*columns, Column("Words and marks", ("Words and marks", ()), None))
 
     @property
     def compared(self) -> tuple[Compared, ...]:

@@ -13,6 +13,8 @@ from tokstudio.core.corpus.source import Source, entries
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 
+_LONGEST_COMPARED = 1 << 20  # bytes of a text
+
 
 @dataclass(frozen=True, eq=False)
 class ChosenText:
@@ -58,7 +60,9 @@ class ChosenText:
     def has_text_of(self, run: StudioRun) -> bool:
         """Whether a run was trained on exactly these sources with these weights, or on a share of them."""
         own = run.corpus
-        if own is None or own.sources != self.corpus.sources:
+        if own is None or len(own.sources) != len(self.corpus.sources):
+            return False
+        if not all(map(_is_same_source, own.sources, self.corpus.sources)):
             return False
         return own.weighted(own.weights or ()).weights == self.corpus.weights
 
@@ -89,3 +93,16 @@ def measured_text(run: StudioRun) -> MeasuredText | None:
         return None
     tokens = np.concatenate([np.array([run.log.tokens_before], np.int64), run.log.tokens_after])
     return MeasuredText(tokens, run.corpus_bytes, run.weight_scale, held_out=False)
+
+
+def is_same_text(one: Source, other: Source) -> bool:
+    """Whether two sources are the same text; a long one only if it is one object, as comparing would take too long."""
+    if one.data is other.data:
+        return True
+    plain = one.counts is None and other.counts is None
+    return plain and len(one.data) == len(other.data) <= _LONGEST_COMPARED and np.array_equal(one.data, other.data)
+
+
+def _is_same_source(one: Source, other: Source) -> bool:
+    """Whether two sources are the same text in the same documents."""
+    return one is other or (is_same_text(one, other) and np.array_equal(one.ends, other.ends))

@@ -18,7 +18,7 @@ from tokstudio.gui.token_text.spelling import marked, shown
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 _COLUMNS = ("Line", "Before", "After")
-_MOST = 200  # lines
+MOST = 200  # lines
 _AROUND = 2  # tokens before the first that differs
 _PIECES = 14  # tokens of a line
 _CUT = "…"
@@ -45,7 +45,7 @@ def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[tuple[Chang
         if not np.array_equal(mapped, after):
             first = _first_difference(mapped, after)
             found.append(ChangedLine(number, _pieces(origin.old, before, first), _pieces(tokenizer, after, first)))
-            if len(found) == _MOST:
+            if len(found) == MOST:
                 break
         yield Progress("comparing lines")
     return tuple(found)
@@ -87,8 +87,11 @@ class ChangedLinesModel(QAbstractTableModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the titles."""
-        shown = orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
-        return _COLUMNS[section] if shown else None
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        return _COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the number of a line, or its tokens."""

@@ -28,7 +28,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.changed_lines import ChangedLine, ChangedLinesModel, changed_lines_work
+from tokstudio.gui.surgery.changed_lines import MOST, ChangedLine, ChangedLinesModel, changed_lines_work
 from tokstudio.gui.surgery.works import SAMPLE
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -140,7 +140,8 @@ class ProofDialog(QDialog):
         else:
             self._say_verdict(f"All {number} points hold.", "title")
         self.model.show(lines)
-        self.lines_note.setText("No line has other ids." if not lines else f"{len(lines):,} with other ids")
+        first = "The first " if len(lines) == MOST else ""
+        self.lines_note.setText(f"{first}{len(lines):,} with other ids" if lines else "No line has other ids.")
 
     def _fail(self, error: Exception) -> None:
         self._say_verdict(problem_of(error).text, "error")

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
@@ -17,6 +17,8 @@ _WIDTH = 340  # pixels at the normal text size
 _NARROWEST = 220
 _GAP = 12
 _BUTTON = 100  # pixels; what is lower is a button
+_NEW = 500  # milliseconds after a change in which a click was meant for the card before
+_PRESSES = (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick)
 
 
 class TourCard(QFrame):
@@ -38,6 +40,7 @@ class TourCard(QFrame):
         super().__init__(parent)
         self._theme = theme
         self._told = ""
+        self._new = QTimer(self, singleShot=True, interval=_NEW)
         self.setProperty("card", "true")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Tour")
@@ -49,6 +52,8 @@ class TourCard(QFrame):
         self.leave_button, self.back_button, self.next_button = (
             QPushButton(text) for text in ("&Leave", "&Back", "&Next")
         )
+        for button in (self.help_button, self.leave_button, self.back_button, self.next_button):
+            button.installEventFilter(self)
         self.help_button.clicked.connect(self.helped)
         self.leave_button.clicked.connect(self.left)
         self.back_button.clicked.connect(self.back)
@@ -80,6 +85,7 @@ class TourCard(QFrame):
         told = " ".join(filter(None, (f"{number}: {title}.", text, task)))
         if told != self._told:
             self._told = told
+            self._new.start()
             self.setAccessibleDescription(told)
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, told))
 
@@ -92,22 +98,30 @@ class TourCard(QFrame):
         """Sets what the buttons say and do at this stop."""
         self.back_button.setVisible(not first)
         self.leave_button.setVisible(not last)
-        self.next_button.setText("&Finish" if last else "&Next" if done else "&Skip")
+        self.next_button.setText("Fi&nish" if last else "&Next" if done else "&Skip")
         if self.next_button.property("primary") != done:
             self.next_button.setProperty("primary", done)
             self.next_button.style().unpolish(self.next_button)
             self.next_button.style().polish(self.next_button)
 
-    def stand_beside(self, place: QRect, spared: QRect) -> None:
-        """Moves beside a place. It covers that only where there is no other room, and `spared` too if possible."""
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ignores a click on a button that has just come below the pointer; keys are not ignored."""
+        return event.type() in _PRESSES and self._new.isActive()
+
+    def stand_beside(self, place: QRect, spared: Sequence[QRect]) -> None:
+        """Moves beside a place, which it covers only where there is no other room; it spares the others if possible."""
         around = self.parentWidget()
         assert around is not None
         room = around.rect().adjusted(_GAP, _GAP, -_GAP, -_GAP)
         spaces = _beside(place, room)
         if place.isEmpty():
-            spaces, place, spared = (room,), room, QRect()
+            spaces, place, spared = (room,), room, ()
         spots = [QRect(at, size) for space in spaces for at, size in self._spots(place, space, room)]
-        self.setGeometry(min(spots, key=lambda spot: (_common(spot, place), _common(spot, spared))))
+
+        def covered(spot: QRect) -> tuple[int, int]:
+            return _common(spot, place), sum(_common(spot, other) for other in spared)
+
+        self.setGeometry(min(spots, key=covered))
 
     def _spots(self, place: QRect, space: QRect, room: QRect) -> Iterator[tuple[QPoint, QSize]]:
         """Where it can be in a space: level with the middle of a place, with its start, or with its end."""

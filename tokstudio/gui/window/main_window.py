@@ -66,6 +66,7 @@ from tokstudio.gui.tour.stops import Stage
 from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.flash import Flash
 from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
@@ -147,6 +148,7 @@ class MainWindow(QMainWindow):
         lit += (self.compression, self.merges, self.text, self.why)
         stage = Stage(session, *lit, self.actions_by_id, self.places.open, self.status.captions)
         self.tour = Tour(self, stage, self.commands, preferences, theme)
+        self._flash = Flash(theme, self)
         self._connect()
         self._restore()
         self._refresh()
@@ -263,8 +265,7 @@ class MainWindow(QMainWindow):
         if key := word_of(QApplication.focusWidget()):
             self.explain(key)
             return
-        self.places.open(self.guide)
-        self.guide.browser.setFocus()
+        self._open_guide()
 
     def show_glossary(self) -> None:
         """Opens the glossary."""
@@ -272,8 +273,7 @@ class MainWindow(QMainWindow):
 
     def explain(self, key: str) -> None:
         """Opens a word of the glossary; "" for the first."""
-        self.places.open(self.guide)
-        self.guide.browser.setFocus()
+        self._open_guide()
         self.guide.explain(key)
 
     def take_tour(self) -> None:
@@ -366,6 +366,8 @@ class MainWindow(QMainWindow):
         training.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
         self.guide.paneAsked.connect(self._open_pane)
+        self.guide.acting.connect(self._show_beside_guide)
+        self.guide.enlargeAsked.connect(self._enlarge_guide)
         self.guide.browserAsked.connect(self._open_address)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
@@ -399,10 +401,28 @@ class MainWindow(QMainWindow):
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
 
-    def _open_pane(self, key: str) -> None:
+    def _open_pane(self, link: str) -> None:
+        """Opens a pane by its key, and a part of it after a #; shows for a moment where it is."""
+        key, _, part = link.partition("#")
         for pane in self.panes:
             if pane.objectName() == key:
                 self.places.open(pane)
+                pane.arrive(part)
+                self._flash.show_around(pane)
+
+    def _open_guide(self) -> None:
+        self.places.open(self.guide)
+        self.places.make_higher(self.guide)
+        self.guide.browser.setFocus()
+
+    def _enlarge_guide(self) -> None:
+        self.guide.browser.setFocus()
+        self.maximise_pane()
+
+    def _show_beside_guide(self) -> None:
+        """Restores the layout if the guide fills the window, so that what a link does can be seen."""
+        if self.places.maximised is self.guide:
+            self.places.give_back()
 
     def _open_address(self, address: str) -> None:
         """Opens a page outside TokStudio, if the user wants that."""

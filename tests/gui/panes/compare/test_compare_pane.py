@@ -82,7 +82,7 @@ def test_the_best_of_a_row_is_bold_and_coloured_most(compared: ComparePane) -> N
 
 
 def test_a_simple_tokenizer_is_never_the_best(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
-    session.comparison.show_simple("Words", True)
+    session.comparison.show_simple("Words and marks", True)
     qtbot.waitUntil(lambda: cells(compared) == 9, timeout=PATIENCE)
     model = compared.matrix.model
     assert [model.index(0, column).data(BEST) for column in (1, 2, 3)] == [False, True, False]
@@ -170,7 +170,7 @@ def test_a_set_without_text_keeps_the_choices(qtbot: QtBot, compared: ComparePan
 def test_tokenizers_are_chosen_in_a_menu(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
     compared._fill_tokenizers()
     entries = {action.text(): action for action in compared.tokenizers_menu.actions() if action.text()}
-    assert list(entries) == ["Run 1", "Run 2", "Characters", "Bytes", "Words"]
+    assert list(entries) == ["Run 1", "Run 2", "Characters", "Bytes", "Words and marks"]
     assert not entries["Run 2"].isEnabled()  # the active run is always compared
     entries["Run 1"].setChecked(False)
     qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)

@@ -172,7 +172,7 @@ def test_a_long_line_is_shortened_and_scrolls(qtbot: QtBot, view: SameTextView) 
 def test_simple_tokenizers_are_neither_best_nor_marked(qtbot: QtBot, view: SameTextView, session: Session) -> None:
     assert view.lines.stack is not None
     best, apart = view.lines.stack.best, view.lines.stack.apart
-    for name in ("Words", "Bytes"):
+    for name in ("Words and marks", "Bytes"):
         session.comparison.show_simple(name, True)
     qtbot.waitUntil(lambda: shows(view, LINES[0], rows=4), timeout=PATIENCE)
     assert counts(view)[2:] == [len(LINES[0]), 11]

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.panes.guide import pane as pane_module
@@ -59,6 +59,39 @@ def pane(session, theme, actions, dock) -> GuidePane:
     made = GuidePane(session, theme, actions)
     dock(made, 360, 300)
     return made
+
+
+@pytest.mark.parametrize("size", [(360, 300), (450, 262), (394, 749), (900, 700)])
+def test_a_page_with_a_picture_is_shown_once(qtbot, session, theme, actions, dock, size):
+    pane = GuidePane(session, theme, actions)
+    dock(pane, *size)
+    for page in read_pages():
+        pane.show_page(page.name)
+        QApplication.processEvents()
+        assert shown(pane).count("Try it.") == 1, page.name
+    pane.show_page("bpe")
+    pane.window().resize(size[0] + 60, size[1])
+    QApplication.processEvents()
+    assert shown(pane).count("Try it.") == 1
+    assert picture_width(pane) <= pane.browser.viewport().width()
+    assert not pane.browser.horizontalScrollBar().isVisible()
+
+
+def picture_width(pane) -> int:
+    """The width of the first picture of the page, in pixels of the window."""
+    document = pane.browser.document()
+    block = document.begin()
+    while block.isValid():
+        for fragment in (one.fragment() for one in block.begin()):
+            if fragment.charFormat().isImageFormat():
+                name = fragment.charFormat().toImageFormat().name()
+                image = document.resource(QTextDocument.ResourceType.ImageResource.value, QUrl(name))
+                # No gap below it: its line is as high as the picture.
+                ratio = image.devicePixelRatio()
+                assert document.documentLayout().blockBoundingRect(block).height() <= image.height() / ratio + 12
+                return round(image.width() / ratio)
+        block = block.next()
+    raise AssertionError("no picture")
 
 
 def test_back_and_forward_return_to_the_same_place(qtbot, pane):
@@ -155,7 +188,7 @@ def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch):
             if kind == "do":
                 assert what in window.actions_by_id, target
             elif kind == "pane":
-                pane = next(pane for pane in window.panes if pane.objectName() == what)
+                pane = next(pane for pane in window.panes if pane.objectName() == what.split("#")[0])
                 pane.close()
                 window.guide.follow(target)
                 assert not pane.visibleRegion().isEmpty(), target
@@ -171,6 +204,56 @@ def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch):
         answers.yes = True
         window.guide.follow("https://example.org/")
         assert opened == ["https://example.org/"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_links_show_where_they_lead(qtbot, monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["sample_train_article"].trigger()
+        quiet(qtbot, window)
+        window.activateWindow()
+        window.show_guide()
+        qtbot.waitUntil(lambda: QApplication.focusWidget() is window.guide.browser, timeout=PATIENCE)
+        # As high as a page needs, and the whole window on request.
+        qtbot.waitUntil(lambda: window.guide.height() > window.text.height(), timeout=PATIENCE)
+        large = window.places
+        for target in ("pane:text", "do:first", "merge:16"):
+            qtbot.mouseClick(window.guide.enlarge, Qt.MouseButton.LeftButton)
+            assert large.maximised is window.guide
+            window.guide.follow(target)
+            assert large.maximised is None, target
+        window.guide.follow("pane:text")
+        assert window.text.encode.input.hasFocus()
+        window.guide.follow("pane:configure")
+        assert window._flash.isVisible()
+        assert window._flash.size() == window.configure.size()
+        window.session.view.set_playhead(744)
+        table = window.merges.table
+        for _ in range(2):
+            table.verticalScrollBar().setValue(0)
+            window.guide.follow("merge:3")
+            row = window.merges._merges.row_of_number(3)
+            assert table.viewport().rect().intersects(table.visualRect(table.model().index(row, 0)))
+            assert table.current_row == row
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_link_to_the_mixture_opens_it_or_says_what_it_needs(qtbot, monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["sample_article"].trigger()
+        quiet(qtbot, window)
+        said = []
+        window.session.jobs.refused.connect(said.append)
+        window.guide.follow("pane:corpus#mixture")
+        assert said == ["A mixture needs two sources: add another text to the corpus."]
+        assert window.corpus.tabs.currentIndex() == 0
+        window.actions_by_id["sample_scripts"].trigger()
+        quiet(qtbot, window)
+        window.guide.follow("pane:corpus#mixture")
+        assert window.corpus.tabs.currentIndex() == 1
+        assert window.corpus.mixture.isVisible()
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -211,7 +294,7 @@ def test_a_missing_guide_says_what_to_do(session, theme, actions, monkeypatch, d
 
 
 def test_controls_have_names(pane):
-    for control in (pane.choice, pane.search, pane.browser, pane.back, pane.forward):
+    for control in (pane.choice, pane.search, pane.browser, pane.back, pane.forward, pane.enlarge):
         assert control.accessibleName()
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
     # A click on a link of the page follows it.

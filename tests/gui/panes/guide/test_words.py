@@ -65,7 +65,7 @@ def test_headings_and_tabs_explain_their_words(qtbot, monkeypatch):
                 window.runs._model,
                 {"Corpus": "corpus", "Ties": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
             ),
-            (window.sizes._model, {"Vocabulary": "vocabulary", "Embedding": "embedding"}),
+            (window.sizes._model, {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
             (window.why.model, {"Pair": "pair", "Count": "count"}),
         )
         for model, words in tables:
@@ -106,18 +106,18 @@ def test_the_label_figure_is_about_the_chosen_figure(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_words_among_the_other_tokenizers_is_explained(qtbot, monkeypatch):
+def test_words_and_marks_among_the_other_tokenizers_is_explained(qtbot, monkeypatch):
     def act(window, answers):
         window.actions_by_id["sample_train_article"].trigger()
         quiet(qtbot, window)
         others = window.text.encode.others
-        qtbot.waitUntil(lambda: "Words" in dict(others.counts()), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts()), timeout=PATIENCE)
         qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
-        place = others.place_of([name for name, _ in others.counts()].index("Words")).center()
-        assert explained("", "words") in others.tip_at(place)
+        place = others.place_of([name for name, _ in others.counts()].index("Words and marks")).center()
+        assert explained("", "words-and-marks") in others.tip_at(place)
         qtbot.mouseMove(others, place)
         qtbot.mouseClick(others, Qt.MouseButton.LeftButton, pos=place)
-        assert window.guide._been[-1][:2] == ("glossary", "words")
+        assert window.guide._been[-1][:2] == ("glossary", "words-and-marks")
 
     assert at_the_window(monkeypatch, act) == 0
 

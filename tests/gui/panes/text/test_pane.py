@@ -404,7 +404,7 @@ def test_as_many_as_are_compared_are_counted(qtbot, session: Session, trained: T
     for _ in range(3):
         make_run(vocabulary_size=260)
     counts = trained.encode.others.counts
-    expected = ["Run 1", "GPT-2", "GPT-4", "Run 2", "Run 3", "Words"]
+    expected = ["Run 1", "GPT-2", "GPT-4", "Run 2", "Run 3", "Words and marks"]
     qtbot.waitUntil(lambda: [name for name, _ in counts()] == expected, timeout=PATIENCE)
     sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
     assert [count for _, count in counts()[1:3]] == sizes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.wording import percent_text, whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.marks import Mark
-from tokstudio.gui.state.measured_texts import ChosenText, measured_text
+from tokstudio.gui.state.measured_texts import ChosenText, is_same_text, measured_text
 from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -91,8 +91,11 @@ def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: Chos
     Curves of opened tokenizers are of the text `measured_on`. The division into documents may differ.
     """
     corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in (run, active or run)]
-    texts = [([id(source.data) for source in each.sources], each.multipliers) for each in corpora if each is not None]
-    return len(texts) < 2 or texts[0] != texts[1]
+    known = [each for each in corpora if each is not None]
+    if len(known) < 2 or known[0].multipliers != known[1].multipliers:
+        return True
+    one, other = (each.sources for each in known)
+    return len(one) != len(other) or not all(map(is_same_text, one, other))
 
 
 def source_curves(run: StudioRun) -> list[tuple[str, Points]]:

@@ -94,6 +94,13 @@ class CorpusPane(Pane):
         super().hideEvent(event)
         self._clock.stop()
 
+    def arrive(self, part: str) -> None:
+        """Shows the mixture if that is asked for, or says what it needs."""
+        if part == "mixture" and not has_mixture(self._corpus.sources):
+            self._jobs.refuse("A mixture needs two sources: add another text to the corpus.")
+        elif part == "mixture":
+            self.tabs.setCurrentIndex(1)
+
     # ---- construction
 
     def _make_header(self) -> None:

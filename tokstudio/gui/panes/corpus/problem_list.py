@@ -120,7 +120,6 @@ class _Row(QWidget):
 
     def show_problem(self, problem: Problem | None) -> None:
         """Shows a problem; None hides the row."""
-        self.setVisible(problem is not None)
         if problem is not None:
             set_role(self._label, "muted" if problem.remark else "error")
             self._label.setText(in_a_sentence(problem.text))
@@ -132,3 +131,5 @@ class _Row(QWidget):
             self.text_button.setVisible(problem.no_column is not None)
             self.text_button.setAccessibleName(f"Read {name} as plain text")
             self.close_button.setAccessibleName(f"Dismiss: {problem.text}")
+        # Only now: all buttons together would make the pane wider.
+        self.setVisible(problem is not None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from string import Template
 
-from PySide6.QtCore import QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QResizeEvent, QTextDocument
 from PySide6.QtWidgets import QTextBrowser
 
@@ -16,12 +16,14 @@ from tokstudio.core.guide.pages import FOLDER
 from tokstudio.gui.style.theme import Theme
 from tokstudio.resources import resource
 
+_MARGIN = 8  # pixels, left and right of a picture together
 _STYLE = Template("""
 body, p, li, td { line-height: 125%; }
 h1 { font-size: x-large; font-weight: 600; margin: 4px 0 8px 0; }
 h2 { font-size: large; font-weight: 600; margin: 18px 0 4px 0; }
 h3 { font-size: medium; font-weight: 600; margin: 12px 0 4px 0; }
 p { margin: 0 0 10px 0; }
+p.picture { line-height: 100%; }
 li { margin: 0 0 4px 0; }
 a { color: $accent; text-decoration: underline; }
 code, pre { font-family: "$mono"; background-color: $hover; }
@@ -43,6 +45,10 @@ class Browser(QTextBrowser):
         super().__init__()
         self._theme = theme
         self._text = ""
+        self._drawn_at = 0  # the width that the pictures fit
+        # Later: the scroll bar appears within `setHtml`, which would run twice.
+        self._refit = QTimer(self, singleShot=True, interval=0)
+        self._refit.timeout.connect(self._restyle)
         self.setOpenLinks(False)
         self.setOpenExternalLinks(False)
         self.setAccessibleName("Page of the guide")
@@ -54,7 +60,7 @@ class Browser(QTextBrowser):
 
     def show_text(self, text: str, anchor: str = "", at: int = 0) -> None:
         """Shows a page from its top, from a title, or from where it was left."""
-        self._text = text
+        self._text, self._drawn_at = text, self.width()
         roles = {role: getattr(self._theme.palette, role) for role in ("accent", "accent_soft", "hover", "muted")}
         mono = self._theme.monospace_font().family()
         self.document().setDefaultStyleSheet(_STYLE.substitute(roles, mono=mono))
@@ -71,7 +77,7 @@ class Browser(QTextBrowser):
             if not image.isNull():
                 # It is drawn at twice its size.
                 ratio = self.devicePixelRatioF()
-                width = max(1, min(image.width() // 2, self.viewport().width() - 8))
+                width = max(1, min(image.width() // 2, self._room()))
                 image = image.scaledToWidth(round(width * ratio), Qt.TransformationMode.SmoothTransformation)
                 image.setDevicePixelRatio(ratio)
                 return image
@@ -80,8 +86,8 @@ class Browser(QTextBrowser):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fits the pictures to the new width."""
         super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width() and "](" in self._text and "![" in self._text:
-            self._restyle()
+        if self.width() != self._drawn_at and "![" in self._text:
+            self._refit.start()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Alt+Left and Alt+Right go back and forward, as Backspace goes back."""
@@ -102,6 +108,11 @@ class Browser(QTextBrowser):
 
     def _restyle(self) -> None:
         self.show_text(self._text, at=self.verticalScrollBar().value())
+
+    def _room(self) -> int:
+        """The width for a picture beside a scroll bar, so that its size does not depend on whether there is one."""
+        bar = self.verticalScrollBar()
+        return self.viewport().width() - _MARGIN - (0 if bar.isVisible() else bar.sizeHint().width())
 
     def _picture(self, file: str, description: str) -> str:
         return f'<img src="{file}" alt="{description}">'

@@ -1,12 +1,13 @@
 """The Guide pane: a list of pages, the way back, a search in all pages, and the page.
 
-Links do only what a menu can: `do:ACTION`, `pane:NAME`, `merge:12`, `page:NAME`, `glossary:WORD`.
+Links do only what a menu can: `do:ACTION`, `pane:NAME` or `pane:NAME#PART`, `merge:12`, `page:NAME`, `glossary:WORD`.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
@@ -30,7 +31,9 @@ _MOST_KEPT = 100  # places to go back to
 class GuidePane(Pane):
     """Pages to read, with links that act on the window."""
 
-    paneAsked = Signal(str)  # a pane to open, by its key
+    paneAsked = Signal(str)  # a pane to open, by its key, and a part of it after a #
+    enlargeAsked = Signal()  # to fill the window, or to restore the layout
+    acting = Signal()  # a link is about to change the rest of the window
     browserAsked = Signal(str)  # an address for the system's browser
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -51,8 +54,9 @@ class GuidePane(Pane):
         self.search = _SearchEdit(theme)
         self.browser = Browser(theme)
         self.header.addWidget(self.search)
-        self.back = self._button("previous", "Back (Alt+Left)", -1, theme)
-        self.forward = self._button("next", "Forward (Alt+Right)", 1, theme)
+        self.back = self._button("previous", "Back (Alt+Left)", lambda: self.go(-1), theme)
+        self.forward = self._button("next", "Forward (Alt+Right)", lambda: self.go(1), theme)
+        self.enlarge = self._button("enlarge", "Enlarge, or show the other panes again", self.enlargeAsked.emit, theme)
         self.body.addWidget(self.choice)
         self.body.addWidget(self.browser, 1)
         self.choice.activated.connect(self._choose)
@@ -100,6 +104,8 @@ class GuidePane(Pane):
     def follow(self, target: str) -> None:
         """Does what a link asks for; an unknown one does nothing."""
         kind, _, what = target.partition(":")
+        if kind in ("do", "merge"):
+            self.acting.emit()
         if kind == "do":
             self._do(what)
         elif kind == "page":
@@ -131,6 +137,7 @@ class GuidePane(Pane):
         elif number:
             self._view.set_playhead(number)
             self._view.look_at(run.id_of_merge(number))
+            self.paneAsked.emit(f"merges#{number}")
 
     # ---- what is shown
 
@@ -174,13 +181,13 @@ class GuidePane(Pane):
         said = f"{several(len(found), 'page')} with this" if found else "No page has this. Try another word."
         self.browser.show_text("\n\n".join([f"# {said}", *lines]))
 
-    def _button(self, drawing: str, tip: str, step: int, theme: Theme) -> QToolButton:
+    def _button(self, drawing: str, tip: str, act: Callable[[], object], theme: Theme) -> QToolButton:
         button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
         button.setIcon(icon(drawing, theme))
         button.setToolTip(tip)
-        button.setAccessibleName(tip.split(" ")[0])
+        button.setAccessibleName(re.split(r"[ ,]", tip)[0])
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.clicked.connect(lambda: self.go(step))
+        button.clicked.connect(lambda: act())
         self.header.addWidget(button)
         return button
 

@@ -64,6 +64,14 @@ class MergesPane(TablePane):
         """Passes the filter to the model."""
         self._merges.set_query(query)
 
+    def arrive(self, part: str) -> None:
+        """Scrolls to the merge of a number."""
+        self.catch_up()
+        row = self._merges.row_of_number(int(part)) if part.isdecimal() else -1
+        if row >= 0:
+            self.table.show_row(row)
+            self.table.reveal(row)
+
     # ---- the session
 
     def _runs_changed(self) -> None:

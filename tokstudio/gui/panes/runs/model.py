@@ -179,9 +179,9 @@ class RunsModel(QAbstractTableModel):
         found = self._on_text.found(run)
         if not isinstance(found, TextTokens):
             return _COMING if found is None else _NOTHING
-        return f"{found.bytes_per_token:,.3f}{' ' + _ELSEWHERE if self._is_elsewhere(run) else ''}"
+        return f"{found.bytes_per_token:,.3f}{' ' + _ELSEWHERE if self.is_elsewhere(run) else ''}"
 
-    def _is_elsewhere(self, run: StudioRun) -> bool:
+    def is_elsewhere(self, run: StudioRun) -> bool:
         """Whether a run was trained on another text than the one that it is measured on."""
         text = self._on_text.text
         return text is not None and run.has_counts and not text.has_text_of(run)
@@ -199,7 +199,7 @@ class RunsModel(QAbstractTableModel):
             return [*lines, "It is being measured."]
         if isinstance(found, str):
             return [*lines, f"Not measured: {found}"]
-        if self._is_elsewhere(run):
+        if self.is_elsewhere(run):
             lines.append(f"{_ELSEWHERE} It was trained on another text: {_corpus_name(run)}")
         return lines
 
@@ -324,12 +324,12 @@ COLUMNS: tuple[_Column, ...] = (
         word="minimum-frequency",
     ),
     _Column(
-        "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, LEFT, word="pattern"
+        "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 4, LEFT, word="pattern"
     ),
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
     _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
     _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
-    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False, word="merge"),
+    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 6, muted=False, word="merge"),
     _Column(
         "Bytes/token",
         "Bytes per token after all merges",

@@ -19,10 +19,12 @@ from tokstudio.gui.panes.runs.text_choice import TextButton
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _LIVE = 200  # milliseconds between two updates of the run in training
+_ELSEWHERE = "* This run was trained on another text than the one that all are measured on."
 _EMPTY = "Every run is kept here. You can compare, rename or delete it."
 
 
@@ -40,7 +42,9 @@ class RunsPane(Pane):
         self._model = RunsModel(theme, session.on_text, self)
         self.table = RunTable(self._model, theme)
         self._stack = stacked(EmptyState(_EMPTY), self.table)
-        self.body.addWidget(self._stack)
+        self.elsewhere = paragraph_label("muted", _ELSEWHERE)
+        self.body.addWidget(self._stack, 1)
+        self.body.addWidget(self.elsewhere)
         self.text_button = TextButton(session, actions)
         self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
@@ -56,6 +60,7 @@ class RunsPane(Pane):
         self.table.menuAsked.connect(self._show_menu)
         self.table.columnsFitted.connect(self._want)
         session.on_text.changed.connect(self._model.refresh_measured)
+        session.on_text.changed.connect(self._explain_star)
         session.runs.changed.connect(self._refresh)
         session.training.state_changed.connect(self._refresh)
         self._refresh()
@@ -99,6 +104,11 @@ class RunsPane(Pane):
         """Has the rows measured while they are seen."""
         is_seen = self.isVisible() and not self.table.isColumnHidden(RATIO)
         self._on_text.want(self._runs.all if is_seen else (), self.objectName())
+        self._explain_star()
+
+    def _explain_star(self) -> None:
+        starred = any(map(self._model.is_elsewhere, self._runs.all))
+        self.elsewhere.setVisible(starred and not self.table.isColumnHidden(RATIO))
 
     def _refresh_live(self) -> None:
         if self._training.current is not None:

@@ -21,7 +21,7 @@ _GAP = 20  # between columns
 _MOST_ROWS = 2
 
 #: Names that have another meaning in everyday language, with their words of the glossary.
-_TERMS = {"Words": "words"}
+_TERMS = {"Words and marks": "words-and-marks"}
 
 Count = tuple[str, int | None]
 
@@ -51,7 +51,7 @@ class CountsGrid(QWidget):
         return self._counts
 
     def shown(self) -> tuple[str, ...]:
-        """Returns the text of each cell: "Words 51", and "3 more" for those that do not fit."""
+        """Returns the text of each cell: "GPT-2 51", and "3 more" for those that do not fit."""
         return tuple(f"{name} {count}".strip() for name, count in self._cells())
 
     def place_of(self, index: int) -> QRect:

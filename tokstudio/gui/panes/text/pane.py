@@ -78,6 +78,11 @@ class TextPane(Pane):
         """The current page."""
         return (self.encode, self.decode, self.steps)[max(self.pages.currentIndex(), 0)]
 
+    def arrive(self, part: str) -> None:
+        """Puts the cursor into the text field."""
+        self.tabs.setCurrentIndex(0)
+        self.encode.input.setFocus()
+
     def copy(self) -> None:
         """Copies the text of the selected tokens, or all of it."""
         self.page.copy()

@@ -30,4 +30,4 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
     heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))
     left, right, token = (isolated(label(head, _LABEL)) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
-    return f"Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
+    return f"Step {number + 1:,} of {len(rounds):,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
