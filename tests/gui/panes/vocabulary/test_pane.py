@@ -502,4 +502,4 @@ def test_the_context_menu_acts_on_the_row_below_the_pointer(qtbot, session, trai
     place = pane.table.visualRect(pane.model.index(3, 1)).center()
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
     assert session.view.chosen == pane.model.token_at(3)
-    assert pane.table.actions() == [actions["why_merge"], actions["copy"]]
+    assert pane.table.actions() == [actions[name] for name in ("why_merge", "forbid_tokens", "prune_tokens", "copy")]
