@@ -328,6 +328,7 @@ def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, m
     assert "Measured on: Pasted text" in tip(pane, 0)
     assert "measured on Pasted text" in heading_tip(pane)
     assert pane.text_button.text() == "Measured on Pasted text"
+    assert not pane.elsewhere.isVisible()
 
     other = "the rat sat. " * 99
     session.corpus.set_sources(())
@@ -338,6 +339,13 @@ def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, m
     assert "* It was trained on another text: Pasted text" in tip(pane, 0)
     assert "trained on another" not in tip(pane, 1), "nobody knows what it was trained on"
     assert "measured on rats.txt" in heading_tip(pane)
+    assert pane.elsewhere.isVisible()
+    assert pane.elsewhere.text().startswith("* This run was trained on another text")
+
+    session.corpus.set_sources(())
+    session.corpus.add_text(TEXT, "The same text.txt")
+    ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(opened, TEXT))
+    assert not pane.elsewhere.isVisible()
 
 
 def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pane, make_run):

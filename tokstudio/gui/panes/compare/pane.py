@@ -38,6 +38,7 @@ _TABS = {
 _SAME_TEXT, _VOCABULARIES, _WORDS = 2, 3, 4
 _LEAST = QSize(240, 150)
 _NARROW, _LOW = 520, 300  # pixels
+_WIDEST_CHOICE = 360  # pixels
 _NO_TOKENIZER = "Tokenizers are compared here, text by text. Train one or two, or open one."
 _NO_TEXT = {
     "corpus": "Tokenizers are compared here on the sources of the corpus. Open a text, or choose other texts.",
@@ -78,8 +79,10 @@ class ComparePane(Pane):
         self._figure_label, self._choices = TermLabel("Figure", "figure"), QWidget()
         self._figure_label.setProperty("role", "muted")
         self._texts_label = plain_label("muted", "Texts")
-        texts = self._texts_label, (self.texts, 4), 8
-        row(*texts, self._figure_label, (self.figures, 4), 8, self.tokenizers, STRETCH, parent=self._choices)
+        texts = self._texts_label, (self.texts, 20), 8
+        row(*texts, self._figure_label, (self.figures, 20), 8, self.tokenizers, STRETCH, parent=self._choices)
+        for box in (self.texts, self.figures):
+            box.setMaximumWidth(_WIDEST_CHOICE)
         self.problem = paragraph_label()
         self.measure = QPushButton("&Measure")
         self.measure.clicked.connect(actions["measure_comparison"].trigger)
