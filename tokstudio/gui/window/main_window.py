@@ -66,11 +66,11 @@ from tokstudio.gui.tour.stops import Stage
 from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.flash import Flash
 from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
+from tokstudio.gui.window.flash import Flash
 from tokstudio.gui.window.message_bar import MessageBar
 from tokstudio.gui.window.offer_cards import NoticeCard, RecoveryCard
 from tokstudio.gui.window.pane_headers import PaneHeaders
