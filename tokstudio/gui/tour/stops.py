@@ -325,7 +325,7 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Held-out text",
-        "About a tenth of the article was held out: it was put aside before the training, and nothing was learnt from "
+        "About 7 % of the article was held out: it was put aside before the training, and nothing was learnt from "
         "it. The dashed curve shows how long the tokens are in this part.",
         "Drag the playhead to the left and to the right, and look at the gap between the two curves. With the "
         "keyboard: press Tab until you reach the slider, then Left or Right.",

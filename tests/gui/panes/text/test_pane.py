@@ -358,16 +358,16 @@ def others(pane: TextPane) -> tuple[str, ...]:
 
 
 def test_counts_of_other_tokenizers_are_shown(qtbot, session: Session, trained: TextPane, make_run):
-    qtbot.waitUntil(lambda: others(trained) == ("Words 7",), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Words and marks 7",), timeout=PATIENCE)
     first = session.runs.active
     make_run(vocabulary_size=260)
     session.runs.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
-    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words and marks 7"), timeout=PATIENCE)
     grid = trained.encode.others
     assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
     session.view.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3",), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words and marks 3",), timeout=PATIENCE)
     session.view.set_text("")
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
 
@@ -378,7 +378,7 @@ def test_what_is_compared_elsewhere_is_counted_here(qtbot, session: Session, tra
     qtbot.waitUntil(lambda: len(others(trained)) == 2, timeout=PATIENCE)
     session.runs.show_curve(first, False)
     session.comparison.show_simple("Bytes", True)
-    qtbot.waitUntil(lambda: others(trained) == ("Bytes 15", "Words 7"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Bytes 15", "Words and marks 7"), timeout=PATIENCE)
     with qtbot.waitSignal(session.comparison.stack_asked):
         trained.encode.caption.click()
     assert session.comparison.texts.key == "text"
@@ -442,13 +442,13 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     page = trained.encode
     qtbot.waitUntil(lambda: not page.others.isVisible())
     assert not page.specials.isVisible()
-    assert page.figures.tip("tokens").endswith("Others: Words 7")
+    assert page.figures.tip("tokens").endswith("Others: Words and marks 7")
     row = page.view.token_rectangle(0).height() + 5
     qtbot.waitUntil(lambda: page.view.viewport().height() >= 3 * row)
     assert page.view.height() > page.input.height()
     trained.resize(294, 340)
     qtbot.waitUntil(page.brief.isVisible)
-    assert page.brief.text() == "Others: Words 7"
+    assert page.brief.text() == "Others: Words and marks 7"
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
 
 

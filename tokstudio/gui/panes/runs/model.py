@@ -312,7 +312,7 @@ COLUMNS: tuple[_Column, ...] = (
         "Number of tokens, and the limit that was set if it was not reached",
         _vocabulary,
         "9,999 of 10,000",
-        5,
+        6,
         word="vocabulary",
     ),
     _Column(
@@ -324,12 +324,12 @@ COLUMNS: tuple[_Column, ...] = (
         word="minimum-frequency",
     ),
     _Column(
-        "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 4, LEFT, word="pattern"
+        "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 5, LEFT, word="pattern"
     ),
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
     _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
     _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
-    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 6, muted=False, word="merge"),
+    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False, word="merge"),
     _Column(
         "Bytes/token",
         "Bytes per token after all merges",

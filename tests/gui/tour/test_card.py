@@ -1,0 +1,176 @@
+"""The card of the tour: where it stands, what its buttons do, and what it says beside the window."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QTabBar
+
+from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
+from tokstudio.gui.session import training as training_module
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.token_text import merge_sentence
+
+
+def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatch):
+    def act(window, answers):
+        for at in range(2, LAST + 1):
+            if not window.tour.running:
+                begin(qtbot, window, at)
+            for size in ((1440, 900), (1024, 640)):
+                window.resize(*size)
+                window.actions_by_id["theme_dark" if at % 2 else "theme_light"].trigger()
+                quiet(qtbot, window)
+                qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)
+                qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
+                assert window.rect().contains(window.tour.card.geometry())
+                assert not window.tour.card.geometry().intersects(lit(window))
+            window.tour.card.next_button.click()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypatch):
+    def act(window, answers):
+        own = Settings(5000, pattern="whitespace")
+        window.session.training.set_settings(own)
+        begin(qtbot, window, 1)
+        for again in ("continue_tour", "take_tour"):
+            press(window, Qt.Key.Key_Escape)
+            qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+            window.actions_by_id[again].trigger()
+            assert not window.notices.isVisible()
+        press(window, Qt.Key.Key_Escape)
+        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        window.notices.act_button.click()
+        assert window.session.training.settings == own
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window, 2)
+        card = window.tour.card
+        for button in (card.leave_button, card.next_button):
+            card.say("3 of 9", "The playhead", f"Another text for {button.text()}")
+            for click in (qtbot.mouseClick, qtbot.mouseDClick):
+                click(button, Qt.MouseButton.LeftButton)
+                assert window.tour.at == 2
+        card._new.stop()
+        qtbot.mouseClick(card.leave_button, Qt.MouseButton.LeftButton)
+        assert not window.tour.running
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_no_button_of_the_card_has_the_letter_of_a_menu(qtbot, monkeypatch):
+    def act(window, answers):
+        menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
+        assert "Alt+F" in menus
+        begin(qtbot, window, LAST)
+        card = window.tour.card
+        buttons = (card.leave_button, card.back_button, card.next_button)
+        assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch):
+    monkeypatch.setattr(training_module, "_READING", 0.03)
+    monkeypatch.setattr(training_module, "_STEP", 0.03)
+    monkeypatch.setattr(merge_sentence, "_SHOWN_FOR", 0.15)
+
+    def act(window, answers):
+        begin(qtbot, window)
+        press(window, Qt.Key.Key_R, CONTROL)
+        named: set[str] = set()
+
+        def some_merges() -> bool:
+            caption = window.tour.card.caption.text()
+            assert caption == window.status.captions.text
+            assert caption in ("", window.status.label.text())
+            named.add(caption)
+            return len(named) > 6
+
+        qtbot.waitUntil(some_merges, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_link_to_the_end_is_as_high_as_its_text_needs(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        for larger in range(3):
+            if larger:
+                window.actions_by_id["text_larger"].trigger()
+            else:
+                window.actions_by_id["train"].trigger()
+            qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
+            qtbot.wait(1)
+            assert window.status.skip.height() >= window.status.skip.sizeHint().height()
+            assert window.status.rect().contains(
+                window.status.skip.mapTo(window.status, window.status.skip.rect().bottomRight())
+            )
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
+def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch, size):
+    def act(window, answers):
+        window.resize(*size)
+        begin(qtbot, window, 3)
+        window.actions_by_id["why_merge"].trigger()
+        told(qtbot, window, "no pair stood side by side more often")
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+        assert not window.merges.visibleRegion().isEmpty()
+        assert not window.tour.card.geometry().intersects(lit(window))
+        assert not window.tour.card.geometry().intersects(window.tour.shade.place)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, monkeypatch):
+    def act(window, answers):
+        window.resize(1440, 870)
+        begin(qtbot, window, 2)
+        sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
+        for at in (2, 7):
+            while window.tour.at < at:
+                window.tour.card.next_button.click()
+            quiet(qtbot, window)
+            window.session.view.set_playhead(50)
+            qtbot.waitUntil(lambda: window.tour._done, timeout=PATIENCE)
+            assert not window.tour.card.geometry().intersects(sentence)
+        while window.tour.at > 3:
+            window.tour.card.back_button.click()
+        window.actions_by_id["why_merge"].trigger()
+        told(qtbot, window, "no pair stood side by side more often")
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+        bar = next(one for one in window.findChildren(QTabBar) if "Why" in map(one.tabText, range(one.count())))
+        tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
+        assert not window.tour.card.geometry().intersects(tabs)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_in_a_narrow_window_the_answer_may_cover_the_merges(qtbot, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: QSize(900, 640))
+
+    def act(window, answers):
+        window.resize(900, 640)
+        begin(qtbot, window, 3)
+        tab_to(window, window.merges.table)
+        press(window, Qt.Key.Key_Down)
+        press(window, Qt.Key.Key_Y, CONTROL | SHIFT)
+        told(qtbot, window, "no pair stood side by side more often")
+        assert window.merges.visibleRegion().isEmpty()
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size())
+
+    assert at_the_window(monkeypatch, act) == 0
