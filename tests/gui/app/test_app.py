@@ -25,6 +25,8 @@ from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.resources import sample_text
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 SENTENCE = "the cat sat on 北京 🌍 and the mat\n"
 
