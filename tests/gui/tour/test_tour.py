@@ -137,6 +137,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window, 1)
@@ -160,6 +161,7 @@ def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, monkeyp
     assert at_the_window(monkeypatch, next_time) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, lambda window, answers: begin(qtbot, window, 5)) == 0
 
@@ -216,6 +218,7 @@ def test_tab_stays_in_the_lit_place_and_the_card(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_a_second_start_changes_nothing(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window, 3)
@@ -230,6 +233,7 @@ def test_a_second_start_changes_nothing(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_a_pane_that_is_closed_is_shown_again(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window, 4)
@@ -247,6 +251,7 @@ def test_a_pane_that_is_closed_is_shown_again(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window, 2)
@@ -270,6 +275,7 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_undo_before_the_training_is_mended(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window)
@@ -305,6 +311,7 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_an_own_corpus_is_kept_if_the_person_wants(qtbot, monkeypatch, tmp_path):
     book = tmp_path / "book.txt"
     book.write_text("the cat sat on the mat. " * 40)
@@ -320,6 +327,7 @@ def test_an_own_corpus_is_kept_if_the_person_wants(qtbot, monkeypatch, tmp_path)
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_the_settings_of_before_are_offered_after_the_tour(qtbot, monkeypatch):
     def act(window, answers):
         own = Settings(5000, pattern="whitespace")
@@ -416,6 +424,7 @@ def test_a_second_tour_has_the_corpus_of_the_first(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_at_the_end_all_merges_are_applied(qtbot, monkeypatch):
     def act(window, answers):
         view = window.session.view
@@ -431,6 +440,7 @@ def test_at_the_end_all_merges_are_applied(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch):
     monkeypatch.setattr(training_module, "_READING", 0.03)
     monkeypatch.setattr(training_module, "_STEP", 0.03)
@@ -512,6 +522,7 @@ def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.usefixtures("unstyled")
 def test_the_welcome_offers_the_tour(qtbot, monkeypatch):
     def act(window, answers):
         offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
