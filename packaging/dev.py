@@ -16,10 +16,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 # Python started with -P or -I does not look beside the program by itself.
@@ -249,7 +252,7 @@ def app(arguments: list[str]) -> int:
 
 
 def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
-    """What `test` runs, in order; pytest comes last, so that its summary ends the output."""
+    """What `test` runs, in order; the bundle is built and tried beside them."""
     python = str(program("python"))
     return [
         ("linter", [str(program("ruff")), "check"]),
@@ -269,29 +272,52 @@ def test(arguments: list[str]) -> int:
         "QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen",
         "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",  # Else it asks the network for its newest version.
     }
-    for name, command in checks(arguments):
-        say(f"{name} ...")
-        code = run_visibly(command, variables, cwd=ROOT)
-        if code != 0:
-            return code
-        # Whoever wants some tests only does not wait for this.
-        if name == "compiled loops" and not arguments:
-            say("the bundle ...")
-            code = try_bundle()
+    # Whoever wants some tests only does not wait for the bundle.
+    with nullcontext(lambda: 0) if arguments else bundle_beside() as bundle_code:
+        for name, command in checks(arguments):
+            say(f"{name} ...")
+            code = run_visibly(command, variables, cwd=ROOT)
             if code != 0:
                 return code
-    return 0
+        return bundle_code()
 
 
-def try_bundle() -> int:
-    """Builds the bundle and tries it; where it cannot be built for want of something, that is said and no error."""
+@contextmanager
+def bundle_beside() -> Iterator[Callable[[], int]]:
+    """Builds and tries the bundle while other checks run; it keeps one core busy at most.
+
+    Where it cannot be built for want of something, that is said and no error.
+
+    Yields:
+        A function that waits for the end, shows what was printed and gives the exit code.
+    """
     try:
         bundling.require_linker()
     except SetupError as error:
-        say(f"skipped: {error}")
-        return 0
-    bundling.make_bundle(program("python"), setup_key())
-    return bundling.smoke(program("python"))
+        say(f"the bundle is skipped: {error}")
+        yield lambda: 0
+        return
+    say("the bundle is built and tried beside the other checks ...")
+    command = [sys.executable, str(Path(__file__).resolve()), "smoke"]
+    with tempfile.TemporaryFile() as printed:
+        # A group of its own, so that what it starts ends with it.
+        trial = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True
+        )
+
+        def wait() -> int:
+            say("the bundle ...")
+            code = trial.wait()
+            printed.seek(0)
+            print(printed.read().decode("utf-8", "replace"), end="", flush=True)
+            return code if code >= 0 else 128 - code
+
+        try:
+            yield wait
+        finally:
+            if trial.poll() is None:
+                trial.kill() if os.name == "nt" else os.killpg(trial.pid, signal.SIGTERM)
+                trial.wait()
 
 
 def benchmark_files(names: list[str]) -> list[Path]:

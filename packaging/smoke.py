@@ -61,11 +61,15 @@ class Bundle:
     Args:
         program: The bundle's.
         home: An empty folder.
+        loops: A home in which the loops have been compiled; this one begins with a copy of them.
     """
 
-    def __init__(self, program: Path, home: Path) -> None:
+    def __init__(self, program: Path, home: Path, loops: Path | None = None) -> None:
         self.program = program
         self.home = home
+        if loops is not None:
+            for marker in loops.rglob("loops-*"):
+                shutil.copytree(marker.parent, home / marker.parent.relative_to(loops), dirs_exist_ok=True)
         names = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "NUMBER_OF_PROCESSORS")
         self.variables = {name: os.environ[name] for name in names if name in os.environ}
         for name in (*_HOMES, "TMPDIR", "TEMP", "TMP"):
@@ -355,16 +359,20 @@ def main(arguments: list[str]) -> int:
         parts.append(("the window on an X server", try_window))
     if _LINUX:
         parts[-1:-1] = [("a display that is not there", try_no_display), ("the end of a session", try_end_of_session)]
-    for name, attempt in parts:
-        print(f"{name} ...", flush=True)
-        begun = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="tokstudio smoke ", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="tokstudio smoke ", ignore_cleanup_errors=True) as homes:
+        for name, attempt in parts:
+            print(f"{name} ...", flush=True)
+            begun = time.monotonic()
+            home = Path(homes) / attempt.__name__
+            home.mkdir()
+            # Compiling is none of what these two try.
+            warm = attempt in (try_end_of_session, try_window)
             try:
-                attempt(Bundle(program, Path(folder)))
+                attempt(Bundle(program, home, Path(homes) / try_starts.__name__ if warm else None))
             except (Wrong, subprocess.TimeoutExpired) as wrong:
                 print(f"WRONG: {wrong}", flush=True)
                 return 1
-        print(f"    good, {time.monotonic() - begun:.0f} s", flush=True)
+            print(f"    good, {time.monotonic() - begun:.0f} s", flush=True)
     return 0
 
 

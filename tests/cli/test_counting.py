@@ -165,12 +165,16 @@ def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes
     assert [len(shard) for shard in shards] == lengths
 
 
-@pytest.fixture
+def two_processes():
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    )
+
+
+@pytest.fixture(scope="module")
 def workers():
     """A cluster of two processes."""
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    ) as made:
+    with two_processes() as made:
         yield made
 
 
@@ -204,8 +208,10 @@ def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, work
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, workers, monkeypatch):
+def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, request, monkeypatch):
     alone = counted(files, tmp_path / "alone.parquet")
+    workers = two_processes()
+    request.addfinalizer(workers.close)
     with distributed.Client(workers.scheduler_address) as client:
         victim = next(iter(client.run(os.getpid).values()))
     result = cluster._result_work

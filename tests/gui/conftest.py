@@ -76,6 +76,12 @@ def theme(qapp: QApplication) -> Theme:
     return Theme("light")
 
 
+@pytest.fixture
+def unstyled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows without the style sheet, for tests of what a window does and not of its look: they take half the time."""
+    monkeypatch.setattr(Theme, "style_sheet", "")
+
+
 class Actions(dict[str, QAction]):
     """The window's actions by id, each made when it is first asked for."""
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import subprocess
 import sys
+import time
 import tomllib
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -217,31 +221,65 @@ def test_the_first_check_that_fails_ends_test_with_its_code(dev: ModuleType, mon
         return 3 if command[-1] == "pyright" else 0
 
     monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "bundle_beside", lambda: nullcontext(lambda: 0))
     monkeypatch.setattr(dev, "run_visibly", run)
     assert dev.main(["test"]) == 3
     assert ran == ["check", "--check", "pyright"]
 
 
-@pytest.mark.parametrize(("arguments", "tried"), [([], 1), (["-k", "playhead"], 0)])
-def test_the_bundle_is_tried_before_the_tests_unless_only_some_of_them_are_wanted(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, arguments: list[str], tried: int
-) -> None:
-    ran: list[str] = []
+@pytest.fixture
+def bundle(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """Has `test` start a program in place of `dev.py smoke`; the checks are good and nothing is set up."""
     monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev.bundling, "require_linker", lambda: None)
+    monkeypatch.setattr(dev, "run_visibly", lambda command, variables, cwd: 0)
+
+    def arrange(program: str) -> None:
+        monkeypatch.setattr(dev, "__file__", str(tmp_path / "program.py"))
+        (tmp_path / "program.py").write_text(program, encoding="utf-8")
+
+    return arrange
+
+
+@pytest.mark.parametrize(("arguments", "tried"), [([], True), (["-k", "playhead"], False)])
+def test_the_bundle_is_tried_unless_only_some_tests_are_wanted(
+    dev: ModuleType,
+    bundle: Callable[[str], None],
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    tried: bool,
+) -> None:
+    bundle("import sys\nprint('tried', *sys.argv[1:])")
+    assert dev.main(["test", *arguments]) == 0
+    assert ("tried smoke\n" in capsys.readouterr().out) is tried
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(
+    dev: ModuleType, bundle: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int
+) -> None:
+    ready, late = tmp_path / "ready", tmp_path / "late"
+    bundle(
+        "import pathlib, time\n"
+        f"pathlib.Path({str(ready)!r}).touch()\n"
+        f"while not pathlib.Path({str(late)!r}).exists(): time.sleep(0.01)\n"
+    )
 
     def run(command: list[str], variables: dict[str, str], cwd: Path) -> int:
-        ran.append("tests" if "pytest" in command else "check")
-        return 0
-
-    def attempt() -> int:
-        ran.append("bundle")
-        return 0
+        while not ready.exists():
+            time.sleep(0.01)
+        if "pytest" in command and code == 0:
+            late.touch()
+        return code
 
     monkeypatch.setattr(dev, "run_visibly", run)
-    monkeypatch.setattr(dev, "try_bundle", attempt)
-    assert dev.main(["test", *arguments]) == 0
-    assert ran.count("bundle") == tried
-    assert ran[-1] == "tests"
+    started: list[subprocess.Popen[bytes]] = []
+    start = subprocess.Popen
+    monkeypatch.setattr(
+        dev.subprocess, "Popen", lambda *words, **more: started.append(start(*words, **more)) or started[-1]
+    )
+    assert dev.main(["test"]) == code
+    assert (started[0].returncode == 0) is (code == 0)
 
 
 @pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
@@ -270,21 +308,23 @@ def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(
     assert f", not {arguments[1]}." in capsys.readouterr().err
 
 
-def test_a_bundle_that_fails_ends_test(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dev, "set_up", lambda: None)
-    monkeypatch.setattr(dev, "run_visibly", lambda command, variables, cwd: 3 if "pytest" in command else 0)
-    monkeypatch.setattr(dev, "try_bundle", lambda: 7)
+def test_a_bundle_that_fails_ends_test(
+    dev: ModuleType, bundle: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle("import sys\nprint('WRONG: it does not start')\nsys.exit(7)")
     assert dev.main(["test"]) == 7
+    assert "WRONG: it does not start" in capsys.readouterr().out
 
 
 def test_a_bundle_that_cannot_be_built_here_is_skipped_with_the_reason(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    dev: ModuleType, bundle: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing() -> None:
         raise dev.SetupError("The bundle needs binutils.")
 
+    bundle("import sys\nsys.exit(7)")
     monkeypatch.setattr(dev.bundling, "require_linker", missing)
-    assert dev.try_bundle() == 0
+    assert dev.main(["test"]) == 0
     assert "skipped: The bundle needs binutils." in capsys.readouterr().out
 
 

@@ -75,7 +75,7 @@ def in_bytes(texts):
     return [(list(text), 1) for text in texts]
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=60)
 @given(documents, settings_of_runs, st.integers(1, 25), st.data())
 def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, most, data):
     corpus = Corpus.from_texts(texts)

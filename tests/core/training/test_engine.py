@@ -188,7 +188,7 @@ def check_heap(t, state):
     assert set(waiting.tolist()) <= set(pairs)
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=60)
 @given(
     weighted,
     st.booleans(),

@@ -134,7 +134,7 @@ def test_a_place_in_a_sample_is_not_told_as_one_in_the_corpus():
 
 @pytest.mark.parametrize("rare", ["", "é", "日", "😀"])
 def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(rare):
-    corpus = Corpus.from_text(LARGE[:2_000_000] + rare)
+    corpus = Corpus.from_text(LARGE[:1_200_000] + rare)
     config = TrainingConfig(vocabulary_size=400, pattern=r"\S+|\s+")
     made = finish(forecast_work(corpus, config))
     train(Corpus.from_text("some words" + rare), config)

@@ -66,7 +66,7 @@ def test_a_fork_with_the_same_settings_is_the_uninterrupted_run(tie_break, patte
     assert len(forked) == forked.run.vocabulary_size == len(whole)
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=60)
 @given(documents, st.sampled_from(TIE_BREAKS), st.integers(0, 30), st.booleans())
 def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break, more, weigh):
     start = start_with_gaps()
@@ -242,7 +242,7 @@ def _is_cut(raw):
     return raw.decode("utf-8", "replace").encode() != raw
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=60)
 @given(documents, st.sampled_from(TIE_BREAKS), st.sets(st.sampled_from(sorted(REFUSED)), min_size=1), st.booleans())
 def test_forbidden_tokens_are_skipped_as_in_the_recount(texts, tie_break, rules, frequent):
     limits = {"min_frequency": 2} if frequent else {"vocabulary_size": 290}

@@ -162,21 +162,21 @@ repeated = st.lists(sentences.filter(bool), min_size=1, max_size=4)
 common = st.sampled_from(["gpt2", "cl100k"])
 
 
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=80)
 @given(small, st.integers(257, 290))
 def test_huggingface_on_overlaps_and_ties(texts, size):
     theirs = from_huggingface(texts, size)
     assert merged(texts, "huggingface", size) == theirs
 
 
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=80)
 @given(small, st.integers(257, 290))
 def test_rustbpe_on_overlaps_and_ties(texts, size):
     theirs = from_rustbpe(texts, size)
     assert joined(merged(texts, "lowest-id", size)) == theirs
 
 
-@settings(patient, max_examples=100)
+@settings(patient, max_examples=50)
 @given(repeated, common, st.integers(257, 300))
 def test_all_on_words_that_repeat(texts, pattern, size):
     assert merged(texts, "huggingface", size, pattern) == from_huggingface(texts, size, pattern)

@@ -23,6 +23,8 @@ from tokstudio.gui.app.crash_offer import ReportOffer
 from tokstudio.gui.app.crash_report import is_running, left_reports, reports_folder
 from tokstudio.gui.window.offer_cards import ReportCard
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 def files():
     folder = reports_folder()

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tokstudio.cli import main
 from tokstudio.gui.app.display_check import refusal
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the displays of Linux")
@@ -37,6 +38,19 @@ def start(**variables):
     return done.returncode, done.stderr.decode()
 
 
+X_SERVER = ({"QT_QPA_PLATFORM": "papyrus;xcb:x=1", "DISPLAY": ":7531"}, "the X server :7531 (DISPLAY)")
+
+
+@linux
+@pytest.mark.parametrize(("variables", "named"), [({}, "There is no display to open a window on."), X_SERVER])
+def test_a_start_without_a_display_ends_with_one_sentence(variables, named):
+    code, said = start(**variables)
+    assert code == 1
+    assert said.startswith("tokstudio: ")
+    assert named in said
+    assert said.count("\n") == 1
+
+
 @linux
 @pytest.mark.parametrize(
     ("variables", "named"),
@@ -46,12 +60,13 @@ def start(**variables):
         ({"DISPLAY": "nonsense"}, "the X server nonsense (DISPLAY)"),
         ({"WAYLAND_DISPLAY": "/nowhere/wayland-7"}, "the Wayland desktop /nowhere/wayland-7 (WAYLAND_DISPLAY)"),
         ({"QT_QPA_PLATFORM": "papyrus"}, 'QT_QPA_PLATFORM is "papyrus"'),
-        ({"QT_QPA_PLATFORM": "papyrus;xcb:x=1", "DISPLAY": ":7531"}, "the X server :7531 (DISPLAY)"),
+        X_SERVER,
     ],
 )
-def test_a_missing_display_gives_one_sentence(variables, named):
-    code, said = start(**variables)
-    assert code == 1
+def test_a_missing_display_gives_one_sentence(environment, capsys, variables, named):
+    environment(**variables)
+    assert main([]) == 1
+    said = capsys.readouterr().err
     assert said.startswith("tokstudio: ")
     assert named in said
     assert said.count("\n") == 1

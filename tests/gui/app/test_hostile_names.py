@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 from tests.gui.person import TEXT, at_the_window, quiet, trained
 from tokstudio.core.base.wording import printable
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 NAME = "\x1b]0;x\x07a\nb<b>.txt"
 SHOWN = r"\x1b]0;x\x07a\nb<b>.txt"
 

@@ -23,6 +23,8 @@ from tokstudio.gui.app.crash_report import reports_folder
 from tokstudio.gui.app.single_instance import Claim, Request, address
 from tokstudio.gui.session.preferences import settings_file
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 
 

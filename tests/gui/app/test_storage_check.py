@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import platformdirs
+import pytest
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
+
+pytestmark = pytest.mark.usefixtures("unstyled")
 
 
 def test_there_is_no_message_if_every_folder_can_be_written(tmp_path):

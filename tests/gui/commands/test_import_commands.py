@@ -17,6 +17,8 @@ from tokstudio import Corpus, count
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.corpus_import.dialog import ImportDialog
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 def write(path: Path, *, names: tuple[str, str, str] = ("lang", "title", "body")) -> Path:
     rows = [dict(zip(names, (("de", "en")[n % 2], f"Part {n}", f"the cat {n} "), strict=True)) for n in range(4)]

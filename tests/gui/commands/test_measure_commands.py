@@ -3,8 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import pytest
+
 from tests.gui.person import PATIENCE, at_the_window, trained
 from tokstudio.core.comparison.text_tokens import TextTokens
+
+pytestmark = pytest.mark.usefixtures("unstyled")
 
 
 def test_every_row_is_measured_on_the_chosen_text(qtbot, monkeypatch, tmp_path):

@@ -6,7 +6,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import pytest
+
 from tests.gui.person import at_the_window
+
+pytestmark = pytest.mark.usefixtures("unstyled")
 
 
 def test_no_two_entries_of_a_menu_have_the_same_letter(monkeypatch):

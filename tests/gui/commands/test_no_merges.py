@@ -10,6 +10,8 @@ from tests.core.formats import without_merges
 from tests.gui.person import PATIENCE, TEXT, at_the_window, export
 from tokstudio.gui.session import availability
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 SENTENCE = "The CAT sat on  naïve mats 日本\n"
 MADE = {
     "tokenizer.json of WordPiece": lambda: without_merges.word_piece([TEXT], 60).to_str().encode(),

@@ -18,6 +18,8 @@ from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 SENTENCE = "the cat's hat sat on 1984 mats\n"
 
 

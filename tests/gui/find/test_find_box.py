@@ -14,6 +14,8 @@ from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.find.search import MOST
 from tokstudio.gui.session.training import Settings
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 8
 KEYS = Qt.KeyboardModifier
 

@@ -20,6 +20,8 @@ from tokstudio.gui.open_by_name.well_known import WELL_KNOWN
 from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 SENTENCE = "the cat's hat sat on 1984 mats\n"
 
 

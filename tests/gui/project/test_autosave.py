@@ -29,6 +29,8 @@ from tokstudio.gui.session.preferences import Preferences, settings_file
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 
 

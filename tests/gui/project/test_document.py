@@ -22,6 +22,8 @@ from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.state.training_settings import Settings
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tokstudio.gui.state.training_settings import Settings
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 SENTENCE = "the cat sat on the mat"
 
 

@@ -10,6 +10,8 @@ from tokstudio.gui.session import training as module
 from tokstudio.gui.session.training import Settings, played_interval
 from tokstudio.gui.token_text.merge_sentence import MergeCaptions, merge_sentence, token_name
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 
 

@@ -12,6 +12,8 @@ from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session import player as module
 from tokstudio.gui.session.player import SPEEDS, Speed
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 @pytest.fixture
 def pane(session, theme, actions, show):

@@ -20,6 +20,8 @@ from tokstudio.gui.session.training import Training
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.window.main_window import MainWindow
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 KINDS = (Corpus, Job, MergeBatch, Run, Source, StudioRun, Tokenizer, Training)
 
 

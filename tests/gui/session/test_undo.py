@@ -18,6 +18,8 @@ from tokstudio.gui.panes.runs.model import NAME
 from tokstudio.gui.session.undo import LIMIT
 from tokstudio.gui.state.training_settings import Settings
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 UNDO = (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
 REDO = (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
 ALSO_REDO = (Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)

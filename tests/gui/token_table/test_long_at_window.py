@@ -15,6 +15,8 @@ from tokstudio.gui.find.search import MOST, search_work
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.token_table import search as token_search
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 KEYS = Qt.KeyboardModifier
 LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=2000))
 PIECE = LINE[1500:1530]

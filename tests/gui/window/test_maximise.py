@@ -14,6 +14,8 @@ from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.window.dock_sizes import tab_bars
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 

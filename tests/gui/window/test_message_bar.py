@@ -13,6 +13,8 @@ from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.window.message_bar import MessageBar
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 TRAINING = Problem("The corpus is too large for the memory.", of_training=True)
 FILE = Problem("merges.json: the file cannot be written.", CorpusError("merges.json"))
 

@@ -11,6 +11,8 @@ from PySide6.QtCore import Qt
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
 from tokstudio.gui.state.training_settings import Settings
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:

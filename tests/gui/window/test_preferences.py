@@ -19,6 +19,8 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS
 from tokstudio.gui.window.preferences import PreferencesDialog
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:

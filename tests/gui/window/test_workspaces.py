@@ -29,14 +29,14 @@ def enter(window, name: str) -> None:
     QApplication.processEvents()
 
 
-@pytest.mark.parametrize("name", WORKSPACES)
-@pytest.mark.parametrize("size", [0, 1, 2])
-def test_every_pane_has_one_place_in_a_workspace(monkeypatch, name, size):
+def test_every_pane_has_one_place_in_a_workspace(monkeypatch):
     def act(window, answers):
         known = [pane.objectName() for pane in window.panes]
-        columns = WORKSPACES[name].columns(size, known)
-        assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
-        assert sum(width for width, *_ in columns) == pytest.approx(1)
+        for workspace in WORKSPACES.values():
+            for size in range(3):
+                columns = workspace.columns(size, known)
+                assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
+                assert sum(width for width, *_ in columns) == pytest.approx(1)
 
     assert at_the_window(monkeypatch, act) == 0
 

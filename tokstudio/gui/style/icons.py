@@ -6,6 +6,8 @@ The drawings are resources; the colours come from `Theme.palette`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import cache
+
 from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
@@ -23,7 +25,12 @@ def icon(name: str, theme: Theme, role: str = "text") -> QIcon:
         role: The role of the palette that gives its colour: "text", "muted", "accent", "on_accent" (on a filled
             button), "error" ... Disabled icons are paler in every role.
     """
-    return QIcon(_TintedEngine(resource(f"icons/{name}.svg").read_text(encoding="utf-8"), theme, role))
+    return QIcon(_TintedEngine(_drawing(name), theme, role))
+
+
+@cache  # a window asks for 134
+def _drawing(name: str) -> str:
+    return resource(f"icons/{name}.svg").read_text(encoding="utf-8")
 
 
 class _TintedEngine(QIconEngine):

@@ -9,6 +9,8 @@ import pytest
 
 from tests.gui.person import PATIENCE, at_the_window
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 @pytest.mark.parametrize(
     ("name", "content"), [("own.json", '["a", "b", "\\n", "<?>"]'), ("own.txt", "a\nb\n\\n\n<?>\n")]

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window, quiet, trained
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:

@@ -14,6 +14,8 @@ from tokstudio.core.guide.glossary import explained, meaning, read_words
 from tokstudio.gui.widgets.fields import Field
 from tokstudio.gui.widgets.labels import TermLabel, word_of
 
+pytestmark = pytest.mark.usefixtures("unstyled")
+
 
 def test_every_field_of_configure_and_every_marked_word_is_in_the_glossary(monkeypatch):
     def act(window, answers):
