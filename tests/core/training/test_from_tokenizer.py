@@ -66,7 +66,7 @@ def test_a_fork_with_the_same_settings_is_the_uninterrupted_run(tie_break, patte
     assert len(forked) == forked.run.vocabulary_size == len(whole)
 
 
-@settings(patient, max_examples=60)
+@settings(patient, max_examples=150)
 @given(documents, st.sampled_from(TIE_BREAKS), st.integers(0, 30), st.booleans())
 def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break, more, weigh):
     start = start_with_gaps()
