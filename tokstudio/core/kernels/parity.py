@@ -185,6 +185,20 @@ def _best_of(t: Tables, c: Choice, state: Int64, column: int) -> int:
 
 
 @njit(nogil=True, cache=True)
+def _note_choice(c: Choice, language: int) -> None:
+    """Enters a choice into the window."""
+    window = c.numbers[WINDOW]
+    if window == 0:
+        return
+    at = c.numbers[CHOICES] % window
+    if c.numbers[CHOICES] >= window:
+        c.recent[c.window[at]] -= 1
+    c.window[at] = language
+    c.recent[language] += 1
+    c.numbers[CHOICES] += 1
+
+
+@njit(nogil=True, cache=True)
 def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: int) -> int:
     """Merges for about `budget` visits of places, or until `batch` merges are written to `out`. A merge is made whole.
 
@@ -205,7 +219,9 @@ def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: in
         if pair == 0:
             if together or state[k.FLOOR] > numbers[FINAL_FLOOR]:
                 return k.ROUND_OVER
+            # As in `tokenizers`, the choice that finds nothing counts in the window.
             c.exhausted[column] = 1
+            _note_choice(c, column)
             continue
         state[k.PAIR] = pair
         key, places = t.pairs[pair, k.KEY], t.pairs[pair, k.STOP] - t.pairs[pair, k.START]
@@ -223,13 +239,8 @@ def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: in
         state[k.OUT] = out + 1
         if together:
             numbers[TOGETHER] -= 1
-        elif numbers[WINDOW] > 0:
-            at = numbers[CHOICES] % numbers[WINDOW]
-            if numbers[CHOICES] >= numbers[WINDOW]:
-                c.recent[c.window[at]] -= 1
-            c.window[at] = column
-            c.recent[column] += 1
-            numbers[CHOICES] += 1
+        else:
+            _note_choice(c, column)
         budget -= places + 1
     return k.BUDGET_SPENT
 
