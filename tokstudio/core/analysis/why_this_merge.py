@@ -145,11 +145,11 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     start, count = start_of(run), int(run.counts[own - 1])
     prepared, units = yield from prepare_corpus_work(corpus, run.config, start=start)
     # A language may have chosen by a lower count than that in all.
-    floor = count if run.chosen is None else 1
+    floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)
     engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
     del units
     yield from _repeat_work(engine, run, own - 1)
-    choosing = _choosing(engine, run)
+    choosing = _choosing(engine, run, own - 1)
     pairs = yield from _frequent_work(engine, count, runners_up + 1)
     if run.chosen is not None:
         count = int(pairs.count.max(initial=0))
@@ -171,13 +171,13 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     return WhyMerge(number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale, choosing)
 
 
-def _choosing(engine: Engine, run: Run) -> Choosing | None:
-    """What decides which language makes the engine's next merge."""
+def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
+    """What decided which language made a merge, counted from 0, that is the engine's next."""
     from tokstudio.core.training.parity_engine import ParityEngine
 
     if run.chosen is None or not isinstance(engine, ParityEngine):
         return None
-    turn = engine.turn()
+    turn = engine.turn_of(int(run.chosen.numbers[merge]))
     scores: list[float] = turn.scores.tolist()
     is_parallel = len(run.config.parallel) > 0
     return Choosing(run.chosen.languages, turn.language, tuple(scores), is_parallel, turn.passed_over)

@@ -225,7 +225,7 @@ def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: in
             continue
         state[k.PAIR] = pair
         key, places = t.pairs[pair, k.KEY], t.pairs[pair, k.STOP] - t.pairs[pair, k.START]
-        if state[k.ALLOWED] != k.ANY and state[k.ALLOWED] != key:  # noqa: PLR1714 - Numba
+        if state[k.ALLOWED] != k.ANY and state[k.ALLOWED] != key:
             return k.ASKS
         if state[k.POOL] + 4 * places > t.pool.size or (
             state[k.PAIRS] + 2 * min(places, state[k.VOCABULARY] + 1) > len(t.pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -44,6 +45,11 @@ def ratios_by_name(given: object) -> tuple[tuple[str, float], ...]:
             raise ConfigError(f"The ratio of {shown(name)} must be a number above 0, not {reprlib.repr(ratio)}.")
         made.append((name, float(ratio)))
     return tuple(made)
+
+
+def as_plain(config: TrainingConfig) -> TrainingConfig:
+    """The same configuration for plain BPE."""
+    return replace(config, algorithm="bpe", parallel=(), ratios=(), global_merges=0, window=None, alpha=ALPHA)
 
 
 def check_parity(config: TrainingConfig) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -124,7 +124,7 @@ def laid_out(
     measured = ends[-len(languages) - 1 :]
     weights = layout.units.weights if layout.measures is None else layout.measures
     in_use = np.where(layout.units.symbols >= 0, weights, 0)
-    lengths = [int(in_use[start:stop].sum()) for (start, _), (stop, _) in zip(measured, measured[1:], strict=False)]
+    lengths = [int(in_use[start:stop].sum()) for (start, _), (stop, _) in pairwise(measured)]
     unknown = np.diff([unknown for _, unknown in measured])
     return Languages(
         config,

@@ -14,7 +14,7 @@ from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.count_pairs import has_eligible_pair
 from tokstudio.core.kernels.parity import Choice, count_by_language, language_to_choose, merge_by_language
 from tokstudio.core.kernels.tables import Tables
-from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Pairs, Units
+from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
 from tokstudio.core.training.languages import Languages
 
 _PIECE = 400_000  # places counted by language in one piece of work
@@ -96,6 +96,12 @@ class ParityEngine(Engine):
             passed.append(first)
             without.exhausted[first] = 1
         return Turn(language, scores, tuple(passed))
+
+    def turn_of(self, language: int) -> Turn:
+        """The same, where it is known which language chooses: those whose turn comes before have no pair left."""
+        while (turn := self.turn()).language not in (language, -1):
+            self._choice.exhausted[turn.language] = 1
+        return turn
 
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours in the text of a language may still be merged, however rare."""

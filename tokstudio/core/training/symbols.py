@@ -70,9 +70,7 @@ def lay_out_work(
 class _Symbols:
     """The arrays during the layout."""
 
-    def __init__(
-        self, parts: Sequence[Sequences], config: TrainingConfig, measured: Sequence[Sequences] = ()
-    ) -> None:
+    def __init__(self, parts: Sequence[Sequences], config: TrainingConfig, measured: Sequence[Sequences] = ()) -> None:
         from tokstudio.core.kernels import symbols as kernel
 
         self._config = config
