@@ -307,11 +307,12 @@ def _sources_as_json(run: Run, corpus: Corpus, curves: SourceCurves | None) -> l
     """
     facts = source_facts(run, corpus)
     ratios: list[float | None] = [None] * len(facts) if curves is None else curves.bytes_per_token().tolist()
-    return [
-        {"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio}
-        | ({} if merges is None else {"chosen_merges": merges})
-        for (name, weight, merges), ratio in zip(facts, ratios, strict=True)
-    ]
+    made: list[dict[str, object]] = []
+    for (name, weight, merges), ratio in zip(facts, ratios, strict=True):
+        made.append({"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio})
+        if merges is not None:
+            made[-1]["chosen_merges"] = merges
+    return made
 
 
 def _tokens(run: Run) -> int | float:

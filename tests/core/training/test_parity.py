@@ -247,8 +247,11 @@ class TestTraining:
     def test_a_source_of_weight_0_is_no_language(self):
         corpus = corpus_of(TEXTS).with_weights({"en.txt": 0})
         without = {name: text for name, text in TEXTS.items() if name != "en.txt"}
-        runs = [train(each, parity(290, parallel=PARALLEL if each is corpus else {"de": PARALLEL["de"], "fi": PARALLEL["fi"]})).run
-                for each in (corpus, corpus_of(without))]  # fmt: skip
+        two = {"de": PARALLEL["de"], "fi": PARALLEL["fi"]}
+        runs = [
+            train(each, parity(290, parallel=texts)).run
+            for each, texts in ((corpus, PARALLEL), (corpus_of(without), two))
+        ]
         assert runs[0].merges.tolist() == runs[1].merges.tolist()
         assert runs[0].chosen.languages == ("de.txt", "fi.txt")
 

@@ -1,9 +1,9 @@
 """The merge loop of parity-aware BPE: at each merge one language chooses, and its most frequent pair is merged.
 
 The corpus is laid out in sections: the text of each language, then the parallel text of each. All of them share the
-tables of the plain loop, in which a pair's places are in ascending order, so those of one section stand together. Beside
-a pair's count in all languages, which decides whether it is stored, there is its count in each language, and each
-language has a lazy heap. The texts of the parallel sections have no weight: their pairs do not count.
+tables of the plain loop, in which the places of a pair ascend, so that those of one section stand together. A pair
+is stored if its count in all languages reaches the floor. There is also its count in each language, and each language
+has a lazy heap. The texts of the parallel sections have no weight: their pairs do not count.
 
 While all languages choose together, the column after those of the languages is theirs.
 """

@@ -93,7 +93,7 @@ class TrainingConfig:
         frequency = _whole("Minimum frequency", self.min_frequency)
         longest = _whole("Longest token", self.max_token_bytes)
         # Converts numbers and sequences of any type to plain ones.
-        plain = {
+        plain: dict[str, object] = {
             "vocabulary_size": size,
             "min_frequency": frequency,
             "max_token_bytes": longest,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from os import PathLike
@@ -54,7 +54,7 @@ def as_plain(config: TrainingConfig) -> TrainingConfig:
 
 def check_parity(config: TrainingConfig) -> None:
     """Raises ConfigError where settings of parity-aware BPE are invalid, or the algorithm is another."""
-    alpha: object = config.alpha
+    alpha = cast("object", config.alpha)
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not (isfinite(alpha) and alpha > 0):
         raise ConfigError(f"Alpha must be a number above 0, not {reprlib.repr(alpha)}.")
     object.__setattr__(config, "alpha", float(alpha))
@@ -80,16 +80,16 @@ def check_parity(config: TrainingConfig) -> None:
 
 
 def _by_name(what: str, given: object) -> list[tuple[str, object]]:
-    pairs = cast("Mapping[object, object]", given).items() if isinstance(given, Mapping) else given
+    pairs: object = cast("Mapping[object, object]", given).items() if isinstance(given, Mapping) else given
     made: list[tuple[str, object]] = []
     if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-        raise ConfigError(f"{what} must be given by name, not as {reprlib.repr(given)}.")
+        raise ConfigError(f"{what} must be given by name, not as {reprlib.repr(pairs)}.")
     for pair in cast("Iterable[object]", pairs):
-        match pair:
-            case (str(name), value) if name:
-                made.append((to_utf8(name).decode(), value))
-            case _:
-                raise ConfigError(f"{what} must have the name of a language each, not {reprlib.repr(pair)}.")
+        both = cast("Sequence[object]", pair) if isinstance(pair, (tuple, list)) else ()
+        name, value = both if len(both) == 2 else ("", None)
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"{what} must have the name of a language each, not {reprlib.repr(both)}.")
+        made.append((to_utf8(name).decode(), value))
     for number, (name, _) in enumerate(made):
         if name in (before for before, _ in made[:number]):
             raise ConfigError(f"{what} must not contain {shown(name)} twice.")

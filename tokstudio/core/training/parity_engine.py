@@ -116,11 +116,11 @@ class ParityEngine(Engine):
             return (yield from super()._counts_work())
         while not self._fill(_PIECE):
             yield Progress("counting")
-        t, amount = self._tables, state[k.PAIRS] - 1
+        t, amount = self._tables, int(state[k.PAIRS]) - 1
         pairs = t.pairs[1 : amount + 1]
         # The places of each pair are in ascending order: so are all of them, after the number of the pair.
         places = np.repeat(np.arange(amount), pairs[:, k.STOP] - pairs[:, k.START]) << 32 | t.pool[1 : state[k.POOL]]
-        begin = np.arange(amount) << 32 | self._choice.sections[language]
+        begin: NDArray[np.int64] = np.arange(amount) << 32 | int(self._choice.sections[language])
         first = np.minimum(np.searchsorted(places, begin), max(0, len(places) - 1))
         return self._choice.counts[1 : amount + 1, language].copy(), t.pool[1 : state[k.POOL]][first]
 
