@@ -1,6 +1,6 @@
 """Other ways of learning a vocabulary, beside the library each is held against, on the same texts.
 
-Parity-aware BPE: ours and `ParityBpeTrainer` of `tokenizers`, by turns, each in a process of its own; times are medians,
+Parity-aware BPE: ours and `ParityBpeTrainer` of `tokenizers`, by turns, each in its own process; times are medians,
 from the texts in memory to the merges. Texts of `help` are trained on, those of `parallel` are measured. Plain BPE on
 the same texts shows what parity costs and gains.
 """
