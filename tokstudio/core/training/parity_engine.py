@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import parity
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.kernels.count_pairs import has_eligible_pair
 from tokstudio.core.kernels.parity import Choice, count_by_language, language_to_choose, merge_by_language
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
@@ -105,9 +104,11 @@ class ParityEngine(Engine):
 
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours in the text of a language may still be merged, however rare."""
-        t, state = self._tables, self._state.copy()
-        state[k.LENGTH] = self._sections()[self._choice.numbers[parity.LANGUAGES]]
-        return bool(has_eligible_pair(t.symbols, t.token_span, t.token_bytes, state))
+        whole = int(self._state[k.LENGTH])
+        self._state[k.LENGTH] = self._sections()[self._choice.numbers[parity.LANGUAGES]]
+        found = super().has_eligible_pair()
+        self._state[k.LENGTH] = whole
+        return found
 
     def _counts_work(self) -> Work[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The same for the text of the language whose turn it is, where one chooses."""
