@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Literal, cast, get_args
 
@@ -129,6 +129,10 @@ class TrainingConfig:
             raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
         check_pattern(self.pattern)
         Forbidden(self.forbidden)
+
+    def as_plain(self) -> TrainingConfig:
+        """The same for plain BPE."""
+        return replace(self, algorithm="bpe", parallel=(), ratios=(), global_merges=0, window=None, alpha=ALPHA)
 
     @property
     def leading_specials(self) -> tuple[str, ...]:

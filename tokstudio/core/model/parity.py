@@ -5,26 +5,37 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import Protocol, TypeAlias, cast
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.text.utf8 import to_utf8
 
-if TYPE_CHECKING:
-    from tokstudio.core.model.config import TrainingConfig
-
 #: A text, or the file with it.
 ParallelText: TypeAlias = "str | PathLike[str]"
 
 WINDOW, ALPHA = 100, 2.0  # of the paper
 
-_T = TypeVar("_T")
+
+class _Settings(Protocol):
+    """The part of a `TrainingConfig` that is checked here."""
+
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def parallel(self) -> object: ...
+    @property
+    def ratios(self) -> object: ...
+    @property
+    def global_merges(self) -> int: ...
+    @property
+    def window(self) -> int | None: ...
+    @property
+    def alpha(self) -> float: ...
 
 
 def parallel_texts(given: object) -> tuple[tuple[str, str], ...]:
@@ -47,12 +58,7 @@ def ratios_by_name(given: object) -> tuple[tuple[str, float], ...]:
     return tuple(made)
 
 
-def as_plain(config: TrainingConfig) -> TrainingConfig:
-    """The same configuration for plain BPE."""
-    return replace(config, algorithm="bpe", parallel=(), ratios=(), global_merges=0, window=None, alpha=ALPHA)
-
-
-def check_parity(config: TrainingConfig) -> None:
+def check_parity(config: _Settings) -> None:
     """Raises ConfigError where settings of parity-aware BPE are invalid, or the algorithm is another."""
     alpha = cast("object", config.alpha)
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not (isfinite(alpha) and alpha > 0):

@@ -23,7 +23,7 @@ from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.config import TieBreak
 
 if TYPE_CHECKING:
-    from tokstudio.core.training.languages import Languages
+    from tokstudio.core.training.sections import Languages
 
 # A round's floor as a share of the highest count that a pair can have in it. Each round costs a pass over the rest of
 # the corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more

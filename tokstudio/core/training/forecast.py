@@ -19,7 +19,6 @@ from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.parity import as_plain
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.training.languages import languages_of
 from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
@@ -101,7 +100,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             yield from _for_a_while(check_lines_work(corpus.sources))
         by_language = len(languages_of(whole, config)) > 0
         # A sample has no languages. Plain BPE takes about as long.
-        small, large = yield from _trials_work(corpus, as_plain(config), size)
+        small, large = yield from _trials_work(corpus, config.as_plain(), size)
     except TokStudioError as error:
         problem = error.of_a_part if size > _SAMPLE else str(error)
         return Forecast(0.0, 0, free, sample, problem, error)

@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
@@ -18,9 +17,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
+from tokstudio.core.training.sections import Languages
 
 if TYPE_CHECKING:
-    from tokstudio.core.training.prepare_corpus import CountedText
     from tokstudio.core.training.symbols import Layout
 
 _T = TypeVar("_T")
@@ -35,21 +34,6 @@ class Language:
     entry: int
     ratio: float
     parallel: str | None
-
-
-@dataclass(frozen=True, eq=False)
-class Languages:
-    """The languages of a corpus that is laid out: first the text of each, then the parallel text of each, if any."""
-
-    config: TrainingConfig
-    ends: NDArray[np.int64]  # [languages, or twice as many] the position after each of these sections
-    measures: NDArray[np.int64]  # [n] how often the parallel sequence of a position occurs; [0] without parallel texts
-    lengths: NDArray[np.int64]  # [languages] tokens before the first merge: of the parallel text, if any, else the text
-    bytes: NDArray[np.float64]  # [languages] bytes of the text
-    ratios: NDArray[np.float64]  # [languages]
-
-    def __len__(self) -> int:
-        return len(self.ratios)
 
 
 def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]:
@@ -96,10 +80,12 @@ def parallel_corpus(languages: Sequence[Language]) -> Corpus:
     return Corpus(tuple(Source.from_texts([text], name) for name, text in texts if text is not None))
 
 
-def sections_of(counted: CountedText, multipliers: Sequence[int]) -> list[list[Sequences]]:
-    """The sequences of each entry that counts, with their counts."""
+def sections_of(
+    weighted: Callable[[Sequence[int]], list[Sequences]], multipliers: Sequence[int]
+) -> list[list[Sequences]]:
+    """The sequences of each entry that counts; `weighted` is that of a `CountedText`."""
     return [
-        [_with_counts(part) for part in counted.weighted([factor * (n == entry) for n in range(len(multipliers))])]
+        [_with_counts(part) for part in weighted([factor * (n == entry) for n in range(len(multipliers))])]
         for entry, factor in enumerate(multipliers)
         if factor
     ]

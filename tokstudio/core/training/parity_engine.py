@@ -14,7 +14,7 @@ from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.parity import Choice, count_by_language, language_to_choose, merge_by_language
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
-from tokstudio.core.training.languages import Languages
+from tokstudio.core.training.sections import Languages
 
 _PIECE = 400_000  # places counted by language in one piece of work
 

@@ -150,11 +150,11 @@ def _lay_out_languages_work(
     languages: Sequence[Language],
 ) -> Work[Layout]:
     """Lays out the text of each language, then the parallel texts."""
-    texts, beside = sections_of(counted, corpus.multipliers), parallel_corpus(languages)
+    texts, beside = sections_of(counted.weighted, corpus.multipliers), parallel_corpus(languages)
     parallel: list[list[Sequences]] = []
     if beside.sources:
         same = yield from count_text_work(beside, replace(config, held_out=0.0), threads)
-        parallel = sections_of(same, beside.multipliers)
+        parallel = sections_of(same.weighted, beside.multipliers)
     layout = yield from lay_out_work([*chain(*texts)], config, [*chain(*parallel)])
     found = laid_out(layout, config, languages, texts, parallel)
     return replace(layout, units=replace(layout.units, languages=found))
