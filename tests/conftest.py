@@ -17,9 +17,8 @@ from hypothesis import settings
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
-# Nothing is timed in a test: other work on the computer must not fail one. Each run has other examples, except where
-# the variable CI is set.
-settings.register_profile("untimed", deadline=None, max_examples=50)
+# Nothing is timed in a test: other work on the computer must not fail one.
+settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 

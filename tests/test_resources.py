@@ -28,6 +28,7 @@ NAMES = [
     "copy",
     "cross",
     "delete",
+    "enlarge",
     "export",
     "filter",
     "find",

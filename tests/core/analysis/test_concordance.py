@@ -49,7 +49,7 @@ def expected(corpus, tokenizer, split):
     return standing
 
 
-@settings(patient, max_examples=40)
+@settings(patient, max_examples=60)
 @given(documents, settings_of_runs, st.data())
 def test_without_a_pattern_documents_are_sequences(texts, chosen, data):
     corpus = Corpus((*Corpus.from_texts(texts).sources, *Corpus.from_text(POEM).sources))
@@ -60,7 +60,7 @@ def test_without_a_pattern_documents_are_sequences(texts, chosen, data):
         assert places(corpus, tokenizer, token) == standing.get(token, [])
 
 
-@settings(patient, max_examples=40)
+@settings(patient, max_examples=60)
 @given(documents, settings_of_runs, st.sampled_from(["whitespace", "gpt2", "cl100k", r"\w+|\W"]), st.data())
 def test_with_a_pattern_pre_tokens_are_sequences(texts, chosen, pattern, data):
     corpus = Corpus((*Corpus.from_text(POEM).sources, *Corpus.from_texts(texts).sources))

@@ -23,7 +23,7 @@ def ids(rounds, number):
     return rounds.state(number).ids.tolist()
 
 
-@settings(patient, max_examples=50)
+@settings(patient, max_examples=80)
 @given(tokenizers(), runs_of_ab)
 def test_each_round_equals_one_pass_of_the_slow_loop(tokenizer, text):
     rounds = Rounds(stepped(tokenizer, text))

@@ -105,14 +105,14 @@ def scanned(name, data, **options):
 
 
 @each_pattern
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=500)
 @given(data=raw)
 def test_every_scanner_equals_its_expression(name, data):
     assert scanned(name, data) == by_definition(name, data)
 
 
 @each_pattern
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=300)
 @given(characters=text)
 def test_every_scanner_equals_tokenizers(name, characters):
     assert [piece.decode() for piece in scanned(name, characters.encode())] == by_tokenizers(name, characters)
@@ -194,7 +194,7 @@ def test_no_pattern_makes_one_piece():
     assert ends_of("none", b"one two\n") == [8]
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=800)
 @given(data=raw, at=st.integers(0, 30), more=raw)
 def test_a_cut_changes_nothing(data, at, more):
     data += more

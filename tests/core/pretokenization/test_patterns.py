@@ -61,7 +61,7 @@ def test_another_spelling_splits_every_text_alike(spelling):
     slow = f"(?:{spelling})"
     assert splitter(slow).kind == OWN
 
-    @settings(patient, max_examples=150)
+    @settings(patient, max_examples=300)
     @given(st.text("as'1. \n\r\tſ\xa0L", max_size=14))
     def alike(text):
         assert splitter(spelling).split(text) == splitter(slow).split(text)
@@ -112,7 +112,7 @@ def test_long_texts_come_in_pieces(pattern):
     assert ends[-1] == len(text.encode())
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=400)
 @given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
 def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
@@ -126,7 +126,7 @@ def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches)
     ]
 
 
-@settings(patient, max_examples=150)
+@settings(patient, max_examples=300)
 @given(data=raw)
 @pytest.mark.parametrize("name", REGEX)
 def test_a_custom_expression_uses_the_unicode_of_the_scanners(name, data):

@@ -133,3 +133,25 @@ def test_a_token_that_is_not_new_has_no_parts():
             table.parts_of(token)
     with pytest.raises(ConfigError, match="not made from another"):
         embedding_map(trained())
+
+
+def test_the_map_of_several_changes_is_of_the_first_tokenizer():
+    old = trained()
+    pruned = prune(old, 270).tokenizer
+    new = add_specials(renumber(pruned, pruned.tokens.ids()[::-1]).tokenizer, ["<|pad|>"])
+    table = embedding_map(new)
+    assert (table.before, table.size) == (len(old.tokens), 271)
+    for before, now in zip(table.old_ids.tolist(), table.new_ids.tolist(), strict=True):
+        assert new.tokens[now] == old.tokens[before]
+    assert len(table.old_ids) == 270
+    assert [new.tokens[token] for token in table.made.tolist()] == [b"<|pad|>"]
+    parts = table.parts_of(int(table.made[0])).tolist()
+    assert b"".join(old.tokens[part] for part in parts) == b"<|pad|>"
+
+
+def test_the_lines_refuse_a_model_that_is_too_small(tmp_path, monkeypatch):
+    old, new = CASES["pruned"]
+    finish(embedding_map(new).write_work(tmp_path / "map.npz"))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(no_grad=nullcontext))
+    with pytest.raises(AssertionError, match="of a larger tokenizer"):
+        exec(python_lines(tmp_path / "map.npz"), {"model": Model(len(old.tokens) - 1)})

@@ -46,7 +46,7 @@ def trained(*texts, size=300):
     return train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=size))
 
 
-@settings(patient, max_examples=80)
+@settings(patient, max_examples=200)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab))
 def test_encoding_applies_the_merges_in_the_order_of_their_ranks(tokenizer, text):
     expected = encode_slowly(
@@ -57,7 +57,7 @@ def test_encoding_applies_the_merges_in_the_order_of_their_ranks(tokenizer, text
     assert tokenizer.decode_bytes(ids) == text
 
 
-@settings(patient, max_examples=50)
+@settings(patient, max_examples=100)
 @given(documents, settings_of_runs, encodable)
 def test_a_trained_tokenizer_encodes_as_the_slow_loop_does(texts, chosen, text):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
@@ -65,7 +65,7 @@ def test_a_trained_tokenizer_encodes_as_the_slow_loop_does(texts, chosen, text):
         assert tokenizer.encode(one) == encode_slowly(one, tokenizer.merges.tolist())
 
 
-@settings(patient, max_examples=40)
+@settings(patient, max_examples=60)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
 def test_at_encodes_with_the_first_merges_only(tokenizer, text, data):
     merges = data.draw(st.integers(0, len(tokenizer.merges)))
@@ -76,7 +76,7 @@ def test_at_encodes_with_the_first_merges_only(tokenizer, text, data):
     assert sum(token is not None for token in earlier.tokens) == 256 + merges
 
 
-@settings(patient, max_examples=40)
+@settings(patient, max_examples=60)
 @given(documents, st.data())
 def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
     corpus = Corpus.from_texts(texts)
@@ -91,7 +91,7 @@ def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
         assert earlier.tokens == shorter.tokens
 
 
-@settings(patient, max_examples=50)
+@settings(patient, max_examples=100)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
 def test_compact_closes_the_gaps_and_changes_nothing_else(tokenizer, text, data):
     earlier = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
@@ -141,13 +141,13 @@ class TestLongTexts:
 
 
 class TestTexts:
-    @settings(patient, max_examples=50)
+    @settings(patient, max_examples=100)
     @given(st.text())
     def test_every_text_comes_back(self, text):
         tokenizer = trained("a text, a tale é😀")
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
-    @settings(patient, max_examples=50)
+    @settings(patient, max_examples=100)
     @given(st.binary())
     def test_every_byte_string_comes_back(self, data):
         tokenizer = trained(b"\xff\xfe\xff\xfe\0\0")

@@ -192,3 +192,12 @@ def test_the_origin_goes_along_as_long_as_it_holds():
     assert finish(verify_work(compact)).holds
     gap = Tokenizer(np.array([[97, 98]], np.int32), special_tokens={"<s>": 300})
     assert finish(verify_work(prune(gap, 257, renumber=False).tokenizer.compact())).holds
+
+
+def test_another_pattern_is_not_what_stayed_the_same():
+    old = trained()
+    ids = unchanged_ids(old.tokens.ids())
+    new = old.changed(pattern="cl100k", origin=Origin(old, "renumbered", ids))
+    proof = verify(new)
+    assert [point.number for point in proof.points if not point.holds] == [2]
+    assert "pattern" in proof.points[1].sentence

@@ -46,7 +46,7 @@ def test_a_run_is_the_recount(texts, chosen):
     assert run.merged.sum() == run.tokens_before - sum(map(len, recount.documents))
 
 
-@settings(patient, max_examples=40)
+@settings(patient, max_examples=60)
 @given(st.lists(st.sampled_from([b"ab", b"ba", b"b", b"cab"]), min_size=1, max_size=60), settings_of_runs)
 def test_many_small_documents_are_the_recount(texts, chosen):
     run, recount = run_of(texts, **chosen), train_slowly(texts, **chosen)
@@ -173,7 +173,7 @@ class TestEnding:
 
 
 class TestStepping:
-    @settings(patient, max_examples=40)
+    @settings(patient, max_examples=60)
     @given(documents, settings_of_runs, st.data())
     def test_steps_of_any_size_make_the_same_run(self, texts, chosen, data):
         trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(**chosen))
@@ -229,7 +229,7 @@ class TestStepping:
 
 
 class TestPrefixes:
-    @settings(patient, max_examples=40)
+    @settings(patient, max_examples=60)
     @given(documents, st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 5)), st.data())
     def test_the_first_merges_are_the_shorter_run(self, texts, tie_break, longest, data):
         chosen = {"tie_break": tie_break, "max_token_bytes": longest}
@@ -241,13 +241,13 @@ class TestPrefixes:
             assert shorter.uses().tolist() == run.uses(merges).tolist()
             assert shorter.bytes_per_token() == run.bytes_per_token(merges)
 
-    @settings(patient, max_examples=40)
+    @settings(patient, max_examples=60)
     @given(documents, settings_of_runs)
     def test_no_two_ids_hold_the_same_bytes(self, texts, chosen):
         tokens = list(Tokenizer.from_run(run_of(texts, **chosen)).tokens)
         assert len(set(tokens)) == len(tokens)
 
-    @settings(patient, max_examples=40)
+    @settings(patient, max_examples=60)
     @given(documents, settings_of_runs)
     def test_uses_are_what_encoding_every_document_gives(self, texts, chosen):
         run = run_of(texts, **chosen)
@@ -264,7 +264,7 @@ class TestPrefixes:
 
 
 class TestResuming:
-    @settings(patient, max_examples=40)
+    @settings(patient, max_examples=80)
     @given(documents, settings_of_runs, st.integers(0, 40), st.data())
     def test_a_resumed_run_equals_an_uninterrupted_one(self, texts, chosen, merges, data):
         """From every kind of end: stopped, its size, nothing left, too rare."""

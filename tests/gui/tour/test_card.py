@@ -119,6 +119,20 @@ def test_the_link_to_the_end_is_as_high_as_its_text_needs(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_the_end_of_the_training_focuses_no_button(qtbot, monkeypatch):
+    def act(window, answers):
+        begin(qtbot, window)
+        window.actions_by_id["train"].trigger()
+        qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
+        window.status.skip.setFocus()
+        window.status.skip.click()
+        qtbot.waitUntil(lambda: window.status.skip.isHidden(), timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert not window.tour.card.leave_button.hasFocus()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
 def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch, size):
     def act(window, answers):

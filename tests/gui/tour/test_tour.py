@@ -48,7 +48,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):
         told(qtbot, window, "no pair stood side by side more often")
         run = session.runs.active
         (merge,) = (at + 1 for at, pair in enumerate(run.merges.tolist()) if pair == [ord("t"), ord("h")])
-        assert f"second here, come only as merge {merge}." in card.text.text()
+        assert f"second here, are not joined until merge {merge}." in card.text.text()
         go_on("A sentence of yours")
         assert session.view.playhead == 744
         # The old sentence is selected.

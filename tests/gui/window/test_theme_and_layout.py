@@ -81,8 +81,9 @@ def test_a_change_of_text_size_updates_every_measure(qtbot, monkeypatch):
 def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, monkeypatch):
     def act(window, answers):
         window.resize(1440, 870)
-        window.places.reset()
-        qtbot.wait(100)
+        for name in ("learn", "train"):
+            window.show_workspace(name)
+            qtbot.wait(100)
         width = window.corpus.width()
         QApplication.clipboard().clear()
         window.actions_by_id["paste_corpus"].trigger()

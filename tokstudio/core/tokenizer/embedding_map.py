@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
-from tokstudio.core.tokenizer.origin import Origin
+from tokstudio.core.tokenizer.origin import Origin, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -32,6 +32,7 @@ with np.load({path}) as file:
     table = dict(file)
 layers = lambda: [layer for layer in (model.get_input_embeddings(), model.get_output_embeddings()) if layer is not None]
 before = [layer.weight.detach().clone() for layer in layers()]
+assert all(len(old) >= int(table["before"]) for old in before), "the map is of a larger tokenizer"
 model.resize_token_embeddings(int(table["size"]))
 with torch.no_grad():
     for old, layer in zip(before, layers()):
@@ -46,6 +47,7 @@ class EmbeddingMap:
     """The rows of a model's embedding before and after its tokenizer was changed."""
 
     size: int  # rows after: the highest id + 1
+    before: int  # rows before, at least
     old_ids: NDArray[np.int64]  # [kept], the row before of each token that stays, ascending
     new_ids: NDArray[np.int64]  # [kept], its row after
     made: NDArray[np.int64]  # [made], the rows of tokens that are new, ascending
@@ -60,8 +62,8 @@ class EmbeddingMap:
         return self.parts[self.starts[place] : self.starts[place + 1]]
 
     def json(self) -> Iterator[bytes]:
-        """Yields it as JSON: the `size`, the new id of each old one, and the old ids of the parts of each new one."""
-        yield b'{\n"size": %d,\n"new_ids": {' % self.size
+        """Yields it as JSON: both sizes, the new id of each old one, and the old ids of the parts of each new one."""
+        yield b'{\n"before": %d,\n"size": %d,\n"new_ids": {' % (self.before, self.size)
         lead = b"\n"
         for old, new in zip(self.old_ids.tolist(), self.new_ids.tolist(), strict=True):
             yield lead + b'"%d": %d' % (old, new)
@@ -74,10 +76,10 @@ class EmbeddingMap:
         yield b"}\n}\n"
 
     def npz(self) -> bytes:
-        """The arrays as an archive of NumPy, `size` too."""
+        """The arrays as an archive of NumPy, with both sizes."""
         file = io.BytesIO()
         arrays = {name: getattr(self, name) for name in ("old_ids", "new_ids", "made", "parts", "starts")}
-        np.savez_compressed(file, size=np.int64(self.size), **arrays)
+        np.savez_compressed(file, size=np.int64(self.size), before=np.int64(self.before), **arrays)
         return file.getvalue()
 
     def write_work(self, path: Path) -> Work[tuple[Path, ...]]:
@@ -91,14 +93,15 @@ def python_lines(path: Path | str) -> str:
 
 
 def embedding_map_work(tokenizer: Tokenizer, origin: Origin[Tokenizer] | None = None) -> Work[EmbeddingMap]:
-    """The map of a tokenizer and that from which it was made; `origin` is its own where none is given.
+    """The map of a tokenizer and that from which it was made; without `origin`, the first of several changes.
 
     Raises:
         ConfigError: It was not made from another.
     """
-    origin = origin or tokenizer.origin
     if origin is None:
-        raise ConfigError("This tokenizer was not made from another: there is no map of its ids.")
+        if tokenizer.origin is None:
+            raise ConfigError("This tokenizer was not made from another: there is no map of its ids.")
+        origin = from_the_first(tokenizer.origin)
     old, new_ids = origin.old, origin.new_ids
     kept = np.flatnonzero(new_ids >= 0)
     ids = tokenizer.tokens.ids()
@@ -110,9 +113,9 @@ def embedding_map_work(tokenizer: Tokenizer, origin: Origin[Tokenizer] | None = 
     )
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     size, new = int(ids.max(initial=-1)) + 1, new_ids[kept].astype(np.int64)
-    return EmbeddingMap(size, kept, new, made, encoded.astype(np.int64), starts)
+    return EmbeddingMap(size, len(old.tokens), kept, new, made, encoded.astype(np.int64), starts)
 
 
 def embedding_map(tokenizer: Tokenizer) -> EmbeddingMap:
-    """The map of a tokenizer and that from which it was made; see `embedding_map_work`."""
+    """The map of a tokenizer and the first from which it was made; see `embedding_map_work`."""
     return finish(embedding_map_work(tokenizer))

@@ -146,6 +146,10 @@ class _Question:
         mapped = whole[np.minimum(old, size)]
         new = np.column_stack([self._new.merges, self._new.merge_results])
         change, kept = self._origin.change, mapped[mapped[:, 2] >= 0]
+        # The preparation names special tokens, which may have other names.
+        prepared = change == "specials" or self._old.preparation == self._new.preparation
+        if self._old.pattern != self._new.pattern or not prepared:
+            return Point(2, "Text is split as before", False, "The pattern or the preparation of text differs.")
         if change == "pruned":
             same = np.array_equal(new, kept)
             sentence = f"{len(new):,} of {len(old):,} merges, in the same order."

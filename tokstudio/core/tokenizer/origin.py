@@ -37,6 +37,15 @@ class Origin(Generic[_Old]):
         return replace(self, new_ids=again[np.where(self.new_ids < len(new_ids), self.new_ids, -1)])
 
 
+def from_the_first(origin: Origin[Any]) -> Origin[Any]:
+    """The origin in the first tokenizer of a row of changes, each made of the one before; `change` is the last."""
+    while (before := origin.old.origin) is not None:
+        now = np.append(origin.new_ids, np.int32(-1))
+        place = np.where(before.new_ids < 0, len(now), before.new_ids)
+        origin = Origin(before.old, origin.change, now[np.minimum(place, len(now) - 1)])
+    return origin
+
+
 def unchanged_ids(ids: NDArray[np.int64]) -> NDArray[np.int32]:
     """The `new_ids` of an origin where all `ids` of the old tokenizer stayed."""
     new_ids = np.full(int(ids.max(initial=-1)) + 1, -1, np.int32)

@@ -340,8 +340,15 @@ def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:
 
 
 def extend(tokenizer: Tokenizer, corpus: Corpus, config: TrainingConfig) -> Tokenizer:
-    """Trains a tokenizer further to the end; its merges, ids and special tokens stay. Raises the same as `Trainer`."""
+    """Trains a tokenizer further to the end; its merges, ids and special tokens stay.
+
+    Raises:
+        ConfigError: As `Trainer`.
+        CorpusError: Nothing new can be learnt from the corpus.
+    """
     trainer = Trainer(corpus, config, start=tokenizer)
     for _ in trainer:
         pass
+    if not trainer.merges_made:
+        raise CorpusError(f"Nothing new can be learnt from this corpus: {trainer.ended}.")
     return trainer.tokenizer()

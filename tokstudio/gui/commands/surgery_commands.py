@@ -153,6 +153,9 @@ class SurgeryCommands(QObject):
             self._session.jobs.refuse("Select a token that a merge makes: bytes and special tokens must stay.")
             return
         rules = exact_rules(run.tokenizer.tokens[each] or b"" for each in ids)
+        if run.config is None:
+            self._session.jobs.refuse("This tokenizer was not trained here: prune its tokens instead.")
+            return
         if run.start is not None:
             self._forbid_further(run, ids, rules)
             return

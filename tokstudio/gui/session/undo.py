@@ -42,6 +42,7 @@ _FIELDS = {
     "tie_break": "Tie Rule",
     "max_token_bytes": "Longest Token",
     "held_out": "Held-Out Share",
+    "forbidden": "Forbidden Tokens",
     "documents": "Documents",
 }
 

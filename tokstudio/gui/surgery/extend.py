@@ -66,7 +66,7 @@ class ExtendDialog(SurgeryDialog):
     ) -> None:
         whole = merges is None
         title = f"Extend {run.name} on the Corpus" if whole else f"Fork {run.name} at Merge {merges:,}"
-        super().__init__(session, theme, title, "&Extend" if whole else "&Fork", parent)
+        super().__init__(session, theme, title, "&Extend" if whole else "For&k", parent)
         self._run, self._merges = run, merges
         self._old = run.tokenizer
         self._corpus = session.corpus.current

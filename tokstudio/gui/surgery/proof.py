@@ -81,6 +81,7 @@ class ProofDialog(QDialog):
         self._proofs.failed.connect(self._fail)
         self.finished.connect(self._proofs.cancel)
         resize_on_screen(self, theme, _SIZE)
+        self._map = Path(f"embedding{NPZ}")  # the last that was saved for NumPy
         self._prove()
 
     # ---- construction
@@ -112,7 +113,7 @@ class ProofDialog(QDialog):
         self.map_button.setToolTip("Write which row of a model's embedding becomes which, for NumPy or as JSON")
         self.python_button = QPushButton("Copy &Python Lines", autoDefault=False)
         self.python_button.setToolTip("Copy the lines that resize a model's embedding by the map")
-        self.compare_button = QPushButton("Co&mpare Before and After", autoDefault=False)
+        self.compare_button = QPushButton("&Compare Before and After", autoDefault=False)
         self.compare_button.setToolTip("Show both tokenizers in the Compare pane")
         self.close_button = QPushButton("Close", default=True)
         self.close_button.setProperty("primary", "true")
@@ -175,19 +176,22 @@ class ProofDialog(QDialog):
         path = self._choosers.save_file("Save Embedding Map", suggestion, _MAP_FILTERS)
         if path is not None:
             self._preferences.folder = path.parent
-            path = path if path.suffix else path.with_suffix(NPZ)
+            if path.suffix.lower() not in (NPZ, ".json"):
+                path = path.with_name(path.name + NPZ)
             self._session.jobs.start(
                 partial(_map_work, self._tokenizer, path), self._saved, self._map_failed, writes=True
             )
 
     def _saved(self, path: Path) -> None:
+        if path.suffix.lower() == NPZ:
+            self._map = path
         self._say(f"Wrote {file_name(path)}.")
 
     def _map_failed(self, error: Exception) -> None:
         self._say(problem_of(error).text, "error")
 
     def _copy_python(self) -> None:
-        QGuiApplication.clipboard().setText(python_lines(f"embedding{NPZ}"))
+        QGuiApplication.clipboard().setText(python_lines(self._map))
         self._say("Copied the Python lines that resize the embedding of a model.")
 
     def _say(self, text: str, role: str = "muted") -> None:

@@ -19,6 +19,7 @@ from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import ProjectTokenizer, keep_changed_work
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, without
+from tokstudio.core.surgery.pruned import with_ids
 from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -281,7 +282,11 @@ def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] |
 
 def at_merge(tokenizer: Tokenizer, merges: int, pattern: str) -> Tokenizer:
     """The tokenizer after its first merges, without gaps between ids, with a pattern."""
-    start = tokenizer.at(merges)
-    if merges < len(tokenizer.merges):
-        start = start.compact()
-    return start if start.pattern == pattern else start.changed(pattern=pattern)
+    if merges == len(tokenizer.merges):
+        same = tokenizer.pattern == pattern
+        return tokenizer if same else tokenizer.changed(pattern=pattern, origin=tokenizer.origin)
+    left = tokenizer.at(merges).tokens.ids()
+    new_ids = np.full(len(tokenizer.tokens), -1, np.int32)
+    new_ids[left] = np.arange(len(left))
+    start = with_ids(tokenizer, new_ids, "pruned").tokenizer
+    return start if start.pattern == pattern else start.changed(pattern=pattern, origin=start.origin)

@@ -152,8 +152,7 @@ def _at_playhead(scene: Scene) -> str:
     return (
         f"The whole window shows the tokenizer after {several(at, 'merge')} now. An English letter or a space is one "
         f"byte: a token has {scene.run.bytes_per_token(at):.2f} bytes on average, and after all {last:,} merges "
-        f"{scene.run.bytes_per_token(last):.2f}. Stop 8 explains the dashed curve; its dots show where 90, 95 and "
-        "99 % of its length at the end are reached."
+        f"{scene.run.bytes_per_token(last):.2f}. Stop 8 explains the dashed curve."
     )
 
 
@@ -172,9 +171,9 @@ def _has_reason(scene: Scene) -> bool:
 def _reason(scene: Scene) -> str:
     return (
         "These two were joined because no pair stood side by side more often at that moment. The table ranks the pairs "
-        "by their counts: the first one won. If counts are equal, the pair that comes first in the text wins. The "
-        "column Merge says which merge each pair became. Counts change with each merge: after this one, many a “t” "
-        "belongs to “·t”, so “t” and “h”, second here, come only as merge 31."
+        "by their counts: the first one won. If counts are equal, the pair that comes first in the text wins. Counts "
+        "change with each merge: after this one, many a “t” belongs to “·t”, so “t” and “h”, second here, are not "
+        "joined until merge 31. The column Merge says which merge each pair became."
     )
 
 
@@ -205,8 +204,9 @@ def _shows_steps(scene: Scene) -> bool:
 
 def _steps(scene: Scene) -> str:
     return (
-        "Step 1 shows the pre-tokens of your sentence, step 2 its single letters. Each later step makes one merge, "
-        "inside a pre-token. The number in brackets is that of the merge in the training."
+        "Step 1 shows the pre-tokens of your sentence, step 2 its single letters. Each later step makes one merge, at "
+        "every place where its two tokens stand inside a pre-token. So tokens stay parts of words, which can be used "
+        "in other sentences too."
     )
 
 
@@ -221,8 +221,8 @@ def _cost(scene: Scene) -> str:
         cost += f" In English, “{_IN_ENGLISH}” is {several(scene.tokens(_IN_ENGLISH), 'token')}."
     return (
         f"{cost} Here one colour is one character; each of the three dashes below it is a token. The article has no "
-        "Japanese, so no merge joins its bytes. A model works token by token, so the same sentence takes more time "
-        "and money in Japanese. A tokenizer trained on Japanese would need fewer tokens."
+        "Japanese, so no merge joins its bytes. A model works token by token, and is mostly paid by the token: the "
+        "same sentence takes more time and money in Japanese. A tokenizer trained on Japanese would need fewer tokens."
     )
 
 
@@ -237,9 +237,9 @@ def _held_out(scene: Scene) -> str:
         return "The held-out text has not been measured yet."
     return (
         f"After {several(at, 'merge')}, a token has {scene.run.bytes_per_token(at):.2f} bytes in the text that was "
-        f"learnt from, and {ratio:.2f} in the held-out text. The gap is what was learnt for this article only. Longer "
-        "tokens are better, as a model then has fewer to work through. The second number is the fairer test: the "
-        "tokenizer has never seen this text."
+        f"learnt from, and {ratio:.2f} in the held-out text. Longer tokens are better, as a model then has fewer to "
+        "work through. The second number is the fairer test: the tokenizer has never seen this text. The gap comes "
+        "from pieces that are frequent in the text that was learnt from, and rarer elsewhere."
     )
 
 
@@ -265,7 +265,7 @@ STOPS: tuple[Stop, ...] = (
         "Merges",
         "At first, every letter and every space is a token (in English; stop 7 has more). A merge joins two tokens "
         "into one: each time, the two that stand side by side most often. The dot · is a space. The line in italics "
-        "explains a merge for two seconds, while the table goes on.",
+        "explains one merge after another; the table runs ahead of it.",
         "Watch some merges. Then press Jump to the End, or {hurry}.",
         "merges",
         _ended,
@@ -312,12 +312,12 @@ STOPS: tuple[Stop, ...] = (
         "text",
         _shows_steps,
         _steps,
-        task_after="Press the arrow right of the slider some times.",
+        task_after="Press the first arrow right of the slider some times.",
     ),
     Stop(
         "Japanese",
         "A computer stores text as bytes: an English letter is one byte, a Japanese character three. Training starts "
-        "from bytes, so no token is smaller than one byte.",
+        "from bytes, so a Japanese character begins as three tokens.",
         "Open Samples, the button with a T at the top right of the Text pane, and choose Japanese.",
         "text",
         _shows_japanese,
@@ -337,8 +337,8 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Export",
         "You can save the tokenizer in files that other programs read. A window opens over this card: it lists the "
-        "kinds of files. Its button Export writes them, and checks that the other program makes the same tokens. "
-        "Cancel closes it.",
+        "kinds of files. Its button Export writes them, and checks that each program makes the same tokens. You need "
+        "not save anything now: Close closes it.",
         "Press Export and choose Tokenizer Files in its menu, or press {export_tokenizer}.",
         "export",
         lambda scene: scene.exported,

@@ -193,6 +193,8 @@ class StatusLine(QStatusBar):
 
     def _refresh(self) -> None:
         job = self._job
+        if not self._training.played:
+            self.skip.clearFocus()  # else hiding it would focus a button that nobody chose
         self.skip.setVisible(self._training.played)
         if job is None:
             _set_busy_pointer(False)

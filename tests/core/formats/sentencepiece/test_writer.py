@@ -91,7 +91,7 @@ def test_any_text_gives_a_model_that_the_library_reads_alike(tmp_path, text, mer
         assert theirs.encode(tried) == tokenizer.encode(tried)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     drawn=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=2, max_size=8),
     tried=st.text("abc", min_size=1, max_size=60),

@@ -147,7 +147,7 @@ def test_a_token_that_no_merge_can_reach_is_a_whole_word(tmp_path):
 TOKENS = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_size=25, unique=True)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=TOKENS, chance=st.randoms(), order=st.sampled_from(["length", "any"]))
 def test_any_ranks_are_read_as_tiktoken_reads_them(tmp_path, words, chance, order):
     ranked = sorted(words, key=len) if order == "length" else words

@@ -8,7 +8,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
@@ -74,6 +74,24 @@ def test_an_empty_pane_says_what_it_is_for_and_offers_what_fills_it(qtbot, pane,
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert asked == ["open_corpus", "sample_article", "sample_scripts", "sample_python"]
     assert buttons[0].text() == "open_corpus"
+
+
+def test_a_problem_never_shows_the_buttons_of_others(pane):
+    row = pane.problems.layout().itemAt(1).widget()
+    seen = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched, event):
+            if event.type() == QEvent.Type.Show:
+                seen.extend(one.text() for one in row.findChildren(QPushButton) if one.isVisibleTo(row))
+            return False
+
+    watch = Watch(pane)
+    row.installEventFilter(watch)
+    for text in ("One.", "Two."):
+        pane.problems.add(Problem(text))
+    assert row.isVisible()
+    assert seen == []
 
 
 def test_the_add_button_offers_every_way_to_add(pane):

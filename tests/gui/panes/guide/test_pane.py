@@ -77,6 +77,36 @@ def test_a_page_with_a_picture_is_shown_once(qtbot, session, theme, actions, doc
     assert not pane.browser.horizontalScrollBar().isVisible()
 
 
+def test_in_the_window_a_page_with_a_picture_is_shown_once(qtbot, monkeypatch):
+    def act(window, answers):
+        window.resize(1440, 870)
+        for name in ("train", "learn"):
+            window.actions_by_id[f"workspace_{name}"].trigger()
+            window.show_guide()
+            for page in ("token", "bpe", "curve", "ties", "size"):
+                window.guide.show_page(page)
+                QApplication.processEvents()
+                assert shown(window.guide).count("Try it.") == 1, page
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_change_of_width_while_a_page_is_read_does_not_show_it_twice(qtbot, pane):
+    wider = []
+
+    def grow() -> None:
+        if not wider:
+            wider.append(True)
+            pane.browser.resize(pane.browser.width() + 30, pane.browser.height())
+
+    pane.browser.document().contentsChanged.connect(grow)
+    pane.browser.document().contentsChange.connect(grow)
+    pane.show_page("bpe")
+    QApplication.processEvents()
+    assert wider
+    assert shown(pane).count("Try it.") == 1
+
+
 def picture_width(pane) -> int:
     """The width of the first picture of the page, in pixels of the window."""
     document = pane.browser.document()
