@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE, TEXT, Answers
+from tokstudio import Corpus, TrainingConfig, embedding_map, extend, train
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.surgery.extend import ExtendDialog
-from tokstudio.gui.surgery.proof import ProofDialog
+from tokstudio.gui.surgery.proof import OF_CORPUS, OF_FILE, OF_TEXT, ProofDialog
 from tokstudio.gui.surgery.prune import SCRIPT, SIZE, TOKENS, USES, PruneDialog
 from tokstudio.gui.surgery.specials import ID, TOKEN, SpecialsDialog
-from tokstudio.gui.surgery.works import Changed
+from tokstudio.gui.surgery.works import Changed, at_merge
 
 GERMAN = "der Hund und die Katze und der Vogel sind im Garten und der Hund bellt. " * 40
 
@@ -293,9 +296,32 @@ def test_the_nine_points_hold_and_changed_lines_stand_side_by_side(qtbot, provin
     assert 2 not in changed
     assert proof.model.lines[0].before != proof.model.lines[0].after
     assert "·" in proof.model.lines[0].before + proof.model.lines[-1].before
-    proof.reference.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: not proof._proofs.busy, timeout=PATIENCE)
+    choose(qtbot, proof, 1)
     assert proof.verdict.text() == "All 9 points hold."
+
+
+def choose(qtbot, proof, row):
+    """Chooses a reference text as a person does."""
+    proof.reference.setCurrentIndex(row)
+    proof.reference.activated.emit(row)
+    qtbot.waitUntil(lambda: not proof._proofs.busy, timeout=PATIENCE)
+
+
+def test_the_lines_of_a_file_are_compared(qtbot, proving, tmp_path):
+    proof, answers = proving
+    book = tmp_path / "book.txt"
+    book.write_text("x y z\n" * 9 + "the cat sat\nthe rat\n")
+    before = len(proof.model.lines)
+    answers.files = []
+    choose(qtbot, proof, 2)
+    assert proof.reference.currentIndex() == 0  # nothing was chosen: the last text stays
+    answers.files = [book]
+    choose(qtbot, proof, 2)
+    assert [proof.reference.itemText(row) for row in range(4)] == [OF_TEXT, OF_CORPUS, "book.txt", OF_FILE]
+    assert proof.reference.currentText() == "book.txt"
+    assert f"{before} of 11 lines" in proof.proof.points[5].sentence
+    assert {line.number for line in proof.model.lines} <= {10, 11}
+    assert len(proof.model.lines) == before > 0
 
 
 def test_the_embedding_map_is_written_and_its_lines_are_copied(qtbot, qapp, proving, tmp_path):
@@ -307,6 +333,7 @@ def test_the_embedding_map_is_written_and_its_lines_are_copied(qtbot, qapp, prov
         assert int(table["size"]) == 270
     qtbot.mouseClick(proof.python_button, Qt.MouseButton.LeftButton)
     assert "resize_token_embeddings" in qapp.clipboard().text()
+    assert str(tmp_path / "map.npz") in qapp.clipboard().text()
 
 
 def test_before_and_after_are_asked_to_be_compared(qtbot, session, proving):
@@ -316,3 +343,27 @@ def test_before_and_after_are_asked_to_be_compared(qtbot, session, proving):
     old, run = signal.args
     assert old is session.runs.all[0].tokenizer
     assert run.name == "pruned"
+
+
+def test_the_share_of_configure_is_held_out(qtbot, session, theme, make_run, opened):
+    run = make_run(vocabulary_size=270, pattern="gpt2")
+    session.corpus.add_text(GERMAN.replace(". ", ".\n"))
+    session.training.set_settings(replace(session.training.settings, held_out=0.2))
+    dialog = opened(ExtendDialog(session, run, theme, None))
+    settled(qtbot, dialog)
+    qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    assert session.runs.active.before == len(run)
+    assert session.runs.active.config.held_out == 0.2
+    assert session.runs.active.held_out.tokens is not None
+
+
+def test_the_map_of_a_fork_is_of_the_whole_tokenizer():
+    whole = train(Corpus.from_text(GERMAN * 9), TrainingConfig(vocabulary_size=280, special_tokens=["<|a|>"]))
+    start = at_merge(whole, 5, "gpt2")
+    forked = extend(start, Corpus.from_text("x y x y x y"), TrainingConfig(vocabulary_size=264, pattern="gpt2"))
+    assert forked.special_tokens == {"<|a|>": 261}
+    table = embedding_map(forked)
+    assert table.before == 280
+    row = table.old_ids.tolist().index(whole.special_tokens["<|a|>"])
+    assert table.new_ids[row] == 261

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import Forbidden
@@ -95,6 +96,8 @@ class ExtendDialog(SurgeryDialog):
     def _about(self, size: int) -> str:
         sources = several(len(self._corpus.sources), "source")
         corpus = f"Corpus: {sources}, {size_text(self._corpus.bytes)}."
+        if share := self._session.training.settings.held_out:
+            corpus += f" As in Configure, {percent_text(share)} of it is held out."
         if self._merges is None:
             kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
         else:
@@ -157,7 +160,8 @@ class ExtendDialog(SurgeryDialog):
             self.say(control.corpus_obstacle, "error")
             return
         assert effect.start is not None
-        control.start_from(effect.start, self._config(), self._corpus, remark)
+        config = replace(self._config(), held_out=control.settings.held_out)
+        control.start_from(effect.start, config, self._corpus, remark)
         assert control.current is not None
         self.begun.emit(control.current.run)
         self.accept()

@@ -43,6 +43,8 @@ _BEGINNING = 1 << 16  # bytes of the corpus whose lines are compared
 _LEAST_DETAILS = 3
 _MAP_FILTERS = "NumPy (*.npz);;JSON (*.json)"
 OF_TEXT, OF_CORPUS = "The text of the Text pane", "The first lines of the corpus"
+OF_FILE = "A file…"
+_LARGEST_REFERENCE = 1 << 22  # bytes of a file whose lines are compared
 
 
 class ProofDialog(QDialog):
@@ -81,6 +83,7 @@ class ProofDialog(QDialog):
         self._proofs.failed.connect(self._fail)
         self.finished.connect(self._proofs.cancel)
         resize_on_screen(self, theme, _SIZE)
+        self._known = 0  # the row of the reference text
         self._map = Path(f"embedding{NPZ}")  # the last that was saved for NumPy
         self._prove()
 
@@ -101,8 +104,9 @@ class ProofDialog(QDialog):
             self.reference.addItem(OF_TEXT)
         if self._session.corpus.sources:
             self.reference.addItem(OF_CORPUS)
+        self.reference.addItem(OF_FILE)
         self.reference.setAccessibleName("Reference text")
-        self.reference.currentIndexChanged.connect(self._prove)
+        self.reference.activated.connect(self._choose)
         label = QLabel("&Lines of")
         label.setBuddy(self.reference)
         self.lines_note = paragraph_label("muted")
@@ -125,11 +129,23 @@ class ProofDialog(QDialog):
 
     # ---- the proof
 
+    def _choose(self) -> None:
+        """Takes the chosen reference text; asks for a file where that is wanted."""
+        if self.reference.currentText() == OF_FILE:
+            paths = self._choosers.open_files("Open a Reference Text", self._preferences.texts_folder)
+            if not paths:
+                self.reference.setCurrentIndex(self._known)
+                return
+            self.reference.insertItem(self.reference.count() - 1, file_name(paths[0]), paths[0])
+            self.reference.setCurrentIndex(self.reference.count() - 2)
+        self._known = self.reference.currentIndex()
+        self._prove()
+
     def _prove(self) -> None:
         self._say_verdict("Proving what stayed the same…", "muted")
-        of_text = self.reference.currentText() == OF_TEXT
-        text = self._session.view.text if of_text else None
-        self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, text))
+        chosen = self.reference.currentText()
+        reference = self._session.view.text if chosen == OF_TEXT else self.reference.currentData()
+        self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, reference))
 
     def _take(self, found: tuple[Proof, tuple[ChangedLine, ...]]) -> None:
         self.proof, lines = found
@@ -206,10 +222,13 @@ class ProofDialog(QDialog):
 
 
 def _proof_work(
-    tokenizer: Tokenizer, corpus: Corpus, reference: str | None
+    tokenizer: Tokenizer, corpus: Corpus, reference: str | Path | None
 ) -> Work[tuple[Proof, tuple[ChangedLine, ...]]]:
     sample = sample_in_one(corpus, SAMPLE)
-    text = reference if reference is not None else _beginning(corpus)
+    if isinstance(reference, Path):
+        text = _beginning(Corpus.from_files([reference]), _LARGEST_REFERENCE)
+    else:
+        text = reference if reference is not None else _beginning(corpus, _BEGINNING)
     proof = yield from verify_all_work(tokenizer, _texts(sample), text)
     return proof, (yield from changed_lines_work(tokenizer, text))
 
@@ -220,9 +239,9 @@ def _texts(corpus: Corpus) -> Iterator[Text]:
         yield np.asarray(source.data).tobytes()
 
 
-def _beginning(corpus: Corpus) -> str:
+def _beginning(corpus: Corpus, size: int) -> str:
     """The first lines of the corpus."""
-    data = b"".join(np.asarray(source.data[:_BEGINNING]).tobytes() for source in corpus.sources[:1])
+    data = b"".join(np.asarray(source.data[:size]).tobytes() for source in corpus.sources[:1])
     return data.decode("utf-8", "ignore")
 
 
