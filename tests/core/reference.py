@@ -79,6 +79,9 @@ def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: s
     if tie_break == "huggingface":
         order = {token: place for place, token in enumerate(HUGGINGFACE_ORDER)}
         return min(best, key=lambda pair: [order.get(token, token) for token in pair])
+    if tie_break == "mapped-strings":
+        strings = ["".join(_CHARACTERS[byte] for byte in token) for token in tokens]
+        return max(best, key=lambda pair: (strings[pair[0]], strings[pair[1]]))
     assert tie_break == "bytes"
     return max(best, key=lambda pair: (tokens[pair[0]], tokens[pair[1]]))
 
@@ -122,6 +125,83 @@ def train_slowly(
         run.counts.append(counts[left, right])
         run.tokens.append(run.tokens[left] + run.tokens[right])
         run.tokens_after.append(sum(len(d) * weight for d, weight in zip(run.documents, weights, strict=True)))
+
+
+@dataclass
+class Shared:
+    """A parity-aware training by recounting."""
+
+    merges: list[tuple[int, int]]
+    counts: list[int]  # of the pair in all languages
+    tokens: list[bytes]
+    chosen_by: list[int]  # -1 for all together
+    tokens_after: list[int]
+
+
+def train_by_turns(
+    texts: Sequence[Sequence[bytes]],
+    merges: int,
+    parallel: Sequence[Sequence[bytes]] | None = None,
+    ratios: Sequence[float] | None = None,
+    global_merges: int = 0,
+    window: int | None = None,
+    alpha: float = 2.0,
+    tie_break: str = "mapped-strings",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    refuses: Callable[[bytes], bool] | None = None,
+) -> Shared:
+    """Trains by the definition: the language whose turn it is chooses from its own text, which is counted anew."""
+    run = Shared([], [], [bytes([byte]) for byte in range(256)], [], [])
+    own = [[list(document) for document in text] for text in texts]
+    beside = [[list(document) for document in text] for text in parallel or []]
+    sizes = [sum(map(len, text)) for text in own]
+    choices: list[int] = []
+    # Those whose turn has not yet shown that they have no pair. Without text and without parallel texts, none has one.
+    left = [n for n in range(len(texts)) if sizes[n] or parallel is not None]
+
+    def eligible(text: list[list[int]]) -> dict[tuple[int, int], int]:
+        counts = count_pairs(text, [1] * len(text))
+        made = {pair: run.tokens[pair[0]] + run.tokens[pair[1]] for pair in counts}
+        return {
+            pair: count
+            for pair, count in counts.items()
+            if count >= min_frequency
+            and (max_token_bytes is None or len(made[pair]) <= max_token_bytes)
+            and not (refuses is not None and refuses(made[pair]))
+        }
+
+    def score(language: int) -> float:
+        if parallel is not None:
+            return sum(map(len, beside[language]))
+        return -sizes[language] / sum(map(len, own[language])) / (ratios or [1.0] * len(texts))[language]
+
+    while len(run.merges) < merges:
+        everything = [document for text in own for document in text]
+        if len(run.merges) < global_merges:
+            language, counts = -1, eligible(everything)
+            if not counts:
+                return run
+        else:
+            if not left:
+                return run
+            recent = choices[-window:] if window else []
+            allowed = [n for n in left if not window or recent.count(n) / window <= alpha / len(texts)]
+            language = max(allowed or left, key=lambda n: (score(n), -n))
+            counts = eligible(own[language])
+            choices.append(language)
+            if not counts:
+                left.remove(language)
+                continue
+        pair = choose(counts, run.tokens, tie_break)
+        run.counts.append(count_pairs(everything, [1] * len(everything))[pair])
+        for several in (own, beside):
+            several[:] = [[replace(document, *pair, len(run.tokens)) for document in text] for text in several]
+        run.tokens.append(run.tokens[pair[0]] + run.tokens[pair[1]])
+        run.merges.append(pair)
+        run.chosen_by.append(language)
+        run.tokens_after.append(sum(len(document) for text in own for document in text))
+    return run
 
 
 def named_pattern(name: str) -> str:

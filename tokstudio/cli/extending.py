@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from tokstudio.cli.exporting import Proving
 from tokstudio.cli.loading import load_source
@@ -45,7 +46,7 @@ class Extension:
             vocabulary_size=None if size is None else size + filled,
             min_frequency=arguments.min_frequency,
             pattern=self.start.pattern,
-            tie_break=arguments.tie_break,
+            **chosen_ties(arguments),
             max_token_bytes=arguments.max_token_bytes,
             forbidden=arguments.forbid,
             held_out=arguments.held_out,
@@ -65,3 +66,8 @@ class Extension:
     def as_json(self) -> dict[str, object]:
         """The size, and the proof."""
         return {"tokens_before": len(self.start), "vocabulary_size": self._size, **self.proving.as_json()}
+
+
+def chosen_ties(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The tie rule for a `TrainingConfig`, where one was chosen."""
+    return {} if arguments.tie_break is None else {"tie_break": arguments.tie_break}

@@ -152,10 +152,22 @@ def report_sources(run: Run, corpus: Corpus, console: Console) -> SourceCurves |
     except TokStudioError as error:
         console.say(f"The text by source cannot be measured. {error}")
         return None
-    weights = dict(zip(entries(corpus.sources), corpus.weights or (), strict=True)).values()
-    for name, weight, ratio in zip(curves.names, weights, curves.bytes_per_token().tolist(), strict=True):
-        console.say(f"{name}: weight {count_text(weight, ONCE)}, {ratio:.2f} bytes per token.")
+    for (name, weight, merges), ratio in zip(source_facts(run, corpus), curves.bytes_per_token().tolist(), strict=True):
+        weighed = "" if corpus.weights is None else f"weight {count_text(weight, ONCE)}, "
+        chose = "" if merges is None else f", chose {several(merges, 'merge')}"
+        console.say(f"{name}: {weighed}{ratio:.2f} bytes per token{chose}.")
     return curves
+
+
+def source_facts(run: Run, corpus: Corpus) -> list[tuple[str, int, int | None]]:
+    """The name and the weight in thousandths of each entry, and the merges it chose; None for plain BPE."""
+    weights = corpus.weights or (ONCE,) * len(corpus.sources)
+    facts = dict(zip(entries(corpus.sources), weights, strict=True)).items()
+    if run.chosen is None:
+        return [(name, weight, None) for (name, _), weight in facts]
+    # Entries of weight 0 are no languages.
+    chosen = iter(np.bincount(run.chosen.numbers + 1, minlength=len(run.chosen.languages) + 1)[1:].tolist())
+    return [(name, weight, next(chosen) if weight else 0) for (name, _), weight in facts]
 
 
 def report_held_out(

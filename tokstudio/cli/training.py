@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
-from tokstudio.cli.extending import Extension
+from tokstudio.cli.extending import Extension, chosen_ties
 from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import (
@@ -21,6 +21,7 @@ from tokstudio.cli.reading import (
     report_preparation,
     report_read,
     report_sources,
+    source_facts,
 )
 from tokstudio.cli.rescue import rescue
 from tokstudio.core.base.atomic_files import file_name
@@ -30,7 +31,7 @@ from tokstudio.core.base.wording import count_text, in_units, several, shown
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
-from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, entries
+from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
@@ -102,7 +103,7 @@ def _train_to_the_end(
     if code in (DONE, FAILED):
         what = "text by source"
         try:
-            if corpus.weights is not None:
+            if corpus.weights is not None or run.chosen is not None:
                 curves = report_sources(run, corpus, console)
             what = "held-out text"
             if config.held_out:
@@ -115,8 +116,8 @@ def _train_to_the_end(
         outcome = _as_json(run, reports, ratio, kept)
         if extension is not None and len(run):
             outcome |= extension.as_json()
-        if corpus.weights is not None:
-            outcome["sources"] = _sources_as_json(corpus, curves)
+        if corpus.weights is not None or run.chosen is not None:
+            outcome["sources"] = _sources_as_json(run, corpus, curves)
         put(sys.stdout, json.dumps(outcome) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)
 
@@ -171,10 +172,16 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
         unknown_token=arguments.unknown_token,
         special_tokens=[_utf8(token) for token in arguments.special] or counted.special_tokens,
         special_placement=arguments.special_placement,
-        tie_break=arguments.tie_break,
+        **chosen_ties(arguments),
         max_token_bytes=arguments.max_token_bytes,
         forbidden=arguments.forbid,
         held_out=arguments.held_out,
+        algorithm=arguments.algorithm,
+        parallel=arguments.parallel,
+        ratios=arguments.ratios,
+        global_merges=arguments.global_merges,
+        window=arguments.window,
+        alpha=arguments.alpha,
     )
 
 
@@ -293,14 +300,19 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
     return outcome
 
 
-def _sources_as_json(corpus: Corpus, curves: SourceCurves | None) -> list[dict[str, object]]:
-    """The name, weight and bytes per token of each source; the last is null where it was not measured."""
-    found = dict(zip(entries(corpus.sources), corpus.weights or (), strict=True))
-    ratios: list[float | None] = [None] * len(found) if curves is None else curves.bytes_per_token().tolist()
-    return [
-        {"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio}
-        for ((name, _), weight), ratio in zip(found.items(), ratios, strict=True)
-    ]
+def _sources_as_json(run: Run, corpus: Corpus, curves: SourceCurves | None) -> list[dict[str, object]]:
+    """The name, weight and bytes per token of each source, and for parity-aware BPE the merges that it chose.
+
+    Bytes per token are null where they were not measured.
+    """
+    facts = source_facts(run, corpus)
+    ratios: list[float | None] = [None] * len(facts) if curves is None else curves.bytes_per_token().tolist()
+    made: list[dict[str, object]] = []
+    for (name, weight, merges), ratio in zip(facts, ratios, strict=True):
+        made.append({"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio})
+        if merges is not None:
+            made[-1]["chosen_merges"] = merges
+    return made
 
 
 def _tokens(run: Run) -> int | float:

@@ -20,6 +20,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 from tokstudio.core.training.trainer import train
@@ -53,6 +54,10 @@ def contest(run, sequences, number):
         "huggingface": sorted(counts, key=lambda pair: (-counts[pair], [order.get(part, part) for part in pair])),
         "bytes": sorted(counts, key=lambda pair: (counts[pair], [tokens[part] for part in pair]), reverse=True),
     }
+    mapped = to_characters if run.config.base == "bytes" else bytes.decode
+    ranked["mapped-strings"] = sorted(
+        counts, key=lambda pair: (counts[pair], [mapped(tokens[part]) for part in pair]), reverse=True
+    )
     return counts, ranked
 
 

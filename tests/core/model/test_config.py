@@ -31,7 +31,7 @@ from tokstudio.core.training.trainer import train
         ({"vocabulary_size": 300, "max_token_bytes": 2.5}, "Longest token must be a whole number, not 2.5."),
         (
             {"vocabulary_size": 300, "tie_break": "last"},
-            'Tie rule "last" is unknown. Choose one of: first, lowest-id, huggingface, bytes.',
+            'Tie rule "last" is unknown. Choose one of: first, lowest-id, huggingface, bytes, mapped-strings.',
         ),
         ({"vocabulary_size": 300, "base": "words"}, 'Base "words" is unknown. Choose one of: bytes, characters.'),
         (

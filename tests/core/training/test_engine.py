@@ -70,6 +70,7 @@ def units_of(texts, weights=None, tie_break="first"):
         np.array(weight_at if weights else [], np.int64),
         np.ones(256, np.int64),
         order,
+        np.argsort(HUGGINGFACE_ORDER).astype(np.int32) if tie_break == "mapped-strings" else None,
     )
 
 

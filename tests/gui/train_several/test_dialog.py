@@ -72,12 +72,12 @@ def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog)
     assert texts(dialog, PATTERN) == ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]
     dialog._select([0])
     vary(dialog, "Each Tie Rule")
-    assert texts(dialog, TIES)[:4] == ["First", "Lowest id", "Hugging Face", "Bytes"]
-    assert len(dialog.model.plans) == 10
+    assert texts(dialog, TIES)[:5] == ["First", "Lowest id", "Hugging Face", "Bytes", "Mapped strings"]
+    assert len(dialog.model.plans) == 11
     vary(dialog, "Each Tie Rule")
-    assert len(dialog.model.plans) == 28
-    assert len(set(dialog.model.plans)) == 28
-    assert dialog.train_button.text() == "Train 28 Runs"
+    assert len(dialog.model.plans) == 35
+    assert len(set(dialog.model.plans)) == 35
+    assert dialog.train_button.text() == "Train 35 Runs"
 
 
 def test_rows_are_added_duplicated_and_removed(qtbot, dialog):

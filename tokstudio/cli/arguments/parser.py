@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # Copies of the core's lists, whose import would load NumPy; a test compares them.
 PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 
-TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
+TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes", "mapped-strings")
+ALGORITHMS = ("bpe", "parity")
 EXPORTS = (
     "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
     "vocabulary-csv",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tokstudio.cli.arguments.parser import (
+    ALGORITHMS,
     EXIT_CODES,
     PATTERNS,
     RULES,
@@ -60,6 +61,7 @@ def train(words: Sequence[str]) -> argparse.Namespace:
         help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
         "none, which lets merges cross spaces)",
     )
+    _add_parity(parser)
     _add_tokens(parser)
     _add_results(parser)
     return _checked(parser, parser.parse_args(words))
@@ -144,7 +146,11 @@ def _add_limits(parser: argparse.ArgumentParser) -> Callable[..., object]:
     add = parser.add_argument_group("limits and merging").add_argument
     add("--vocab-size", type=whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
     add("--min-frequency", type=whole, metavar="N", help="stop when no pair occurs N times")
-    add("--tie-break", choices=TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
+    add(
+        "--tie-break",
+        choices=TIE_BREAKS,
+        help="which of the most frequent pairs is merged first (default: first; for parity: mapped-strings)",
+    )
     add("--max-token-bytes", type=whole, metavar="N", help="make no token longer than N bytes")
     add(
         "--forbid",
@@ -156,6 +162,49 @@ def _add_limits(parser: argparse.ArgumentParser) -> Callable[..., object]:
     )
     add("--force", action="store_true", help="train even if there is probably too little memory")
     return add
+
+
+def _add_parity(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("algorithm").add_argument
+    add(
+        "--algorithm",
+        choices=ALGORITHMS,
+        default="bpe",
+        help="bpe, or parity for parity-aware BPE: each text is a language, and at every merge the language that is "
+        "longest in tokens chooses",
+    )
+    add(
+        "--parallel",
+        action="append",
+        default=[],
+        type=_parallel,
+        metavar="NAME=FILE",
+        help="for parity: the same text in each language, which is measured; NAME is that of a text, such as de or "
+        "de.txt; repeated for each. Without any, the language with the fewest bytes per token chooses",
+    )
+    add(
+        "--ratios",
+        action="append",
+        default=[],
+        type=_ratio,
+        metavar="NAME=R",
+        help="for parity without --parallel: divide the bytes per token of a language by R, so that it chooses more "
+        "often if R is above 1; may be repeated",
+    )
+    add(
+        "--global-merges",
+        type=whole,
+        default=0,
+        metavar="J",
+        help="for parity: all languages choose the first J merges together",
+    )
+    add(
+        "--window",
+        type=whole,
+        metavar="W",
+        help="for parity: pass over a language that made too many of the last W choices, such as 100",
+    )
+    add("--alpha", type=float, default=2.0, metavar="A", help="with --window: more than A / languages are too many")
 
 
 def _add_tokens(parser: argparse.ArgumentParser) -> None:
@@ -218,6 +267,20 @@ def _weight(text: str) -> tuple[str, float]:
         return name, float(number)
     except ValueError:
         raise argparse.ArgumentTypeError(f'"{text}" is not NAME=W, such as de.txt=3') from None
+
+
+def _parallel(text: str) -> tuple[str, Path]:
+    name, sign, file = text.partition("=")
+    if not (name and sign and file):
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=FILE, such as de=parallel/de.txt')
+    return name, Path(file)
+
+
+def _ratio(text: str) -> tuple[str, float]:
+    try:
+        return _weight(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=R, such as hi=2.5') from None
 
 
 def _share(text: str) -> float:

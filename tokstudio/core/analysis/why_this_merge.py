@@ -23,6 +23,7 @@ from tokstudio.core.base.wording import count_text, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
 from tokstudio.core.model.run import Run
+from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
 from tokstudio.core.training.from_tokenizer import new_engine, order_of_tokens, start_of
@@ -40,9 +41,11 @@ RULES: Mapping[TieBreak, str] = MappingProxyType(
         "lowest-id": "the pair with the lowest left id, then the lowest right id",
         "huggingface": "the pair with the lowest ids, base tokens in the order of their characters,",
         "bytes": "the pair with the greatest left bytes, then the greatest right bytes,",
+        "mapped-strings": "the pair with the greatest strings, left and then right, in GPT-2's alphabet",
     }
 )
 
+_MAPPED = bytes(BYTE_ORDER)  # bytes that sort like the characters of GPT-2's alphabet
 _FLOOR_STEP = 4
 _COMPARED = 1 << 12  # pairs whose bytes are compared in one piece of work
 
@@ -60,6 +63,36 @@ class PairCount:
 
 
 @dataclass(frozen=True)
+class Choosing:
+    """Which language chose a merge of parity-aware BPE, and what decided it."""
+
+    languages: tuple[str, ...]
+    number: int  # of the language that chose; -1 where all chose together
+    # By language, before the merge: tokens of the parallel texts, else bytes per token divided by the ratio.
+    scores: tuple[float, ...]
+    is_parallel: bool
+    passed_over: tuple[int, ...] = ()  # languages that would have come before it, but chose too often lately
+
+    @property
+    def reason(self) -> str:
+        """The reason for this language, in one or two sentences."""
+        if self.number < 0:
+            return "All languages chose together, as in plain BPE."
+        name, score = self.languages[self.number], self.scores[self.number]
+        if self.is_parallel:
+            mean = sum(self.scores) / len(self.scores)
+            share = round(100 * (score / mean - 1)) if mean else 0
+            above = f"{abs(share)} % {'longer' if share > 0 else 'shorter'} than" if share else "as long as"
+            why = f"{name} chose: its text is {above} the mean"
+        else:
+            why = f"{name} chose: its {score:.2f} bytes per token (divided by its ratio) are the fewest"
+        if not self.passed_over:
+            return f"{why}."
+        names = ", ".join(self.languages[number] for number in self.passed_over)
+        return f"{why} of those that may choose. {names} chose too often lately."
+
+
+@dataclass(frozen=True)
 class WhyMerge:
     """The facts at the choice of a merge."""
 
@@ -72,10 +105,18 @@ class WhyMerge:
     rule: TieBreak  # the run's rule
     choices: Mapping[TieBreak, PairCount]  # the choice of each rule
     scale: int = 1  # counts are in units of 1 / this
+    # For parity-aware BPE; all counts are then those in the text of the language that chose.
+    choosing: Choosing | None = None
 
     @property
     def reason(self) -> str:
-        """The reason for this pair, in one sentence."""
+        """The reason for this pair, in one sentence; before it, that for the language."""
+        if self.choosing is None:
+            return self._reason()
+        within = "" if self.choosing.number < 0 else " In its text:"
+        return f"{self.choosing.reason}{within} {self._reason()}"
+
+    def _reason(self) -> str:
         times = "once" if self.chosen.count == self.scale else f"{count_text(self.chosen.count, self.scale)} times"
         if self.tied > 1:
             return f"{self.tied:,} pairs occur {times}; of those, {RULES[self.rule]} is merged."
@@ -103,14 +144,19 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     corpus = replace(corpus, weights=run.corpus.weights)
     start, count = start_of(run), int(run.counts[own - 1])
     prepared, units = yield from prepare_corpus_work(corpus, run.config, start=start)
-    engine = new_engine(units, run.config, count, run.weight_scale, prepared.alphabet, start)
+    # A language may have chosen by a lower count than that in all.
+    floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)
+    engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
     del units
     yield from _repeat_work(engine, run, own - 1)
+    choosing = _choosing(engine, run, own - 1)
     pairs = yield from _frequent_work(engine, count, runners_up + 1)
+    if run.chosen is not None:
+        count = int(pairs.count.max(initial=0))
     later = np.arange(run.base_size, run.base_size + own, dtype=np.int32)
     base_order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
     order = np.concatenate([base_order, later])
-    contest = _Contest(pairs, order, Tokenizer.from_run(run).tokens)
+    contest = _Contest(pairs, order, Tokenizer.from_run(run).tokens, run.config.base == "bytes")
     ranked = yield from contest.best_work(run.config.tie_break, runners_up + 1)
     best = [PairCount(int(pairs.left[row]), int(pairs.right[row]), int(pairs.count[row])) for row in ranked]
     left, right = run.merges[own - 1].tolist()
@@ -122,7 +168,19 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
     tied = int(np.count_nonzero(pairs.count == best[0].count))
     others, rule = tuple(best[1:]), run.config.tie_break
-    return WhyMerge(number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale)
+    return WhyMerge(number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale, choosing)
+
+
+def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
+    """What decided which language made a merge, counted from 0, that is the engine's next."""
+    from tokstudio.core.training.parity_engine import ParityEngine
+
+    if run.chosen is None or not isinstance(engine, ParityEngine):
+        return None
+    turn = engine.turn_of(int(run.chosen.numbers[merge]))
+    scores: list[float] = turn.scores.tolist()
+    is_parallel = len(run.config.parallel) > 0
+    return Choosing(run.chosen.languages, turn.language, tuple(scores), is_parallel, turn.passed_over)
 
 
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
@@ -172,6 +230,7 @@ class _Contest:
     pairs: Pairs
     order: NDArray[np.int32]
     tokens: Tokens
+    is_of_bytes: bool  # whether base tokens are bytes, which the alphabet of GPT-2 maps
 
     def best_work(self, rule: TieBreak, most: int) -> Work[list[int]]:
         """The rows of the best pairs, best first."""
@@ -180,8 +239,8 @@ class _Contest:
             return []
         least = int(np.partition(pairs.count, max(0, len(pairs) - most))[max(0, len(pairs) - most)])
         rows = np.flatnonzero(pairs.count >= least)
-        if rule == "bytes":
-            return (yield from self._greatest_work(rows, most))
+        if rule in ("bytes", "mapped-strings"):
+            return (yield from self._greatest_work(rows, most, rule == "mapped-strings" and self.is_of_bytes))
         left, right = pairs.left[rows], pairs.right[rows]
         ties: dict[TieBreak, tuple[NDArray[np.integer], ...]] = {
             "first": (pairs.place[rows],),
@@ -190,13 +249,15 @@ class _Contest:
         }
         return rows[np.lexsort((*ties[rule], -pairs.count[rows]))[:most]].tolist()
 
-    def _greatest_work(self, rows: NDArray[np.intp], most: int) -> Work[list[int]]:
+    def _greatest_work(self, rows: NDArray[np.intp], most: int, mapped: bool) -> Work[list[int]]:
         pairs, tokens = self.pairs, self.tokens
 
         def key(row: int) -> tuple[int, bytes, bytes]:
             left, right = tokens[int(pairs.left[row])], tokens[int(pairs.right[row])]
             assert left is not None
             assert right is not None
+            if mapped:
+                left, right = left.translate(_MAPPED), right.translate(_MAPPED)
             return int(pairs.count[row]), left, right
 
         best: list[int] = []

@@ -30,6 +30,7 @@ _TIES: Mapping[TieBreak, str] = {
     "first": "take the one that stands first in the text.",
     "lowest-id": "take the one with the lowest ids: first the lowest id of the left token, then of the right one.",
     "huggingface": "take the one with the lowest ids, where bytes have the ids of GPT-2.",
+    "mapped-strings": "take the one with the greatest strings, left and then right, in the alphabet of GPT-2.",
 }
 _README = """\
 Byte pair encoding: an exercise

@@ -26,6 +26,7 @@ _ASCII = {r"\p{L}": "[A-Za-z]", r"\p{N}": "[0-9]"}
 #: How each rule of TokStudio is named by a naive trainer.
 TIES: Mapping[TieBreak, Ties] = {
     "first": "first-met", "lowest-id": "lowest-ids", "huggingface": "lowest-gpt2-ids", "bytes": "bytes",
+    "mapped-strings": "mapped-strings",
 }  # fmt: skip
 
 

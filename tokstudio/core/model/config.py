@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Literal, cast, get_args
 
@@ -13,17 +13,22 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
 from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.model.parity import ALPHA, ParallelText, check_parity, parallel_texts, ratios_by_name
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
 
-TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
+Algorithm = Literal["bpe", "parity"]
+TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings"]
 SpecialPlacement = Literal["last", "first"]
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)
 BASES: tuple[Base, ...] = get_args(Base)
 PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 
 _LARGEST_VOCABULARY = 2**31 - 1
 _LARGEST_NUMBER = 2**62
+_DEFAULT = cast("TieBreak", "")
+_DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +47,23 @@ class TrainingConfig:
         special_tokens: Texts that are cut out before counting and have an id of their own.
         special_placement: Whether their ids come "last", after the merges, or "first", before all others.
         tie_break: The choice between several pairs with the highest count: the one that occurs "first", the one with
-            the "lowest-id", the choice of the `tokenizers` library ("huggingface"), or the greatest by "bytes".
+            the "lowest-id", the choice of the `tokenizers` library ("huggingface"), the greatest by "bytes", or the
+            greatest by its strings in GPT-2's alphabet ("mapped-strings"). The default is "first", and for parity-aware
+            BPE "mapped-strings".
         max_token_bytes: The longest token to make, in UTF-8 bytes, inclusive.
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
         forbidden: Tokens not to make, as rules; see `Forbidden`. A pair that would make one is never merged.
+        algorithm: "bpe", or "parity" for parity-aware BPE (arXiv 2508.04796): at every merge one language chooses, and
+            the most frequent pair of its text is merged everywhere. Each entry of the corpus is a language.
+        parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
+            string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
+            chooses. Without any, the one with the fewest bytes per token in the corpus, divided by its ratio. Kept as
+            pairs of name and text.
+        ratios: For parity without parallel texts: a positive number for languages by name; 1 for others.
+        global_merges: For parity: so many first merges are chosen by all languages together, as in plain BPE.
+        window: For parity: a language that made more than `alpha` / languages of the last so many choices is passed
+            over. None for no such rule.
+        alpha: See `window`.
 
     Raises:
         ConfigError: A value is invalid or cannot work, or neither limit is set.
@@ -59,28 +77,42 @@ class TrainingConfig:
     unknown_token: str | None = None
     special_tokens: Sequence[str] = ()
     special_placement: SpecialPlacement = "last"
-    tie_break: TieBreak = "first"
+    tie_break: TieBreak = _DEFAULT
     max_token_bytes: int | None = None
     held_out: float = 0.0
     forbidden: Sequence[str] = ()
+    algorithm: Algorithm = "bpe"
+    parallel: Mapping[str, ParallelText] | Sequence[tuple[str, str]] = ()
+    ratios: Mapping[str, float] | Sequence[tuple[str, float]] = ()
+    global_merges: int = 0
+    window: int | None = None
+    alpha: float = ALPHA
 
     def __post_init__(self) -> None:
         size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
         frequency = _whole("Minimum frequency", self.min_frequency)
         longest = _whole("Longest token", self.max_token_bytes)
         # Converts numbers and sequences of any type to plain ones.
-        plain = {
+        plain: dict[str, object] = {
             "vocabulary_size": size,
             "min_frequency": frequency,
             "max_token_bytes": longest,
             "held_out": _share(self.held_out),
             "special_tokens": _texts("Special tokens", self.special_tokens),
             "forbidden": _texts("Forbidden tokens", self.forbidden),
+            "parallel": parallel_texts(self.parallel),
+            "ratios": ratios_by_name(self.ratios),
+            "global_merges": _whole("Global merges", self.global_merges) or 0,
+            "window": _whole("The window", self.window),
         }
         if self.base_vocabulary is not None:
             plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
+        _require_one_of("Algorithm", self.algorithm, ALGORITHMS)
+        if self.tie_break == _DEFAULT:
+            plain["tie_break"] = _DEFAULT_TIES[self.algorithm]
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        check_parity(self)
         if size is None and frequency is None:
             raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
         if frequency is not None and frequency < 2:
@@ -97,6 +129,10 @@ class TrainingConfig:
             raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
         check_pattern(self.pattern)
         Forbidden(self.forbidden)
+
+    def as_plain(self) -> TrainingConfig:
+        """The same for plain BPE."""
+        return replace(self, algorithm="bpe", parallel=(), ratios=(), global_merges=0, window=None, alpha=ALPHA)
 
     @property
     def leading_specials(self) -> tuple[str, ...]:

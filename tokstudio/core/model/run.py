@@ -41,6 +41,7 @@ class MergeBatch:
         right: int32, id of the right token.
         count: int64, occurrences of the pair when it was chosen.
         tokens_after: int64, tokens in the corpus after the merge.
+        chosen_by: int16, the number of the language that chose each merge, as in `Run.chosen`; None for plain BPE.
     """
 
     first: int
@@ -48,9 +49,28 @@ class MergeBatch:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
+    chosen_by: NDArray[np.int16] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenBy:
+    """Who chose each merge of parity-aware BPE.
+
+    Attributes:
+        languages: The names of the languages.
+        numbers: int16 [n], by merge: the number of a language, from 0; -1 where all chose together.
+    """
+
+    languages: tuple[str, ...]
+    numbers: NDArray[np.int16]
+
+    def name(self, merge: int) -> str | None:
+        """The language that chose a merge, counted from 0; None where all chose together."""
+        number = int(self.numbers[merge])
+        return None if number < 0 else self.languages[number]
 
 
 @dataclass(frozen=True)
@@ -86,6 +106,7 @@ class Run:
         start: The tokenizer that training started from; None where it started from the base tokens. All arrays are
             about the merges made here, and facts of the text before the first merge are those after its encoding by the
             tokenizer.
+        chosen: Who chose each merge; None for plain BPE. The counts are those of all languages together.
     """
 
     config: TrainingConfig
@@ -100,10 +121,13 @@ class Run:
     versions: Mapping[str, str]
     seconds: float
     start: _StartTokenizer | None = None
+    chosen: ChosenBy | None = None
 
     def __post_init__(self) -> None:
         for array in (self.merges, self.counts, self.tokens_after, self.base_counts):
             array.setflags(write=False)
+        if self.chosen is not None:
+            self.chosen.numbers.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.merges)

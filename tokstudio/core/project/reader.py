@@ -45,7 +45,8 @@ _SOURCE_COLUMNS = (
 )
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
-    *("tokens_before", "ended", "versions", "weights", "start", "seconds"),
+    *("tokens_before", "ended", "versions", "weights", "start", "languages", "seconds"),
+    *("length(parallel) AS parallel_bytes", "typeof(parallel) AS parallel"),
 )
 
 
@@ -213,7 +214,13 @@ def _read_runs_work(
             pattern = None if row.is_null("pattern") else row.text("pattern")
             runs.append(ProjectTokenizer(title, kept, pattern, state))
         else:
-            run, indexes = (yield from read_run_work(connection, row)), row.indexes("sources", len(sources))
+            row.blob_type("parallel")
+            size = 0 if row.is_null("parallel_bytes") else row.whole("parallel_bytes")
+            texts = np.empty(0, np.uint8)
+            if size:
+                texts = yield from _read_blob_work(connection, "run", "parallel", row.whole("number"), size)
+            run = yield from read_run_work(connection, row, texts.tobytes())
+            indexes = row.indexes("sources", len(sources))
             if indexes and run.corpus.weights is not None:
                 if len(run.corpus.weights) != len(indexes):
                     raise row.fault("weights", "there must be one for each source")

@@ -78,7 +78,8 @@ class Recorder:
         """Records the next merges after `seconds` of training; after it returns, a kill no longer loses them."""
         if len(batch):
             rows = np.stack([batch.left, batch.right, batch.count, batch.tokens_after], axis=1).astype("<i8")
-            self._change("INSERT INTO batch VALUES (?, ?)", (batch.first, rows.tobytes()), seconds)
+            chosen = None if batch.chosen_by is None else batch.chosen_by.astype("<i2").tobytes()
+            self._change("INSERT INTO batch VALUES (?, ?, ?)", (batch.first, rows.tobytes(), chosen), seconds)
 
     def finish(self, run: Run) -> None:
         """Records the end of the run; the recording is kept until it is discarded, or another run begins."""
@@ -144,7 +145,7 @@ class Recorder:
             recording.execute(f"PRAGMA {setting}")
         # The ids of special tokens after the merges change with every merge.
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
-        recording.execute("CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL)")
+        recording.execute("CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL, chosen_by BLOB)")
 
     def _change(self, statement: str, values: tuple[object, ...], seconds: float) -> None:
         recording = self._recording
@@ -279,10 +280,12 @@ def _complete_work(file: Path) -> Work[None]:
 def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
     """Moves the merges of all batches into the table of merges."""
     connection.execute("BEGIN")
-    for first, packed in connection.execute("SELECT first, merges FROM batch ORDER BY first"):
+    # A recording of an earlier version does not say who chose.
+    for first, packed, *more in connection.execute("SELECT * FROM batch ORDER BY first"):
         columns = np.frombuffer(packed, "<i8").reshape(-1, 4).T
         merges = columns[:2].astype(np.int32)
-        insert_batch(connection, _RUN, MergeBatch(first, merges[0], merges[1], columns[2], columns[3]))
+        chosen = np.frombuffer(more[0], "<i2").astype(np.int16) if more and more[0] is not None else None
+        insert_batch(connection, _RUN, MergeBatch(first, merges[0], merges[1], columns[2], columns[3], chosen))
         yield Progress("looking for lost work")
     connection.execute("DROP TABLE batch")
     connection.execute("COMMIT")

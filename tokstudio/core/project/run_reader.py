@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
 from tokstudio.core.formats.common.merge_list import MergeList, first_repeated
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, Run, TrainedOn, special_ids, uses
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, ChosenBy, Run, TrainedOn, special_ids, uses
 from tokstudio.core.project.checked_row import LARGEST, Row
+from tokstudio.core.project.database import version_of
+from tokstudio.core.project.parallel import with_texts
+from tokstudio.core.project.schema import missing_columns
 from tokstudio.core.project.start import read_start
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
@@ -28,13 +31,18 @@ from tokstudio.core.training.from_tokenizer import check_start
 _ROWS = 4096
 _MOST_VERSIONS = 100
 _LONGEST_WORDS = 200
-_MERGES = "SELECT number, left, right, count, tokens_after FROM merge WHERE run = ? ORDER BY number"
+_MOST_LANGUAGES = 1 << 15
+_NOBODY = -2  # for a merge of plain BPE
+_MERGES = "SELECT number, left, right, count, tokens_after, {} FROM merge WHERE run = ? ORDER BY number"
 _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 
-def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
-    """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible."""
-    number, config, weights = row.whole("number"), _config(row), _weights(row)
+def read_run_work(connection: sqlite3.Connection, row: Row, parallel: bytes = b"") -> Work[Run]:
+    """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible.
+
+    `parallel` are its parallel texts, one after another.
+    """
+    number, config, weights = row.whole("number"), _config(row, parallel), _weights(row)
     start, trailing = read_start(row), dict[int, bytes]()
     if start is None:
         alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
@@ -42,7 +50,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
         _check_start(row, start, config)
         alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
     made = MergeList(alphabet) if start is None else MergeList.of(start)
-    merges, counts, tokens_after = yield from _read_merges_work(connection, row, made, len(base_counts))
+    merges, counts, tokens_after, chosen_by = yield from _read_merges_work(connection, row, made, len(base_counts))
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
     if trailing and trailing != dict(expected):
         raise row.fault("tokens", "the special tokens after the merges are not those of the configuration")
@@ -65,6 +73,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
         versions=_versions(row),
         seconds=row.real("seconds"),
         start=start,
+        chosen=_chosen(row, config, chosen_by),
     )
     yield Progress("checking", number)
     if (problem := _problem(run)) is not None:
@@ -72,8 +81,8 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
     return run
 
 
-def _config(row: Row) -> TrainingConfig:
-    given: dict[str, Any] = row.json_object("config")
+def _config(row: Row, parallel: bytes) -> TrainingConfig:
+    given: dict[str, Any] = with_texts(row, row.json_object("config"), parallel)
     known = {field.name for field in fields(TrainingConfig)}
     # Settings that an earlier TokStudio did not have are missing, and get their defaults.
     if not given.keys() <= known:
@@ -85,6 +94,22 @@ def _config(row: Row) -> TrainingConfig:
         raise row.fault("config", words.rstrip(".")) from error
     except TypeError as error:
         raise row.fault("config", "a setting has the wrong type") from error
+
+
+def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> ChosenBy | None:
+    """Who chose each merge, as `_NOBODY` for none."""
+    if config.algorithm != "parity":
+        if not row.is_null("languages") or np.any(numbers != _NOBODY):
+            raise row.fault("languages", "only parity-aware BPE has them")
+        return None
+    names = row.json("languages")
+    languages = tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+    if not 2 <= len(languages) <= _MOST_LANGUAGES or languages != tuple(cast("list[str]", names)):
+        raise row.fault("languages", "the names of at least two languages are missing")
+    together = np.arange(len(numbers)) < config.global_merges
+    if np.any((numbers == -1) != together) or np.any((numbers < -1) | (numbers >= len(languages))):
+        raise row.fault("merges", "a merge was chosen by no language of the training")
+    return ChosenBy(languages, numbers.astype(np.int16))
 
 
 def _weights(row: Row) -> tuple[int, ...] | None:
@@ -206,10 +231,12 @@ def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[in
 
 def _read_merges_work(
     connection: sqlite3.Connection, row: Row, made: MergeList, base_size: int
-) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]]:
-    """The merges, their counts, and the tokens after each."""
+) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """The merges, their counts, the tokens after each, and who chose it."""
     before, columns = len(made), array("q")
-    for rows in _rows(connection, _MERGES, row.whole("number")):
+    has_choices = not missing_columns("merge", version_of(connection))
+    chosen_by = f"coalesce(chosen_by, {_NOBODY})" if has_choices else str(_NOBODY)
+    for rows in _rows(connection, _MERGES.format(chosen_by), row.whole("number")):
         try:
             columns.extend(chain.from_iterable(rows))
         except TypeError as error:
@@ -223,11 +250,11 @@ def _read_merges_work(
             if problem is not None:
                 raise row.fault("merges", problem)
         yield Progress("reading")
-    table = np.array(columns, np.int64).reshape(-1, 5)
+    table = np.array(columns, np.int64).reshape(-1, 6)
     merges = table[:, 1:3].astype(np.int32)
     if (again := first_repeated(merges)) is not None:
         raise row.fault("merges", f"merge {again[0]:,} joins the same two tokens as merge {again[1]:,}")
-    return merges, table[:, 3].copy(), table[:, 4].copy()
+    return merges, table[:, 3].copy(), table[:, 4].copy(), table[:, 5].copy()
 
 
 def _problem(run: Run) -> str | None:
@@ -247,7 +274,9 @@ def _problem(run: Run) -> str | None:
     most = np.where(run.merges[:, 0] == run.merges[:, 1], run.merged, 0)
     if not np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)):
         return "the falls in tokens do not match the counts"
-    if np.any(np.diff(run.counts) > 0):
+    # A language whose turn it is chooses by its own counts. What all choose together comes first.
+    together = slice(size if run.chosen is None else config.global_merges)
+    if np.any(np.diff(run.counts[together]) > 0):
         return "a pair occurs more often than the one that was merged before it"
     if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"

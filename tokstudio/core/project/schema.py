@@ -56,6 +56,8 @@ TABLES = (
   versions TEXT CHECK (typeof(versions) IN ('text', 'null')), -- JSON
   weights TEXT CHECK (typeof(weights) IN ('text', 'null')), -- JSON: of the sources, as there; since version 2
   start TEXT CHECK (typeof(start) IN ('text', 'null')), -- JSON: the tokenizer it started from; since version 3
+  languages TEXT CHECK (typeof(languages) IN ('text', 'null')), -- JSON: names, for parity-aware BPE; since version 3
+  parallel BLOB CHECK (typeof(parallel) IN ('blob', 'null')), -- its texts, one after another; since version 3
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (
@@ -65,6 +67,7 @@ TABLES = (
   right INTEGER NOT NULL CHECK (typeof(right) = 'integer'),
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),
   tokens_after INTEGER NOT NULL CHECK (typeof(tokens_after) = 'integer'),
+  chosen_by INTEGER CHECK (typeof(chosen_by) IN ('integer', 'null')), -- the language, from 0, or -1; since version 3
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID""",
     """CREATE TABLE token (

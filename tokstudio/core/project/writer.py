@@ -22,6 +22,7 @@ from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.core.project.database import LARGEST_FILE, create, plain_errors
 from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
+from tokstudio.core.project.parallel import config_to_json, parallel_bytes
 from tokstudio.core.project.readings import reading_to_json
 from tokstudio.core.project.schema import ACTIVE
 from tokstudio.core.project.start import start_to_json
@@ -30,6 +31,7 @@ from tokstudio.core.training.from_tokenizer import start_of
 
 _ROWS = 4096
 _PIECE = 1 << 20
+_MERGE_COLUMNS = "run, number, left, right, count, tokens_after"
 _LARGEST_BLOB = 1_000_000_000  # SQLite's default limit
 
 
@@ -75,9 +77,13 @@ def insert_work(connection: sqlite3.Connection, project: Project) -> Work[None]:
 
 def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch) -> None:
     """Adds merges to those of the run with this number."""
-    columns = (c.tolist() for c in (batch.left, batch.right, batch.count, batch.tokens_after))
-    rows = zip(repeat(number), count(batch.first), *columns, strict=False)
-    connection.executemany("INSERT INTO merge VALUES (?, ?, ?, ?, ?, ?)", rows)
+    columns, names = [batch.left, batch.right, batch.count, batch.tokens_after], _MERGE_COLUMNS
+    if batch.chosen_by is not None:
+        columns, names = [*columns, batch.chosen_by], f"{names}, chosen_by"
+    rows = zip(repeat(number), count(batch.first), *(column.tolist() for column in columns), strict=False)
+    # Named, because a recording of an earlier version has fewer columns.
+    values = ", ".join("?" * (2 + len(columns)))
+    connection.executemany(f"INSERT INTO merge ({names}) VALUES ({values})", rows)
 
 
 def _insert_source_work(connection: sqlite3.Connection, number: int, source: ProjectSource) -> Work[None]:
@@ -143,12 +149,12 @@ def _insert_run_work(
 ) -> Work[None]:
     run = entry.run
     connection.execute(
-        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
         (
             number,
             _text(entry.name),
             to_json(dict(entry.state)),
-            to_json(asdict(run.config)),
+            config_to_json(run.config),
             to_json([source + 1 for source in entry.sources]),
             run.corpus.bytes,
             run.corpus.documents,
@@ -158,9 +164,12 @@ def _insert_run_work(
             to_json(dict(run.versions)),
             None if run.corpus.weights is None else to_json(run.corpus.weights),
             start_to_json(run),
+            None if run.chosen is None else to_json(run.chosen.languages),
             float(run.seconds),
         ),
     )
+    if run.config.parallel:
+        yield from _fill_work(connection, "run", "parallel", number, parallel_bytes(run.config))
     tokens = chain(_base_rows(number, run), _trailing_rows(number, run))
     while rows := list(islice(tokens, _ROWS)):
         connection.executemany("INSERT INTO token VALUES (?, ?, ?, ?, ?)", rows)
@@ -168,7 +177,8 @@ def _insert_run_work(
     for first in range(0, len(run), _ROWS):
         here = slice(first, first + _ROWS)
         left, right = run.merges[here].T
-        batch = MergeBatch(run.merges_before + first + 1, left, right, run.counts[here], run.tokens_after[here])
+        chosen = None if run.chosen is None else run.chosen.numbers[here]
+        batch = MergeBatch(run.merges_before + first + 1, left, right, run.counts[here], run.tokens_after[here], chosen)
         insert_batch(connection, number, batch)
         yield Progress("writing", done + first, total)
 

@@ -7,8 +7,9 @@ It works on base units with weights; the `Trainer` decides when to stop.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from tokstudio.core.kernels.count_pairs import count_pairs, eligible_pair
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.config import TieBreak
+
+if TYPE_CHECKING:
+    from tokstudio.core.training.sections import Languages
 
 # A round's floor as a share of the highest count that a pair can have in it. Each round costs a pass over the rest of
 # the corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more
@@ -38,6 +42,7 @@ _PREFIX_BITS = 63  # seven bytes, or three code points
 _POOL_SHARE = 1.15  # initial places in the pool per position; it must hold every pair of neighbours once
 _SLACK = 1024
 _PAIRS_AT_FIRST = 1 << 16
+_TIE_RULES: Mapping[TieBreak, int] = {"first": k.BY_PLACE, "bytes": k.BY_BYTES, "mapped-strings": k.BY_BYTES}
 
 _MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
 # The stages of counting; in the first round there is no corpus to squeeze before.
@@ -58,6 +63,7 @@ class Units:
     # None where each is one, which is its id.
     values: NDArray[np.int32] | None = None
     value_ends: NDArray[np.int64] | None = None
+    languages: Languages | None = None  # for parity-aware BPE
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class ChosenMerges:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
+    chosen_by: NDArray[np.int16] | None = None  # for parity-aware BPE: as in `MergeBatch`
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +118,7 @@ class Engine:
         state[k.LENGTH] = n
         state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
         state[k.VOCABULARY] = base
-        state[k.TIE_RULE] = {"first": k.BY_PLACE, "bytes": k.BY_BYTES}.get(tie_break, k.BY_ORDER)
+        state[k.TIE_RULE] = _TIE_RULES.get(tie_break, k.BY_ORDER)
         state[k.MAX_BYTES] = _NO_LIMIT if max_token_bytes is None else max_token_bytes
         state[k.ALLOWED] = k.ANY if allows is None else k.NONE
         state[k.FLOOR] = max(final_floor, scale * n // _FIRST_FLOOR_SHARE)
@@ -119,7 +126,7 @@ class Engine:
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
         del in_corpus
         self._is_counting = True
-        self._tables = self._allocate(units, tie_break == "bytes")
+        self._tables = self._allocate(units, state[k.TIE_RULE] == k.BY_BYTES)
         self._lay_cells()
 
     @property
@@ -180,19 +187,25 @@ class Engine:
     def _merge(self, merges: int) -> int:
         """Merges, and asks for each pair where some are not allowed."""
         until = time.perf_counter() + _SECONDS
-        code = self._call(merge, _BUDGET, merges)
+        code = self._call(self._loop, _BUDGET, merges)
         while code == k.ASKS and self._allows is not None:
-            state, pairs = self._state, self._tables.pairs
-            pair = int(self._tables.heap[0, k.HEAP_PAIR])
-            key = int(pairs[pair, k.KEY])
+            pair = self._next_pair()
+            key = int(self._tables.pairs[pair, k.KEY])
             if self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary):
-                state[k.ALLOWED] = key
+                self._state[k.ALLOWED] = key
             else:
-                pairs[pair, k.COUNT] = 0
+                self._refuse(pair)
             if time.perf_counter() > until:
                 break
-            code = self._call(merge, _BUDGET, merges)
+            code = self._call(self._loop, _BUDGET, merges)
         return code
+
+    def _loop(self, tables: Tables, state: NDArray[np.int64], budget: int, batch: int) -> int:
+        return merge(tables, state, budget, batch)
+
+    def _refuse(self, pair: int) -> None:
+        """Makes a pair never be chosen."""
+        self._tables.pairs[pair, k.COUNT] = 0
 
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
@@ -212,14 +225,20 @@ class Engine:
         while state[k.STAGE] not in _MERGING:
             self.advance()
             yield Progress("counting")
-        pairs = self._tables.pairs[1 : state[k.PAIRS]]
-        pairs = pairs[pairs[:, k.COUNT] >= floor]
+        counts, places = yield from self._counts_work()
+        rows = np.flatnonzero(counts >= floor)
+        keys = self._tables.pairs[1:, k.KEY][rows]
         if self._allows is not None:
-            keys: list[int] = pairs[:, k.KEY].tolist()
-            allowed = [self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in keys]
-            pairs = pairs[np.array(allowed, np.bool_)]
-        place = self._tables.pool[pairs[:, k.START]]
-        return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
+            listed: list[int] = keys.tolist()
+            allowed = [self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in listed]
+            rows, keys = rows[np.array(allowed, np.bool_)], keys[np.array(allowed, np.bool_)]
+        return Pairs(keys >> 32, keys & k.NUMBER_BITS, counts[rows], places[rows])
+
+    def _counts_work(self) -> Work[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        """The count of each stored pair, and the first of its places; right after they were counted anew."""
+        pairs = self._tables.pairs[1 : self._state[k.PAIRS]]
+        return pairs[:, k.COUNT].copy(), self._tables.pool[pairs[:, k.START]]
+        yield
 
     def _begin_round(self, floor: int) -> None:
         state = self._state
@@ -260,7 +279,7 @@ class Engine:
         if state[k.STAGE] in (k.NUMBER_CELLS, k.NUMBER_PAIRS):
             self._grow_pairs(max(2 * len(t.pairs), int(1.5 * state[k.TARGET])))
             return
-        pair = int(t.heap[0, k.HEAP_PAIR])
+        pair = self._next_pair()
         places = int(t.pairs[pair, k.STOP] - t.pairs[pair, k.START])
         alive = self._alive_places()
         if alive + 4 * places > 0.9 * len(t.pool):
@@ -270,6 +289,10 @@ class Engine:
         if pairs + new_pairs > 0.75 * len(t.pairs):
             self._grow_pairs(int(1.5 * (pairs + new_pairs)) + _SLACK)
         state[k.STAGE], state[k.CURSOR], state[k.TARGET], state[k.MERGED] = k.SQUEEZE, 1, 1, 1
+
+    def _next_pair(self) -> int:
+        """The pair that is chosen, and waits."""
+        return int(self._tables.heap[0, k.HEAP_PAIR])
 
     def _alive_places(self) -> int:
         """At least as many places as a squeeze would leave in the pool."""

@@ -20,6 +20,7 @@ from tokstudio.core.corpus.held_out_split import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
+from tokstudio.core.training.languages import languages_of
 from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
 
 #: The largest share of the free memory that a training may take.
@@ -32,6 +33,7 @@ _PER_THREAD = 1 << 22  # bytes of text that make another thread worthwhile
 # Bytes of memory at the peak, measured with tests/benchmarks/count_10gb.py.
 _A_POSITION = 13
 _A_WEIGHT = 8
+_A_LANGUAGE_POSITION = 16  # in addition, for parity-aware BPE: its origin, base unit and parallel count
 _A_PAIR = 60
 _A_WORD = 60  # during counting, in each thread
 _A_HELD_BYTE = 1
@@ -96,7 +98,9 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         refuse_overflow(whole)
         if config.held_out:
             yield from _for_a_while(check_lines_work(corpus.sources))
-        small, large = yield from _trials_work(corpus, config, size)
+        by_language = len(languages_of(whole, config)) > 0
+        # A sample has no languages. Plain BPE takes about as long.
+        small, large = yield from _trials_work(corpus, config.as_plain(), size)
     except TokStudioError as error:
         problem = error.of_a_part if size > _SAMPLE else str(error)
         return Forecast(0.0, 0, free, sample, problem, error)
@@ -114,8 +118,8 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     preparing = counting / threads
     merging = _merging_seconds(large, positions, merges)
     measuring = _held_out_seconds(config, counting, merging)
-    weighted = config.pattern != "none" or any(counted) or corpus.weights is not None
-    memory = merging_memory(positions, merges, weighted=weighted)
+    weighted = config.pattern != "none" or any(counted) or corpus.weights is not None or by_language
+    memory = merging_memory(positions, merges, weighted=weighted) + by_language * positions * _A_LANGUAGE_POSITION
     if config.pattern != "none":
         words = sequences * _A_WORD * (read / max(1, size))
         counting_memory = words * threads

@@ -41,6 +41,8 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
         ConfigError: The tokenizer cannot be trained further, the pattern or the special tokens are not its own, or the
             vocabulary size is not above its present size.
     """
+    if config.algorithm != "bpe":
+        raise ConfigError("Parity-aware BPE cannot start from a tokenizer: choose plain BPE.")
     check_changeable(start, whole_words=True)
     if (reason := why_not_by_merge(start)) is not None:
         raise ConfigError(f"This tokenizer cannot be trained further. {reason}")
@@ -127,12 +129,13 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
             first = last
         done += len(lengths)
     spelled = [token or b"" for token in start.tokens]
+    values = np.frombuffer(b"".join(spelled), np.uint8).astype(np.int32)
     units = Units(
         symbols=np.concatenate(symbols),
         weights=np.concatenate(weights) if weighted else np.empty(0, np.int64),
         token_bytes=np.array([len(token) for token in spelled], np.int64),
         tie_order=order_of_tokens(start) if config.tie_break == "huggingface" else np.arange(base, dtype=np.int32),
-        values=np.frombuffer(b"".join(spelled), np.uint8).astype(np.int32),
+        values=np.array(BYTE_ORDER, np.int32)[values] if config.tie_break == "mapped-strings" else values,
         value_ends=np.cumsum([len(token) for token in spelled], dtype=np.int64),
     )
     yield Progress("encoding", total, total)
@@ -178,8 +181,11 @@ def new_engine(
 ) -> Engine:
     """The engine of a prepared corpus, down to counts of `floor`, in units of 1 / `scale`."""
     from tokstudio.core.training.engine import Engine
+    from tokstudio.core.training.parity_engine import ParityEngine
 
     allowed = _allows(config, start, alphabet)
+    if units.languages is not None:
+        return ParityEngine(units, units.languages, floor, scale, allowed)
     return Engine(units, config.tie_break, floor, config.max_token_bytes, scale, allowed)
 
 

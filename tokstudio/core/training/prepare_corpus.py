@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,8 @@ from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.training.from_tokenizer import lay_out_tokens_work, prepared_sources_work
-from tokstudio.core.training.symbols import lay_out_work
+from tokstudio.core.training.languages import Language, laid_out, languages_of, parallel_corpus, sections_of
+from tokstudio.core.training.symbols import Layout, lay_out_work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -108,12 +109,18 @@ def prepare_corpus_work(
         CorpusError: Nothing can be held out, a character is outside the base vocabulary, or word counts are too large.
     """
     refuse_overflow(corpus)
-    if counted is None:
-        counted = yield from count_text_work(corpus, config, threads, by_source=corpus.weights is not None, start=start)
+    languages = languages_of(corpus, config)
+    by_source = corpus.weights is not None or len(languages) > 0
+    if counted is None or (languages and not counted.by_source):
+        counted = yield from count_text_work(corpus, config, threads, by_source=by_source, start=start)
     parts = counted.weighted(corpus.multipliers)
-    lay_out = lay_out_work(parts, config) if start is None else lay_out_tokens_work(parts, config, start)
     try:
-        layout = yield from lay_out
+        if languages:
+            layout = yield from _lay_out_languages_work(corpus, config, threads, counted, languages)
+        elif start is None:
+            layout = yield from lay_out_work(parts, config)
+        else:
+            layout = yield from lay_out_tokens_work(parts, config, start)
     except MissingCharacterError as error:
         raise (yield from _placed_work(error, counted.sources, config)) from error
     tokens = int(layout.base_counts.sum()) + layout.unknown
@@ -133,6 +140,24 @@ def prepare_corpus_work(
         held_out=counted.held_out,
     )
     return prepared, layout.units
+
+
+def _lay_out_languages_work(
+    corpus: Corpus,
+    config: TrainingConfig,
+    threads: int | None,
+    counted: CountedText,
+    languages: Sequence[Language],
+) -> Work[Layout]:
+    """Lays out the text of each language, then the parallel texts."""
+    texts, beside = sections_of(counted.weighted, corpus.multipliers), parallel_corpus(languages)
+    parallel: list[list[Sequences]] = []
+    if beside.sources:
+        same = yield from count_text_work(beside, replace(config, held_out=0.0), threads)
+        parallel = sections_of(same.weighted, beside.multipliers)
+    layout = yield from lay_out_work([*chain(*texts)], config, [*chain(*parallel)])
+    found = laid_out(layout, config, languages, texts, parallel)
+    return replace(layout, units=replace(layout.units, languages=found))
 
 
 def count_text_work(

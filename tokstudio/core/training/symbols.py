@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,31 +39,45 @@ class Layout:
     base_counts: NDArray[np.int64]  # [base], occurrences of each base token, by id
     unknown: int  # how many characters became the unknown token
     bytes: int  # bytes of text in all
+    # After each part, those that are only measured included: positions in use, and characters that became the unknown
+    # token.
+    ends: tuple[tuple[int, int], ...] = ()
+    # [n], how often the sequence of each position occurs if it is only measured, else 0; None where none is.
+    measures: NDArray[np.int64] | None = None
 
 
-def lay_out_work(parts: Sequence[Sequences], config: TrainingConfig) -> Work[Layout]:
-    """Lays out sequences, part after part.
+def lay_out_work(
+    parts: Sequence[Sequences], config: TrainingConfig, measured: Sequence[Sequences] = ()
+) -> Work[Layout]:
+    """Lays out sequences, part after part; then those that are only `measured`: merged, but their pairs do not count.
 
     Raises:
         MissingCharacterError: A character is outside the base vocabulary and there is no unknown token.
         CorpusError: The corpus is too large to be merged at once.
         ConfigError: The vocabulary size leaves no room for a merge.
     """
-    made = _Symbols(parts, config)
+    made = _Symbols(parts, config, measured)
     for part in parts:
         yield from made.add_work(part)
-    return made.layout()
+    if not measured:
+        return made.layout()
+    counted = made.layout()
+    for part in measured:
+        yield from made.add_work(part)
+    return _with_measures(counted, made.layout())
 
 
 class _Symbols:
     """The arrays during the layout."""
 
-    def __init__(self, parts: Sequence[Sequences], config: TrainingConfig) -> None:
+    def __init__(self, parts: Sequence[Sequences], config: TrainingConfig, measured: Sequence[Sequences] = ()) -> None:
         from tokstudio.core.kernels import symbols as kernel
 
         self._config = config
         self._in_characters = config.base == "characters"
         self._size = sum(map(_total_bytes, parts))
+        self._ends: list[tuple[int, int]] = []
+        parts = (*parts, *measured)
         base_units = sum(map(_characters if self._in_characters else _plain_bytes, parts))
         positions = base_units + sum(len(part.starts) for part in parts) + 1
         if positions > LARGEST_CORPUS:
@@ -103,6 +117,7 @@ class _Symbols:
             else:
                 kernel.lay_out_bytes(data, starts, stops, counts, state, self._first, *into)
             yield Progress("laying out", int(state[kernel.SYMBOL]), len(self._symbols))
+        self._ends.append((int(state[kernel.SYMBOL]), int(state[kernel.UNKNOWN])))
 
     def layout(self) -> Layout:
         from tokstudio.core.kernels import symbols as kernel
@@ -122,6 +137,8 @@ class _Symbols:
             base = self._first + BYTES
             alphabet = Alphabet.of_bytes(first=self._first)
             values = np.arange(-self._first, BYTES, dtype=np.int32)
+            if config.tie_break == "mapped-strings":
+                values[self._first :] = BYTE_ORDER
             lengths = np.ones(base, np.int64)
         config.check_size(base)
         by_character = config.tie_break == "huggingface"
@@ -132,7 +149,18 @@ class _Symbols:
             tie_order=huggingface_order(alphabet, base) if by_character else np.arange(base, dtype=np.int32),
             values=np.maximum(values, 0),
         )
-        return Layout(units, alphabet, self._base_counts[:base].copy(), int(self._state[kernel.UNKNOWN]), self._size)
+        unknown = int(self._state[kernel.UNKNOWN])
+        return Layout(units, alphabet, self._base_counts[:base].copy(), unknown, self._size, tuple(self._ends))
+
+
+def _with_measures(counted: Layout, whole: Layout) -> Layout:
+    """The layout of all sequences, with the counts of those that are counted."""
+    weights, first = whole.units.weights, len(counted.units.symbols)
+    measures = weights.copy()
+    measures[:first] = weights[first:] = 0
+    base_counts = np.zeros(len(whole.base_counts), np.int64)
+    base_counts[: len(counted.base_counts)] = counted.base_counts
+    return replace(whole, base_counts=base_counts, unknown=counted.unknown, bytes=counted.bytes, measures=measures)
 
 
 def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:

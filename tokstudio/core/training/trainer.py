@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -18,8 +18,18 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import mixture_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn, max_merges
+from tokstudio.core.model.run import (
+    NOTHING_LEFT,
+    REACHED_SIZE,
+    STOPPED,
+    ChosenBy,
+    MergeBatch,
+    Run,
+    TrainedOn,
+    max_merges,
+)
 from tokstudio.core.training.from_tokenizer import check_start, start_of
+from tokstudio.core.training.languages import languages_of
 from tokstudio.core.training.prepare_corpus import CountedText, Prepared, prepare_corpus_work
 from tokstudio.version import __version__
 
@@ -68,6 +78,7 @@ class Trainer:
         self.seconds = 0.0
         self._batches: list[MergeBatch] = []
         self.merges_made = 0
+        self._languages = tuple(language.name for language in languages_of(corpus, self.config))
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
         self._merging: MergingProgress | None = None
@@ -203,6 +214,7 @@ class Trainer:
             },
             seconds=self.seconds,
             start=self.start,
+            chosen=self._chosen(batches) if self._languages else None,
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -237,6 +249,10 @@ class Trainer:
         elif limit is not None and self.merges_made + len(made.left) >= limit:
             self._end(REACHED_SIZE)
         return made
+
+    def _chosen(self, batches: Sequence[MergeBatch]) -> ChosenBy:
+        numbers = [batch.chosen_by for batch in batches if batch.chosen_by is not None]
+        return ChosenBy(self._languages, np.concatenate([np.empty(0, np.int16), *numbers]))
 
     @property
     def _alphabet(self) -> Alphabet:
@@ -281,11 +297,11 @@ class Trainer:
         first = self.merges_made + 1
         self.merges_made += len(made.left)
         assert self.prepared is not None
-        batch = MergeBatch(
-            self._before + first, made.left, made.right, made.count, made.tokens_after + self.prepared.unknown
-        )
-        for array in (batch.left, batch.right, batch.count, batch.tokens_after):
-            array.setflags(write=False)
+        after = made.tokens_after + self.prepared.unknown
+        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, made.chosen_by)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after, batch.chosen_by):
+            if array is not None:
+                array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
             return batch
         run, here = self._to_repeat, slice(first - 1, self.merges_made)

@@ -27,7 +27,7 @@ from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _TIES: dict[TieBreak, str] = {
     "bytes": "Greatest bytes", "first": "First in the text", "lowest-id": "Lowest id",
-    "huggingface": "Lowest id of GPT-2",
+    "huggingface": "Lowest id of GPT-2", "mapped-strings": "Greatest strings of GPT-2",
 }  # fmt: skip
 _OF_WINDOW, _OWN, _FILE = "The corpus of the window", "Our own text (1 kB)", "A file…"
 

@@ -48,7 +48,10 @@ class Entry(Generic[T]):
         return not self.choices or value in dict(self.choices)
 
 
-_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
+_TIES = {
+    "first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes",
+    "mapped-strings": "Mapped strings",
+}  # fmt: skip
 _NEW = "New training"
 _LOOKS = "Appearance"
 _WORK = "Work"

@@ -21,7 +21,10 @@ _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
+_TIES = {
+    "first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes",
+    "mapped-strings": "Mapped strings",
+}  # fmt: skip
 _OFF = "–"
 
 Change: TypeAlias = dict[str, Any]  # of fields of the settings, and "percent"

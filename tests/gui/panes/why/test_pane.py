@@ -92,8 +92,14 @@ def test_with_a_tie_the_choices_of_other_rules_are_listed(qtbot, session, pane, 
     qtbot.keyClick(pane.tabs, Qt.Key.Key_Right)
     assert pane.rules.isVisible()
     told = {choice.rule: choice for choice in pane.rules.choices()}
-    assert set(told) == {"Lowest id", "Hugging Face", "Bytes"}
-    for name, rule in (("Lowest id", "lowest-id"), ("Hugging Face", "huggingface"), ("Bytes", "bytes")):
+    rules = {
+        "Lowest id": "lowest-id",
+        "Hugging Face": "huggingface",
+        "Bytes": "bytes",
+        "Mapped strings": "mapped-strings",
+    }
+    assert set(told) == set(rules)
+    for name, rule in rules.items():
         pair = why.choices[rule]
         assert told[name].same == (pair == why.chosen)
         assert told[name].pair.replace("·", " ") == f"{chr(pair.left)} + {chr(pair.right)}"

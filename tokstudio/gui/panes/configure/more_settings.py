@@ -44,6 +44,7 @@ _TIES = (
     Choice("lowest-id", "Lowest id", "With equal counts, the lower ids, as in rustbpe."),
     Choice("huggingface", "Hugging Face", "With equal counts, as in the tokenizers library."),
     Choice("bytes", "Bytes", "With equal counts, the pair that sorts last."),
+    Choice("mapped-strings", "Mapped strings", "With equal counts, as in parity-aware BPE of tokenizers."),
 )
 _PLACES = (
     Choice("last", "Last", "Their ids come after those of the merges."),

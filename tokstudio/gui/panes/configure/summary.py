@@ -10,7 +10,10 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.gui.state.source_records import CHANGED, GONE
 from tokstudio.gui.state.training_settings import Settings
 
-_TIES = {"lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face", "bytes": "ties by bytes"}
+_TIES = {
+    "lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face", "bytes": "ties by bytes",
+    "mapped-strings": "ties by mapped strings",
+}  # fmt: skip
 
 
 def limit_words(settings: Settings, distinct: int | None) -> str:

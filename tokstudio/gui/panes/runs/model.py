@@ -36,7 +36,10 @@ HUE = Qt.ItemDataRole.UserRole + 2
 # Their places in `COLUMNS`.
 MARK, NAME, CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE = range(8)
 TIES, SPECIALS, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(8, 15)
-_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
+_TIES = {
+    "first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes",
+    "mapped-strings": "Mapped strings",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

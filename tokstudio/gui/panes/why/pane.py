@@ -52,6 +52,7 @@ _RULES: dict[TieBreak, str] = {
     "lowest-id": "Lowest id",
     "huggingface": "Hugging Face",
     "bytes": "Bytes",
+    "mapped-strings": "Mapped strings",
 }
 _PHASES = {
     "compiling": "Compiling the engine",

@@ -1,0 +1,126 @@
+"""The languages of a parity-aware training: their texts, parallel texts and ratios, found by name."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from pathlib import PurePath
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.word_counts import Sequences
+from tokstudio.core.training.sections import Languages
+
+if TYPE_CHECKING:
+    from tokstudio.core.training.symbols import Layout
+
+_T = TypeVar("_T")
+Pairs = Sequence[tuple[str, _T]]  # by name
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """A language of a training: an entry of its corpus."""
+
+    name: str
+    entry: int
+    ratio: float
+    parallel: str | None
+
+
+def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]:
+    """The languages of a parity-aware training: the entries of its corpus whose weight is not 0. None for plain BPE.
+
+    Raises:
+        ConfigError: There are fewer than two, a parallel text is missing, or a name is that of no language.
+    """
+    if config.algorithm != "parity":
+        return ()
+    names = [name for name, _ in sorted(set(entries(corpus.sources)), key=lambda entry: entry[1])]
+    parallel = _by_entry("a parallel text", cast("Pairs[str]", config.parallel), names)
+    ratios = _by_entry("a ratio", cast("Pairs[float]", config.ratios), names)
+    made = [
+        Language(names[entry], entry, ratios.get(entry, 1.0), parallel.get(entry))
+        for entry, multiplier in enumerate(corpus.multipliers)
+        if multiplier
+    ]
+    if len(made) < 2:
+        raise ConfigError("Parity-aware BPE needs at least two languages, each as a text or a folder of its own.")
+    missing = [shown(language.name) for language in made if language.parallel is None]
+    if parallel and missing:
+        raise ConfigError(f"The parallel text of {', '.join(missing)} is missing: every language needs one, or none.")
+    return tuple(made)
+
+
+def _by_entry(what: str, given: Pairs[_T], names: Sequence[str]) -> dict[int, _T]:
+    """What is given by name, by entry; a name may lack the ending of a file."""
+    made: dict[int, _T] = {}
+    for name, value in given:
+        found = [entry for entry, known in enumerate(names) if known == name]
+        found = found or [entry for entry, known in enumerate(names) if PurePath(known).stem == name]
+        if not found:
+            raise ConfigError(f"There is no language {shown(name)} for {what}: the corpus has {', '.join(names)}.")
+        if len(found) > 1 or found[0] in made:
+            raise ConfigError(f"{shown(name)} names several languages, or one of them twice: each needs its own name.")
+        made[found[0]] = value
+    return made
+
+
+def parallel_corpus(languages: Sequence[Language]) -> Corpus:
+    """The parallel texts, each an entry; no sources where there are none."""
+    texts = ((language.name, language.parallel) for language in languages)
+    return Corpus(tuple(Source.from_texts([text], name) for name, text in texts if text is not None))
+
+
+def sections_of(
+    weighted: Callable[[Sequence[int]], list[Sequences]], multipliers: Sequence[int]
+) -> list[list[Sequences]]:
+    """The sequences of each entry that counts; `weighted` is that of a `CountedText`."""
+    return [
+        [_with_counts(part) for part in weighted([factor * (n == entry) for n in range(len(multipliers))])]
+        for entry, factor in enumerate(multipliers)
+        if factor
+    ]
+
+
+def _with_counts(part: Sequences) -> Sequences:
+    return part if part.counts is not None else replace(part, counts=np.ones(len(part.starts), np.int64))
+
+
+def laid_out(
+    layout: Layout,
+    config: TrainingConfig,
+    languages: Sequence[Language],
+    texts: Sequence[Sequence[Sequences]],
+    parallel: Sequence[Sequence[Sequences]],
+) -> Languages:
+    """The languages of a corpus, from its layout of `texts`, and of `parallel` texts that are only measured."""
+    ends, at = [(1, 0)], 0
+    for section in chain(texts, parallel):
+        at += len(section)
+        ends.append(layout.ends[at - 1] if section else ends[-1])
+    measured = ends[-len(languages) - 1 :]
+    weights = layout.units.weights if layout.measures is None else layout.measures
+    in_use = np.where(layout.units.symbols >= 0, weights, 0)
+    lengths = [int(in_use[start:stop].sum()) for (start, _), (stop, _) in pairwise(measured)]
+    unknown = np.diff([unknown for _, unknown in measured])
+    return Languages(
+        config,
+        np.array([end for end, _ in ends[1:]], np.int64),
+        np.empty(0, np.int64) if layout.measures is None else layout.measures,
+        np.array(lengths, np.int64) + unknown,
+        np.array([sum(map(_bytes_of, section)) for section in texts], np.float64),
+        np.array([language.ratio for language in languages]),
+    )
+
+
+def _bytes_of(part: Sequences) -> int:
+    return int(((part.stops - part.starts) * (1 if part.counts is None else part.counts)).sum())
