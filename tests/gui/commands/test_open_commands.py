@@ -242,11 +242,13 @@ def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tm
     def act(window, answers):
         session = window.session
         answers.folder = tmp_path
+        told = []
+        session.jobs.told.connect(told.append)
         window.actions_by_id["open_tokenizer_folder"].trigger()
         opened(qtbot, window)
         assert session.runs.active.pattern == "none"
         assert session.runs.active.name == tmp_path.name
-        assert "Change Pattern" in window.status.currentMessage()
+        assert any("Change Pattern" in sentence for sentence in told)
         session.runs.rename(session.runs.active, "Mine")
         session.view.set_text(SENTENCE)
         session.view.set_playhead(7)
@@ -342,10 +344,12 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
         session.training.step()
         qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
         run = session.runs.active
+        told = []
+        session.jobs.told.connect(told.append)
         window.opening.open_any([tmp_path / "mine.json"])
         opened(qtbot, window, 2)
         assert session.runs.active is run
-        assert "It is listed in Runs." in window.status.currentMessage()
+        assert any("It is listed in Runs." in sentence for sentence in told)
         session.training.stop()
         qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
 
