@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -70,8 +71,6 @@ def _train_to_the_end(
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     reports: list[ExportReport] = []
     kept: Path | None = None
-    ratio: float | None = None
-    curves: SourceCurves | None = None
     try:
         code = _train(trainer, arguments, console, signals)
         trainer.stop()
@@ -99,27 +98,48 @@ def _train_to_the_end(
             kept = rescue(run, exports[0][1], console)
     if signals.received:
         code = signals.code
+    measured = _Measured()
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
-    if code in (DONE, FAILED):
-        what = "text by source"
-        try:
-            if corpus.weights is not None or run.chosen is not None:
-                curves = report_sources(run, corpus, console)
-            what = "held-out text"
-            if config.held_out:
-                assert trainer.prepared is not None
-                ratio = report_held_out(trainer.tokenizer(), trainer.prepared.held_out, config, console)
-        except KeyboardInterrupt:
-            console.say(f"Interrupted: the {what} was not measured.")
-            code = signals.code
+    if code in (DONE, FAILED) and not _measure(measured, trainer, console):
+        code = signals.code
     if arguments.json:
-        outcome = _as_json(run, reports, ratio, kept)
+        outcome = _as_json(run, reports, measured.ratio, kept)
         if extension is not None and len(run):
             outcome |= extension.as_json()
-        if corpus.weights is not None or run.chosen is not None:
-            outcome["sources"] = _sources_as_json(run, corpus, curves)
+        if _has_sources(run):
+            outcome["sources"] = _sources_as_json(run, corpus, measured.curves)
         put(sys.stdout, json.dumps(outcome) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)
+
+
+@dataclass
+class _Measured:
+    """What is measured after the training; None where it is not."""
+
+    ratio: float | None = None  # bytes per token of the held-out text
+    curves: SourceCurves | None = None
+
+
+def _has_sources(run: Run) -> bool:
+    """Whether a run is reported by source."""
+    return run.corpus.weights is not None or run.chosen is not None
+
+
+def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
+    """Measures the text by source and the held-out text; returns whether it was not interrupted."""
+    run, what = trainer.run, "text by source"
+    try:
+        if _has_sources(run):
+            measured.curves = report_sources(run, trainer.corpus, console)
+        what = "held-out text"
+        if run.config.held_out:
+            assert trainer.prepared is not None
+            held_out = trainer.prepared.held_out
+            measured.ratio = report_held_out(trainer.tokenizer(), held_out, run.config, console)
+    except KeyboardInterrupt:
+        console.say(f"Interrupted: the {what} was not measured.")
+        return False
+    return True
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
