@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, train, verify
-from tokstudio.cli import training
+from tokstudio.cli import exporting, training
 from tokstudio.cli.arguments import surgery as arguments
+from tokstudio.core.base.errors import FormatError
 from tokstudio.core.model.roles import ROLES
 from tokstudio.core.surgery import verify as verifying
 from tokstudio.core.tokenizer.invariants import Point, Proof
@@ -268,3 +269,16 @@ def test_german_for_gpt2_meets_its_bars(shared, tmp_path, capsys):
     assert points[3]["sentence"].endswith("0 never produced.")
     changed, _, lines, _ = points[5]["sentence"].split()
     assert int(changed.replace(",", "")) <= 0.01 * int(lines.replace(",", ""))
+
+
+@pytest.mark.parametrize("command", ["prune", "extend"])
+def test_no_map_is_written_beside_an_export_that_failed(command, old, texts, out, tmp_path, monkeypatch, capsys):
+    def full(*arguments, **options):
+        raise FormatError("new.json: there is no space left on the disk; nothing was changed.")
+
+    monkeypatch.setattr(exporting, "save_work", full)
+    words = ["prune", old, "--vocab-size", "300"] if command == "prune" else ["extend", old, texts[1]]
+    words += [] if command == "prune" else ["--vocab-size", "330"]
+    assert run(*words, *export(out), "--map", tmp_path / "m.json") == 1
+    assert "no space left" in capsys.readouterr().err
+    assert not (tmp_path / "m.json").exists()

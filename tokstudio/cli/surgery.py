@@ -58,7 +58,8 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     sample = made.sample or proving.reference.encode()
     proving.prove(tokenizer, made.sample)
     reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
-    proving.write_map(tokenizer)
+    if len(reports) == len(exports):
+        proving.write_map(tokenizer)
     if arguments.json:
         files = [str(file) for report in reports for file in report.files]
         outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **made.facts, "files": files}

@@ -83,7 +83,7 @@ def _train_to_the_end(
                 if extension is not None:
                     made = extension.finished(made, sample)
                 reports = export(made, exports, arguments.accept_loss, sample, console)
-                if extension is not None:
+                if extension is not None and len(reports) == len(exports):
                     extension.proving.write_map(made)
         else:
             console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
