@@ -14,8 +14,8 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import keep_changed_work, reopen_tokenizer_work
-from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.project.json_values import from_json, to_json
+from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.prune import prune
 from tokstudio.core.surgery.renumber import renumber
 from tokstudio.core.surgery.specials import add_specials, set_roles
@@ -80,8 +80,7 @@ def changed_again_and_again():
     """A tokenizer that was extended, renumbered, given a special token, and pruned twice."""
     made = extend(trained(), Corpus.from_text(TEXT + "the dog and the fog " * 9), TrainingConfig(vocabulary_size=290))
     made = renumber(made, made.tokens.ids()[::-1]).tokenizer
-    made = prune(prune(add_specials(made, ["<|end|>"]), 285).tokenizer, 280).tokenizer
-    return made
+    return prune(prune(add_specials(made, ["<|end|>"]), 285).tokenizer, 280).tokenizer
 
 
 def test_what_a_tokenizer_was_made_from_comes_back_and_proves_the_same():

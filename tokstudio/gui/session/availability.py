@@ -260,7 +260,7 @@ def cannot_prune_tokens(session: Session) -> str | None:
 def nothing_to_prove(session: Session) -> str | None:
     run = session.runs.active
     made = run is not None and run.made_from_another
-    return run_in_the_making(session) or (None if made else "This tokenizer was not made of another in this window.")
+    return run_in_the_making(session) or (None if made else "This tokenizer was not made from another.")
 
 
 def no_tree(session: Session) -> str | None:
