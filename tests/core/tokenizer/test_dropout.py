@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections import Counter
 
@@ -49,7 +50,7 @@ def naive(tokenizer, text, dropout):
         whole, passes = tokenizer.alphabet, dropout.passes(start)
         ids = (whole.id_of[list(word)] if whole.base == "bytes" else whole.ids_of(word.decode())).tolist()
         while True:
-            pairs = [(ranks[pair][0], at) for at, pair in enumerate(zip(ids, ids[1:], strict=False)) if pair in ranks]
+            pairs = [(ranks[pair][0], at) for at, pair in enumerate(itertools.pairwise(ids)) if pair in ranks]
             kept = next((each for each in sorted(pairs) if not next(passes)), None)
             if kept is None:
                 break
