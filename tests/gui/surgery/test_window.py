@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QMenu
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
 from tokstudio.core.model.config import TrainingConfig
@@ -13,6 +14,7 @@ from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
 from tokstudio.gui.surgery.prune import TOKENS, PruneDialog
 from tokstudio.gui.surgery.specials import TOKEN, SpecialsDialog
+from tokstudio.gui.widgets.menus import Menu
 
 MENU = ("extend_tokenizer", "fork_tokenizer", "prune_tokenizer", "change_specials")
 OF_TOKENS = ("forbid_tokens", "prune_tokens")
@@ -54,10 +56,13 @@ def test_actions_say_why_they_are_grey(qtbot, monkeypatch):
         by_id = window.actions_by_id
         for name in (*MENU, *OF_TOKENS, "show_proof"):
             assert not by_id[name].isEnabled()
-            assert by_id[name].toolTip() == "Train a tokenizer first, or open one."
+            assert by_id[name].toolTip() == by_id[name].statusTip() == "Train a tokenizer first, or open one."
+        menus = window.findChildren(QMenu)  # that of the bar without a title is Qt's own
+        assert all(isinstance(menu, Menu) for menu in menus if menu.title() or menu.parent() is not window.menuBar())
         begun(qtbot, window, Settings(270, pattern="gpt2"))
         quiet(qtbot, window)
         assert all(by_id[name].isEnabled() for name in MENU)
+        assert by_id["prune_tokenizer"].statusTip().startswith("Remove ")
         assert by_id["show_proof"].toolTip() == "This tokenizer was not made from another."
         window.session.view.look_at(5)
         assert by_id["forbid_tokens"].toolTip().startswith("Select a token that a merge makes")
