@@ -86,6 +86,16 @@ def test_extending_shows_its_effect_and_trains_from_the_run(qtbot, session, exte
     assert made.log.tokens_at(len(made)) == after
 
 
+def test_a_run_that_is_extended_again_has_a_short_name(qtbot, session, extending, theme, opened):
+    for vocabulary, name in ((280, "Run 2 (Run 1, extended)"), (290, "Run 3 (Run 2, extended)")):
+        dialog = extending if vocabulary == 280 else opened(ExtendDialog(session, session.runs.active, theme, None))
+        dialog.size_limit.number.setValue(vocabulary)
+        settled(qtbot, dialog)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+        assert session.runs.active.name == name
+
+
 def tokens_of(dialog):
     figures = {figure.name: figure for figure in dialog.effect.figures}["Tokens of the corpus"]
     return figures.before, figures.after.split(" ")[0]

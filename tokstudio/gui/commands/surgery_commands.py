@@ -17,6 +17,7 @@ from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import Origin, StudioRun
+from tokstudio.gui.state.run_names import remark_of
 from tokstudio.gui.state.training_settings import exact_rules
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.extend import ExtendDialog
@@ -179,7 +180,7 @@ class SurgeryCommands(QObject):
             self._session.jobs.refuse(obstacle)
         else:
             config = replace(run.config, forbidden=[*run.config.forbidden, *rules])
-            remark = run.name.removeprefix(f"Run {run.number}") if run.name.startswith(f"Run {run.number}") else ""
+            remark = remark_of(run.name, run.number)
             training.start_from(run.start, config, self._session.corpus.current, remark)
             self._follow(self._session.runs.all[-1])
 

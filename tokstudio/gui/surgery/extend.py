@@ -21,6 +21,7 @@ from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run_names import short_name
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import FieldError, SurgeryDialog
@@ -154,7 +155,7 @@ class ExtendDialog(SurgeryDialog):
     def apply(self, effect: Effect) -> None:
         """Starts the training."""
         how = "extended" if self._merges is None else f"from merge {self._merges:,}"
-        remark = f" ({self._run.name}, {how})"
+        remark = f" ({short_name(self._run.name)}, {how})"
         control = self._session.training
         if control.corpus_obstacle is not None:
             self.say(control.corpus_obstacle, "error")

@@ -25,6 +25,7 @@ from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
+from tokstudio.gui.state.run_names import name_with
 from tokstudio.gui.token_text.spelling import marked, shown
 
 SAMPLE = 1 << 20  # bytes of the corpus that a preview looks at
@@ -163,7 +164,7 @@ class PruneWork:
         order, needed = self._ordered[1]
         removed = order if choice.size is None else order[: len(tokenizer) - choice.size]
         pruned = without(tokenizer, removed, needed, renumber=choice.renumber).tokenizer
-        name = f"{self._name}, pruned to {len(pruned):,}"
+        name = name_with(self._name, f"pruned to {len(pruned):,}")
         made = Changed(pruned, name, "pruned", (yield from keep_changed_work(name, pruned)))
         return (yield from self._effect_work(made, removed.tolist(), len(needed), counts))
 
@@ -257,7 +258,7 @@ def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -
     lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     made = made.changed(origin=origin, checked=True)
-    title = f"{name}, other special tokens"
+    title = name_with(name, "other special tokens")
     kept = Changed(made, title, "special tokens", (yield from keep_changed_work(title, made)))
     number = Figure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
     size = Figure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
