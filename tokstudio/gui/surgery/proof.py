@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
@@ -74,9 +74,17 @@ class ProofDialog(QDialog):
         self.note = paragraph_label("muted")
         self.labels: list[QLabel] = []
         self._points = QWidget()
-        column(spacing=4, margins=(0, 0, 8, 0), parent=self._points)
+        self._grid = QGridLayout(self._points)
+        self._grid.setContentsMargins(0, 0, 8, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(4)
+        for side in range(2):
+            self._grid.setColumnStretch(side, 1)
         self._make_lines(theme)
-        parts = ((TallBody(self._points), 3), self._reference_row(), (self.table, 2), self.note, self._buttons())
+        self.body = TallBody(self._points)
+        self.body.room_changed.connect(self._fit)
+        # The points get the room that they need, the lines the rest.
+        parts = ((self.body, 4), self._reference_row(), (self.table, 1), self.note, self._buttons())
         column(self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
         self._proofs = LatestJob(session.jobs, self, quiet=True, patience=_PATIENCE)
         self._proofs.done.connect(self._take)
@@ -168,10 +176,8 @@ class ProofDialog(QDialog):
         set_role(self.verdict, role)
 
     def _show_points(self, points: tuple[Point, ...]) -> None:
-        layout = self._points.layout()
-        assert layout is not None
         for label in self.labels:
-            layout.removeWidget(label)
+            self._grid.removeWidget(label)
             label.deleteLater()
         self.labels = []
         for point in points:
@@ -181,9 +187,12 @@ class ProofDialog(QDialog):
             shown = point.details[:_LEAST_DETAILS] if point.number != 6 else ()
             found = "\n".join((point.sentence, *shown))
             self.labels.append(paragraph_label("muted" if point.holds else "error", found))
-            self.labels[-1].setIndent(18)
-        for label in self.labels:
-            layout.addWidget(label)
+        for number, label in enumerate(self.labels):
+            self._grid.addWidget(label, number // 2, number % 2, Qt.AlignmentFlag.AlignTop)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.body.setMaximumHeight(self._grid.totalHeightForWidth(self.body.viewport().width()) + 1)
 
     # ---- user actions
 

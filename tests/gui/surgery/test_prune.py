@@ -1,0 +1,84 @@
+"""Prune: preview, bad input, and what it makes."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.gui.person import TEXT
+from tests.gui.surgery.dialogs import made_by, settled
+from tokstudio.gui.surgery.prune import SCRIPT, SIZE, TOKENS, USES, PruneDialog
+
+
+@pytest.fixture
+def pruning(session, theme, make_run, opened):
+    run = make_run(TEXT + "кот и кот и кот", vocabulary_size=300, pattern="gpt2")
+    return opened(PruneDialog(session, run, theme))
+
+
+def test_pruning_to_a_size(qtbot, session, pruning):
+    run = session.runs.active
+    pruning.size_limit.setValue(len(run.tokenizer) - 3)
+    settled(qtbot, pruning)
+    assert pruning.view.heading.text() == "3 tokens go, the first:"
+    assert len(pruning.view.tokens.toPlainText().splitlines()) == 3
+    changed = made_by(qtbot, pruning)
+    assert len(changed.tokenizer) == len(run.tokenizer) - 3
+    assert changed.name == f"{run.name}, pruned to {len(changed.tokenizer)}"
+    assert changed.tokenizer.origin.old is run.tokenizer
+
+
+def test_another_size_takes_the_beginning_of_the_same_order(qtbot, session, pruning):
+    size = len(session.runs.active.tokenizer)
+    pruning.size_limit.setValue(size - 5)
+    settled(qtbot, pruning)
+    five = pruning.view.tokens.toPlainText().splitlines()
+    pruning.size_limit.setValue(size - 3)
+    settled(qtbot, pruning)
+    assert [line.split()[0] for line in pruning.view.tokens.toPlainText().splitlines()] == [
+        line.split()[0] for line in five[:3]
+    ]
+    pruning.uses.combo.setCurrentIndex(2)
+    settled(qtbot, pruning)
+    assert "×" not in pruning.view.tokens.toPlainText()
+
+
+def test_sizes_that_cannot_be_reached_are_said(pruning):
+    pruning.size_limit.setValue(100)
+    assert pruning.note.text() == "At least 256: the 256 bytes and 0 special tokens stay."
+    assert not pruning.apply_button.isEnabled()
+    pruning.size_limit.setValue(5000)
+    assert pruning.note.text().startswith("At most ")
+
+
+def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning):
+    run = session.runs.active
+    pruning.least.setValue(10)
+    assert pruning.ways.checkedId() == USES
+    pruning.ids.combo.setCurrentIndex(1)
+    settled(qtbot, pruning)
+    uses = run.uses(len(run))
+    gone = np.setdiff1d(run.tokenizer.tokens.ids(), pruning.effect.made.tokenizer.tokens.ids())
+    assert len(gone)
+    assert (uses[gone] < 10).all()
+    names = [choice.value for choice in pruning.script.choices]
+    pruning.script.setCurrentIndex(names.index("Cyrillic"))
+    assert pruning.ways.checkedId() == SCRIPT
+    settled(qtbot, pruning)
+    left = [token.decode("utf-8", "replace") for token in pruning.effect.made.tokenizer.tokens if token]
+    assert not any("кот" in token for token in left)
+
+
+def test_selected_tokens_alone_go(qtbot, session, theme, make_run, opened):
+    run = make_run(vocabulary_size=280, pattern="gpt2")
+    last = int(run.tokenizer.merge_results[-1])
+    dialog = opened(PruneDialog(session, run, theme, (last,), these=True))
+    assert dialog.ways.checkedId() == TOKENS
+    settled(qtbot, dialog)
+    assert not made_by(qtbot, dialog).tokenizer.tokens.in_use(last)
+
+
+def test_without_a_selection_only_three_ways_can_be_chosen(pruning):
+    assert not pruning.ways.button(TOKENS).isEnabled()
+    assert pruning.ways.checkedId() == SIZE
