@@ -19,6 +19,13 @@ def settled(qtbot, dialog):
     qtbot.waitUntil(is_settled, timeout=PATIENCE)
 
 
+def train_by(qtbot, dialog):
+    """Presses the main button, and waits for the end of the training that it begins."""
+    with qtbot.waitSignal(dialog.begun, timeout=PATIENCE):
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: dialog._session.training.current is None, timeout=PATIENCE)
+
+
 def made_by(qtbot, dialog):
     """Presses the main button, and gives what the dialog hands over."""
     with qtbot.waitSignal(dialog.made, timeout=PATIENCE) as signal:

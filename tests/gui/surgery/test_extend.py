@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE
-from tests.gui.surgery.dialogs import GERMAN, settled
+from tests.gui.surgery.dialogs import GERMAN, settled, train_by
 from tokstudio.gui.surgery.extend import ExtendDialog
 
 
@@ -33,8 +32,7 @@ def test_extending_shows_its_effect_and_trains_from_the_run(qtbot, session, exte
     settled(qtbot, extending)
     before, after = (int(text.replace(",", "")) for text in tokens_of(extending))
     assert after < before
-    qtbot.mouseClick(extending.apply_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    train_by(qtbot, extending)
     made = session.runs.active
     assert made.name == f"Run 2 ({run.name}, extended)"
     assert made.start is run.tokenizer
@@ -47,8 +45,7 @@ def test_a_run_that_is_extended_again_has_a_short_name(qtbot, session, extending
         dialog = extending if vocabulary == 280 else opened(ExtendDialog(session, session.runs.active, theme, None))
         dialog.size_limit.number.setValue(vocabulary)
         settled(qtbot, dialog)
-        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+        train_by(qtbot, dialog)
         assert session.runs.active.name == name
 
 
@@ -97,8 +94,7 @@ def test_a_fork_keeps_the_merges_up_to_the_playhead_and_takes_another_pattern(qt
     dialog.pattern.combo.setEditText("none")
     dialog.size_limit.number.setValue(280)
     settled(qtbot, dialog)
-    qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    train_by(qtbot, dialog)
     made = session.runs.active
     assert made.name == f"Run 2 ({run.name}, from merge 5)"
     assert np.array_equal(made.merges[:5], run.merges[:5])
@@ -111,7 +107,7 @@ def test_the_share_of_configure_is_held_out(qtbot, session, theme, make_run, ope
     session.training.set_settings(replace(session.training.settings, held_out=0.2))
     dialog = opened(ExtendDialog(session, run, theme, None))
     settled(qtbot, dialog)
-    qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+    train_by(qtbot, dialog)
     qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
     assert session.runs.active.before == len(run)
     assert session.runs.active.config.held_out == 0.2

@@ -46,10 +46,10 @@ def test_another_size_takes_the_beginning_of_the_same_order(qtbot, session, prun
 
 def test_sizes_that_cannot_be_reached_are_said(pruning):
     pruning.size_limit.setValue(100)
-    assert pruning.note.text() == "At least 256: the 256 bytes and 0 special tokens stay."
+    assert pruning.fields[SIZE].note.text() == "At least 256: the 256 bytes and 0 special tokens stay."
     assert not pruning.apply_button.isEnabled()
     pruning.size_limit.setValue(5000)
-    assert pruning.note.text().startswith("At most ")
+    assert pruning.fields[SIZE].note.text().startswith("At most ")
 
 
 def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning):
@@ -59,14 +59,14 @@ def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning
     pruning.ids.combo.setCurrentIndex(1)
     settled(qtbot, pruning)
     uses = run.uses(len(run))
-    gone = np.setdiff1d(run.tokenizer.tokens.ids(), pruning.effect.made.tokenizer.tokens.ids())
+    gone = np.setdiff1d(run.tokenizer.tokens.ids(), made_by(qtbot, pruning).tokenizer.tokens.ids())
     assert len(gone)
     assert (uses[gone] < 10).all()
     names = [choice.value for choice in pruning.script.choices]
     pruning.script.setCurrentIndex(names.index("Cyrillic"))
     assert pruning.ways.checkedId() == SCRIPT
     settled(qtbot, pruning)
-    left = [token.decode("utf-8", "replace") for token in pruning.effect.made.tokenizer.tokens if token]
+    left = [token.decode("utf-8", "replace") for token in made_by(qtbot, pruning).tokenizer.tokens if token]
     assert not any("кот" in token for token in left)
 
 

@@ -50,13 +50,13 @@ def test_special_tokens_are_renamed_added_and_get_roles(qtbot, session, specials
 def test_special_tokens_that_cannot_be_are_said(qtbot, specials):
     edit(specials, 1, TOKEN, "<|end|>")
     settled(qtbot, specials)
-    assert specials.note.text() == 'Two special tokens cannot both be "<|end|>".'
+    assert specials.problem.text() == 'Two special tokens cannot both be "<|end|>".'
     assert not specials.apply_button.isEnabled()
     edit(specials, 1, TOKEN, "<|reserved_0|>")
     qtbot.mouseClick(specials.add_button, Qt.MouseButton.LeftButton)
     edit(specials, 2, ID, "5")
     settled(qtbot, specials)
-    assert "is not free" in specials.note.text()
+    assert "is not free" in specials.problem.text()
     specials.table.setCurrentIndex(specials.model.index(2, 0))
     qtbot.mouseClick(specials.remove_button, Qt.MouseButton.LeftButton)
     assert len(specials.model.rows) == 2

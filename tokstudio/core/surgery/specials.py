@@ -96,14 +96,23 @@ def check_there(tokenizer: Tokenizer, token: str) -> None:
         raise ConfigError(f"There is no special token {shown(token)}. {_named(tokenizer.special_tokens)}")
 
 
+def check_text(tokenizer: Tokenizer, token: str) -> None:
+    """Raises ConfigError where no special token can have this text: files that name tokens by their text hold it once."""
+    if not token or has_surrogates(token):
+        raise ConfigError(f"A special token must be a text, not {token!r}.")
+    if tokenizer.preparation.strips_right and begins_with_space(token):
+        raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
+    specials = set(tokenizer.special_tokens.values())
+    ordinary = next((id for id in tokenizer.tokens.spelling(token.encode()) if id not in specials), None)
+    if ordinary is not None:
+        raise ConfigError(f"{shown(token)} is an ordinary token already, with the id {ordinary:,}: choose another text.")
+
+
 def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # noqa: ANN401
     """The tokenizer with the given arguments of `Tokenizer`; `new` are its new texts."""
     check_changeable(tokenizer, whole_words=True)
     for token in new:
-        if not token or has_surrogates(token):
-            raise ConfigError(f"A special token must be a text, not {token!r}.")
-        if tokenizer.preparation.strips_right and begins_with_space(token):
-            raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
+        check_text(tokenizer, token)
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     return tokenizer.changed(origin=origin, checked=True, **given)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
 from tokstudio.gui.surgery.prune import PruneDialog
 from tokstudio.gui.surgery.specials import SpecialsDialog
-from tokstudio.gui.surgery.works import Changed
+from tokstudio.gui.surgery.works import Changed, filled_work
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _FIXED = ("byte", "character", "special")
@@ -46,6 +47,7 @@ class SurgeryCommands(QObject):
         self._session, self._theme, self._window, self._parent = session, theme, window, parent
         self._preferences, self._choosers = preferences, choosers
         self._begun: StudioRun | None = None  # trains on from a tokenizer
+        self._reserved: Sequence[str] = ()  # whose ids its first new tokens get
         session.training.state_changed.connect(self._tell_of_proof)
 
     # ---- dialogs
@@ -109,16 +111,20 @@ class SurgeryCommands(QObject):
         if run.tokenizer is made.tokenizer:
             self._prove(run)
 
-    def _follow(self, run: StudioRun) -> None:
-        self._begun = run
+    def _follow(self, run: StudioRun, reserved: Sequence[str] = ()) -> None:
+        self._begun, self._reserved = run, reserved
 
     def _tell_of_proof(self) -> None:
-        """After a training from a tokenizer, offers the proof."""
+        """After a training from a tokenizer, fills reserved ids if that is wanted, or offers the proof."""
         run = self._begun
         if run is None or self._session.training.current is not None:
             return
         self._begun = None
-        if run in self._session.runs.all and len(run) > run.before:
+        if run not in self._session.runs.all or len(run) == run.before:
+            return
+        if self._reserved:
+            self._session.jobs.start(partial(filled_work, run.tokenizer, run.name, self._reserved), self._add)
+        else:
             text = f"{run.name} has {several(len(run) - run.before, 'new token')}."
             self._session.jobs.notify(
                 text, "What Stayed the Same", lambda: self._prove(run), lambda: run in self._session.runs.all

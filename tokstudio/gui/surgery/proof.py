@@ -189,6 +189,7 @@ class ProofDialog(QDialog):
             self.labels.append(paragraph_label("muted" if point.holds else "error", found))
         for number, label in enumerate(self.labels):
             self._grid.addWidget(label, number // 2, number % 2, Qt.AlignmentFlag.AlignTop)
+            label.ensurePolished()  # the font decides the height
         self._fit()
 
     def _fit(self) -> None:
