@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE
 from tests.gui.surgery.dialogs import GERMAN, settled, train_by
@@ -75,6 +76,70 @@ def test_forbidden_tokens_are_not_learnt(qtbot, extending):
     extending.rules.edit.setPlainText("und")
     settled(qtbot, extending)
     assert "·und" not in extending.view.tokens.toPlainText()
+
+
+def test_reserved_ids_are_filled_and_shown_before(qtbot, session, theme, make_run, opened):
+    specials = ("<|endoftext|>", "<|reserved_0|>", "<|reserved_1|>")
+    run = make_run(vocabulary_size=270, pattern="gpt2", special_tokens=specials)
+    session.corpus.set_sources(())
+    session.corpus.add_text(GERMAN)
+    dialog = opened(ExtendDialog(session, run, theme, None))
+    listed = [dialog.reserved.list.item(row) for row in range(dialog.reserved.list.count())]
+    assert [item.text() for item in listed] == ["268  <|reserved_0|>", "269  <|reserved_1|>"]
+    assert dialog.reserved.chosen == ()
+    dialog.size_limit.number.setValue(268)
+    assert dialog.size_limit.note.text() == "At least 271: the tokenizer has 270 already."
+    listed[1].setCheckState(Qt.CheckState.Checked)
+    assert dialog.reserved.chosen == ("<|reserved_1|>",)
+    assert dialog.size_limit.note.text() == "At least 270: the tokenizer has 269 besides those to fill."
+    dialog.size_limit.number.setValue(272)
+    settled(qtbot, dialog)
+    assert "Vocabulary; 270; 272;" in dialog.view.text
+    ids = [line.split()[0] for line in dialog.view.tokens.toPlainText().splitlines()]
+    assert ids == ["269", "270", "271"]
+    begun = []
+    dialog.begun.connect(lambda run, reserved: begun.append(reserved))
+    train_by(qtbot, dialog)
+    assert begun == [("<|reserved_1|>",)]
+    assert session.runs.active.vocabulary_size == 273
+
+
+def test_without_reserved_tokens_there_is_nothing_to_fill(extending):
+    assert not extending.reserved.isVisible()
+
+
+def test_the_training_need_not_wait_for_the_preview(qtbot, session, extending):
+    extending.size_limit.number.setValue(280)
+    assert extending.effect is None
+    assert extending.apply_button.isEnabled()
+    with qtbot.waitSignal(extending.begun, timeout=PATIENCE):
+        qtbot.keyClick(extending.size_limit.number, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active.vocabulary_size == 280
+
+
+def test_enter_in_a_list_presses_the_main_button(qtbot, extending):
+    extending.result_work = extending.effect_work  # trains nothing
+    for control in (extending.ties.combo, extending.longest.check, extending.reserved.list):
+        with qtbot.waitSignal(extending.apply_button.clicked, timeout=PATIENCE):
+            qtbot.keyClick(control, Qt.Key.Key_Return)
+        settled(qtbot, extending)
+
+
+def test_the_preview_says_of_what_it_counts_tokens(qtbot, session, extending, monkeypatch):
+    settled(qtbot, extending)
+    assert "Tokens of the corpus; " in extending.view.text
+    monkeypatch.setattr("tokstudio.gui.surgery.works.SAMPLE", 1000)
+    extending.size_limit.number.setValue(280)
+    settled(qtbot, extending)
+    assert "Tokens of a sample of 1.0 kB; " in extending.view.text
+
+
+def test_a_long_name_is_shortened_in_its_middle(session, extending):
+    extending.caption.resize(300, 40)
+    extending.caption.say("x" * 400, ["270 tokens"])
+    assert "x…x" in extending.caption.text()
+    assert extending.caption.toolTip() == "x" * 400
 
 
 def test_a_corpus_of_which_nothing_can_be_learnt(qtbot, session, theme, make_run, opened):

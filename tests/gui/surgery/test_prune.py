@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 
-from tests.gui.person import TEXT
+from tests.gui.person import PATIENCE, TEXT
 from tests.gui.surgery.dialogs import made_by, settled
 from tokstudio.gui.surgery.prune import SCRIPT, SIZE, TOKENS, USES, PruneDialog
 
@@ -44,12 +45,40 @@ def test_another_size_takes_the_beginning_of_the_same_order(qtbot, session, prun
     assert "×" not in pruning.view.tokens.toPlainText()
 
 
-def test_sizes_that_cannot_be_reached_are_said(pruning):
+def test_sizes_that_cannot_be_reached_are_said(qtbot, pruning):
+    settled(qtbot, pruning)
+    assert pruning.view.tokens.isVisible()
     pruning.size_limit.setValue(100)
+    assert not pruning.view.tokens.isVisible(), "no empty box"
+    assert pruning.fields[SIZE].is_invalid
+    assert pruning.size_limit.property("invalid") == "true"
     assert pruning.fields[SIZE].note.text() == "At least 256: the 256 bytes and 0 special tokens stay."
     assert not pruning.apply_button.isEnabled()
     pruning.size_limit.setValue(5000)
     assert pruning.fields[SIZE].note.text().startswith("At most ")
+    pruning.least.setValue(0)
+    assert not pruning.fields[SIZE].is_invalid
+    assert pruning.fields[USES].note.text() == "At least 1: no token is used fewer times than 0."
+    assert not pruning.apply_button.isEnabled()
+    assert pruning.apply_button.toolTip() == pruning.fields[USES].note.text()
+
+
+def test_pruning_need_not_wait_for_the_preview(qtbot, session, pruning):
+    pruning.size_limit.setValue(len(session.runs.active.tokenizer) - 3)
+    assert pruning.effect is None
+    with qtbot.waitSignal(pruning.made, timeout=PATIENCE) as signal:
+        qtbot.keyClick(pruning.size_limit, Qt.Key.Key_Return)
+    assert len(signal.args[0].tokenizer) == len(session.runs.active.tokenizer) - 3
+
+
+def test_pruning_that_would_remove_nothing_is_refused_and_can_be_changed(qtbot, pruning):
+    names = [choice.value for choice in pruning.script.choices]
+    pruning.script.setCurrentIndex(names.index("Thai"))
+    qtbot.mouseClick(pruning.apply_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: pruning.note.text() == "Nothing would be removed.", timeout=PATIENCE)
+    assert not pruning.apply_button.isEnabled()
+    pruning.ways.button(SIZE).setChecked(True)
+    assert pruning.apply_button.isEnabled()
 
 
 def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning):

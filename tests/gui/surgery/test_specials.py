@@ -45,6 +45,7 @@ def test_special_tokens_are_renamed_added_and_get_roles(qtbot, session, specials
     assert made.special_tokens == {"<|end|>": ids["<|end|>"], "<|user|>": ids["<|reserved_0|>"], "<|pad|>": 290}
     assert made.roles["pad_token"] == "<|pad|>"
     assert made.origin.old is run.tokenizer
+    assert specials.apply_button.text() == "&Change Special Tokens"
 
 
 def test_special_tokens_that_cannot_be_are_said(qtbot, specials):
@@ -57,6 +58,22 @@ def test_special_tokens_that_cannot_be_are_said(qtbot, specials):
     edit(specials, 2, ID, "5")
     settled(qtbot, specials)
     assert "is not free" in specials.problem.text()
+    assert marked(specials) == {(2, ID)}
+    assert "is not free" in specials.model.data(specials.model.index(2, ID), Qt.ItemDataRole.ToolTipRole)
+    edit(specials, 2, TOKEN, "the")
+    assert specials.problem.text().startswith('"the" is an ordinary token already, with the id ')
+    assert marked(specials) == {(2, TOKEN), (2, ID)}
     specials.table.setCurrentIndex(specials.model.index(2, 0))
     qtbot.mouseClick(specials.remove_button, Qt.MouseButton.LeftButton)
     assert len(specials.model.rows) == 2
+    assert marked(specials) == set()
+    assert not specials.problem.isVisible()
+
+
+def marked(specials):
+    """The places of the cells in the colour of errors."""
+    red = Qt.ItemDataRole.ForegroundRole
+    model, places = specials.model, [(row, column) for row in range(3) for column in range(3)]
+    return {
+        place for place in places if place[0] < len(model.rows) and model.data(model.index(*place), red) is not None
+    }

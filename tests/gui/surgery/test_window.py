@@ -207,3 +207,57 @@ def test_a_forbidden_token_of_an_extension_is_left_out_of_it_alone(qtbot, monkey
         assert session.training.settings.forbidden == ()
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_reserved_ids_are_filled_when_the_training_has_ended(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|endoftext|>", "<|reserved_0|>")))
+        session.corpus.add_text("und der Hund und die Katze " * 30)
+        quiet(qtbot, window)
+        dialog = asked(qtbot, window, "extend_tokenizer", ExtendDialog)
+        dialog.reserved.list.item(0).setCheckState(Qt.CheckState.Checked)
+        dialog.size_limit.number.setValue(272)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        proof = proved(qtbot, window)
+        assert proof.verdict.text() == "All 9 points hold."
+        proof.accept()
+        filled = session.runs.active
+        assert [each.name for each in session.runs.all] == [
+            run.name, "Run 2 (Run 1, extended)", "Run 2, reserved ids filled"
+        ]  # fmt: skip
+        assert [*filled.special_tokens] == ["<|endoftext|>"]
+        assert filled.vocabulary_size == 272
+        assert filled.tokenizer.merge_results[run.tokenizer.merges.shape[0]] == run.special_tokens["<|reserved_0|>"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_before_and_after_are_compared_alone_and_the_others_come_back(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        runs, state = session.runs, session.comparison
+        begun(qtbot, window, Settings(260, pattern="gpt2"))
+        run = begun(qtbot, window, Settings(270, pattern="gpt2"))
+        begun(qtbot, window, Settings(265, pattern="gpt2"))
+        runs.show_curve(run, False)
+        state.show_simple("Bytes", True)
+        runs.activate(run)
+        dialog = asked(qtbot, window, "prune_tokenizer", PruneDialog)
+        dialog.size_limit.setValue(265)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        proof = proved(qtbot, window)
+        shown = [each.name for each in state.columns]
+        notices = []
+        session.jobs.noticed.connect(notices.append)
+        qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
+        assert [each.name for each in state.columns] == ["Run 2", "Run 2, pruned to 265"]
+        assert notices[-1].text == "Compare shows only Run 2 and Run 2, pruned to 265."
+        assert notices[-1].verb == "Undo"
+        notices[-1].act()
+        assert [each.name for each in state.columns] == shown == ["Run 1", "Run 3", "Run 2, pruned to 265", "Bytes"]
+        window.actions_by_id["redo"].trigger()
+        assert len(state.columns) == 2
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0

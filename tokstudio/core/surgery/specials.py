@@ -97,15 +97,17 @@ def check_there(tokenizer: Tokenizer, token: str) -> None:
 
 
 def check_text(tokenizer: Tokenizer, token: str) -> None:
-    """Raises ConfigError where no special token can have this text: files that name tokens by their text hold it once."""
+    """Raises ConfigError where no special token can have a text, such as that of an ordinary token."""
     if not token or has_surrogates(token):
         raise ConfigError(f"A special token must be a text, not {token!r}.")
     if tokenizer.preparation.strips_right and begins_with_space(token):
         raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
     specials = set(tokenizer.special_tokens.values())
-    ordinary = next((id for id in tokenizer.tokens.spelling(token.encode()) if id not in specials), None)
-    if ordinary is not None:
-        raise ConfigError(f"{shown(token)} is an ordinary token already, with the id {ordinary:,}: choose another text.")
+    # Files that name tokens by their text hold each text once.
+    ordinary = [number for number in tokenizer.tokens.spelling(token.encode()) if number not in specials]
+    if ordinary:
+        told = f"{shown(token)} is an ordinary token already, with the id {ordinary[0]:,}"
+        raise ConfigError(f"{told}: choose another text.")
 
 
 def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # noqa: ANN401

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -131,16 +131,30 @@ class SurgeryCommands(QObject):
             )
 
     def compare(self, old: Tokenizer, run: StudioRun) -> None:
-        """Shows the tokenizer before and the changed one in the Compare pane."""
+        """Shows the tokenizer before and the changed one alone in the Compare pane; Undo shows the others again."""
         runs = self._session.runs
         before = next((each for each in runs.all if each is not run and _is_same(each, old)), None)
         if before is None:
             before = StudioRun.opened(0, f"{run.name}, before", old)
             runs.add(before)
-        for each in (before, run):
-            runs.show_curve(each, True)
+        state = self._session.comparison
+        earlier = {each: not each.curve_hidden for each in runs.all}, state.simple
+        now = {each: each in (before, run) for each in runs.all}, frozenset[str]()
+        back, forth = partial(self._show_compared, *earlier), partial(self._show_compared, *now)
+        forth()
         runs.activate(run)
         self._window.show_compare()
+        if earlier != now:
+            message = f"Compare shows only {before.name} and {run.name}."
+            self._session.history.record("Compare Before and After", message, back, forth)
+
+    def _show_compared(self, shown: Mapping[StudioRun, bool], simple: Set[str]) -> None:
+        """Shows some runs in plots and in Compare, and some simple tokenizers there."""
+        runs, state = self._session.runs, self._session.comparison
+        for run in [each for each in runs.all if each in shown]:
+            runs.show_curve(run, shown[run])
+        for name in state.simple | simple:
+            state.show_simple(name, name in simple)
 
     # ---- tokens
 

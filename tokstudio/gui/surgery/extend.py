@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from tokstudio.core.base.errors import ConfigError
@@ -64,6 +64,7 @@ class ExtendDialog(SurgeryDialog):
     """
 
     begun = Signal(object, object)
+    room = QSize(900, 780)
 
     def __init__(
         self, session: Session, run: StudioRun, theme: Theme, merges: int | None, parent: QWidget | None = None
@@ -92,7 +93,7 @@ class ExtendDialog(SurgeryDialog):
         self.rules.set_rules(session.training.settings.forbidden)
         specials = sorted(self._old.special_tokens.items(), key=lambda each: each[1])
         self.reserved = ReservedField([each for each in specials if is_reserved(self._old, each[0])], theme)
-        fields = (self.size_limit, self.frequency, self.pattern, self.ties, self.longest, self.rules, self.reserved)
+        fields = (self.size_limit, self.reserved, self.frequency, self.pattern, self.ties, self.longest, self.rules)
         for field in fields:
             field.changed.connect(self.ask)
         self.build(run.name, size, self._about(), fields)

@@ -21,7 +21,6 @@ from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.scroll_body import TallBody
 
-_SIZE = QSize(900, 620)
 _AFTER_KEYS = 300  # milliseconds between the last change and the preview
 _MAKING = "Working…"
 _PATIENCE = 2000  # milliseconds after which the status bar shows the work
@@ -124,6 +123,8 @@ class SurgeryDialog(QDialog):
         verb: What the main button says.
     """
 
+    room = QSize(900, 620)
+
     def __init__(self, session: Session, theme: Theme, title: str, verb: str, parent: QWidget | None) -> None:
         super().__init__(parent)
         self._session, self._theme, self._verb = session, theme, verb
@@ -149,7 +150,7 @@ class SurgeryDialog(QDialog):
         sides = row((TallBody(inner), 5), (self.view, 6), spacing=20)
         head = column(self.caption, paragraph_label("muted", about), spacing=2)
         column(head, (sides, 1), self.note, self._buttons(), spacing=12, margins=(20, 16, 20, 16), parent=self)
-        resize_on_screen(self, self._theme, _SIZE)
+        resize_on_screen(self, self._theme, self.room)
         self.ask()
 
     def effect_work(self) -> Callable[[], Work[Effect]]:
