@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from tests.gui.person import PATIENCE
 from tests.gui.surgery.dialogs import GERMAN, settled, train_by
 from tokstudio.gui.surgery.extend import ExtendDialog
+from tokstudio.gui.surgery.works import at_merge
 
 
 @pytest.fixture
@@ -102,6 +103,13 @@ def test_reserved_ids_are_filled_and_shown_before(qtbot, session, theme, make_ru
     train_by(qtbot, dialog)
     assert begun == [("<|reserved_1|>",)]
     assert session.runs.active.vocabulary_size == 273
+
+
+def test_a_fork_shows_the_reserved_ids_that_it_begins_with(session, theme, make_run, opened):
+    run = make_run(vocabulary_size=270, pattern="gpt2", special_tokens=("<|endoftext|>", "<|reserved_0|>"))
+    dialog = opened(ExtendDialog(session, run, theme, 5))
+    assert dialog.reserved.list.item(0).text() == "262  <|reserved_0|>"
+    assert at_merge(run.tokenizer, 5, "gpt2").special_tokens["<|reserved_0|>"] == 262
 
 
 def test_without_reserved_tokens_there_is_nothing_to_fill(extending):

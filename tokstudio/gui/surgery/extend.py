@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+import numpy as np
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
@@ -91,8 +92,7 @@ class ExtendDialog(SurgeryDialog):
         self.longest = LimitField("Longest token", "No new token is longer.", 16, theme, " bytes", word="longest-token")
         self.rules = RulesField("&Forbidden tokens", RULES_HELP, RULES, theme, word="forbidden-token")
         self.rules.set_rules(session.training.settings.forbidden)
-        specials = sorted(self._old.special_tokens.items(), key=lambda each: each[1])
-        self.reserved = ReservedField([each for each in specials if is_reserved(self._old, each[0])], theme)
+        self.reserved = ReservedField(_reserved(self._old, merges), theme)
         fields = (self.size_limit, self.reserved, self.frequency, self.pattern, self.ties, self.longest, self.rules)
         for field in fields:
             field.changed.connect(self.ask)
@@ -164,6 +164,16 @@ class ExtendDialog(SurgeryDialog):
         assert control.current is not None
         self.begun.emit(control.current.run, self.reserved.chosen)
         self.accept()
+
+
+def _reserved(old: Tokenizer, merges: int | None) -> list[tuple[str, int]]:
+    """The reserved special tokens with their ids, by id, as training starts with them."""
+    tokens = sorted((number, token) for token, number in old.special_tokens.items() if is_reserved(old, token))
+    if merges is None or merges == len(old.merges):
+        return [(token, number) for number, token in tokens]
+    # A fork closes the gaps of the merges that it drops; see `at_merge`.
+    left = old.at(merges).tokens.ids()
+    return [(token, int(np.searchsorted(left, number))) for number, token in tokens]
 
 
 def _start_work(old: Tokenizer, merges: int | None, pattern: str) -> Work[Tokenizer]:

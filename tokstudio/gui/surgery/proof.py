@@ -32,7 +32,7 @@ from tokstudio.gui.surgery.changed_lines import MOST, ChangedLine, ChangedLinesM
 from tokstudio.gui.surgery.works import SAMPLE
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import Caption, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.scroll_body import TallBody
 from tokstudio.gui.widgets.tables import ReadOnlyTable
@@ -67,9 +67,11 @@ class ProofDialog(QDialog):
         self._preferences, self._choosers = preferences, choosers
         self._tokenizer = run.tokenizer
         self.proof: Proof | None = None
-        self.setWindowTitle(f"What Stayed the Same in {run.name}")
+        self.setWindowTitle("What Stayed the Same")
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.caption = Caption()
+        self.caption.say(run.name, [several(len(self._tokenizer), "token")])
         self.verdict = paragraph_label("")
         self.note = paragraph_label("muted")
         self.labels: list[QLabel] = []
@@ -85,7 +87,7 @@ class ProofDialog(QDialog):
         self.body.room_changed.connect(self._fit)
         # The points get the room that they need, the lines the rest.
         parts = ((self.body, 4), self._reference_row(), (self.table, 1), self.note, self._buttons())
-        column(self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        column(self.caption, self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
         self._proofs = LatestJob(session.jobs, self, quiet=True, patience=_PATIENCE)
         self._proofs.done.connect(self._take)
         self._proofs.failed.connect(self._fail)
