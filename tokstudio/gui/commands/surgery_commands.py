@@ -18,12 +18,12 @@ from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import Origin, StudioRun
-from tokstudio.gui.state.run_names import remark_of
 from tokstudio.gui.state.training_settings import exact_rules
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
 from tokstudio.gui.surgery.prune import PruneDialog
+from tokstudio.gui.surgery.run_names import remark_of
 from tokstudio.gui.surgery.specials import SpecialsDialog
 from tokstudio.gui.surgery.works import Changed, filled_work
 from tokstudio.gui.widgets.file_dialogs import Choosers

@@ -23,11 +23,11 @@ from tokstudio.core.surgery.reserved import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.run_names import short_name
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import SurgeryDialog, check_fields
 from tokstudio.gui.surgery.reserved_field import ReservedField
+from tokstudio.gui.surgery.run_names import short_name
 from tokstudio.gui.surgery.works import Effect, at_merge, extension_work
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField

@@ -26,7 +26,7 @@ from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
-from tokstudio.gui.state.run_names import name_with
+from tokstudio.gui.surgery.run_names import name_with
 from tokstudio.gui.token_text.spelling import marked, shown
 
 SAMPLE = 1 << 20  # bytes of the corpus that a preview looks at
