@@ -252,7 +252,7 @@ def test_before_and_after_are_compared_alone_and_the_others_come_back(qtbot, mon
         session.jobs.noticed.connect(notices.append)
         qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
         assert [each.name for each in state.columns] == ["Run 2", "Run 2, pruned to 265"]
-        assert notices[-1].text == "Compare shows only Run 2 and Run 2, pruned to 265."
+        assert notices[-1].text == "Compare shows only the tokenizers before and after."
         assert notices[-1].verb == "Undo"
         notices[-1].act()
         assert [each.name for each in state.columns] == shown == ["Run 1", "Run 3", "Run 2, pruned to 265", "Bytes"]

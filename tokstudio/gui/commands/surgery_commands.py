@@ -145,7 +145,7 @@ class SurgeryCommands(QObject):
         runs.activate(run)
         self._window.show_compare()
         if earlier != now:
-            message = f"Compare shows only {before.name} and {run.name}."
+            message = "Compare shows only the tokenizers before and after."
             self._session.history.record("Compare Before and After", message, back, forth)
 
     def _show_compared(self, shown: Mapping[StudioRun, bool], simple: Set[str]) -> None:
