@@ -47,7 +47,7 @@ def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
     run = session.runs.active
     assert (
         line.figures.text() == f"10 merges    {1150 / run.log.tokens_at(10):.2f} bytes per token    "
-        f"{run.log.tokens_at(10):,} tokens in corpus (1,150 tokens before merging)"
+        f"{run.log.tokens_at(10):,} tokens in corpus (1,150 before merging)"
     )
     session.view.set_playhead(1)
     assert line.figures.text().startswith("1 merge    ")
@@ -94,9 +94,9 @@ def test_an_extension_counts_its_own_merges_alone(qtbot, session, line):
     qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
     assert line._rate < 10, "those of the start are not merges of a tenth of a second"
     before, after = start.log.tokens_at(10), session.runs.active.log.tokens_at(11)
-    assert line.figures.text().endswith(f"{after:,} tokens in corpus ({before:,} tokens before the new merges)")
+    assert line.figures.text().endswith(f"{after:,} tokens in corpus ({before:,} before the new merges)")
     session.view.set_playhead(4)
-    assert line.figures.text().endswith(" tokens in corpus (1,150 tokens before merging)")
+    assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
 
 
 def test_a_message_hides_progress_only_briefly(qtbot, session, line, monkeypatch):

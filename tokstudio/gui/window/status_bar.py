@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
 
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.wording import several, several_whole
+from tokstudio.core.base.wording import several, several_whole, whole_text
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
@@ -287,7 +287,7 @@ class StatusLine(QStatusBar):
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
             # An extension is held against the tokenizer that it started from.
             first, when = (run.before, "the new merges") if at > run.before > 0 else (0, "merging")
-            begun = several_whole(run.log.tokens_at(first), run.weight_scale, "token")
+            begun = whole_text(run.log.tokens_at(first), run.weight_scale)
             before = f" ({begun} before {when})" if at else ""
             ratio_text = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
             tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in corpus"
