@@ -276,6 +276,8 @@ def test_what_cannot_be_done_is_refused_with_the_reason():
     refused(lambda: replace_specials(made, {"<|end|>": ""}), "must be a text")
     refused(lambda: add_specials(made, ["<|end|>"]), "already there")
     refused(lambda: add_specials(made, ["<|x|>", "<|x|>"]), "already there")
+    refused(lambda: add_specials(made, ["the"]), r'"the" is an ordinary token already, with the id \d+: choose another')
+    refused(lambda: replace_specials(made, {"<|end|>": "a"}), '"a" is an ordinary token already, with the id 97')
     refused(lambda: add_specials(made, {"<|x|>": 65}), "not free")
     refused(lambda: add_specials(made, {"<|x|>": 2**31}), "from 0 to 2,147,483,646")
     refused(lambda: add_specials(made, {"<|x|>": 2**31 - 2}), "far too high")

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QMenuBar
+from PySide6.QtWidgets import QMenuBar
 
 from tokstudio.gui.export.plan import TOKENIZERS
+from tokstudio.gui.widgets.menus import Menu
 
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a separator, "> Title" opens a submenu, "<" closes it.
@@ -40,18 +41,19 @@ _MENUS: dict[str, str] = {
 }
 
 
-def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, QMenu]:
+def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, Menu]:
     """Fills the menu bar; returns the submenus by title, including those that are filled elsewhere."""
-    submenus: dict[str, QMenu] = {}
+    submenus: dict[str, Menu] = {}
     for title, names in _MENUS.items():
-        stack = [bar.addMenu(title)]
+        stack = [Menu(title, bar)]
+        bar.addMenu(stack[0])
         for name in names.split():
             if name == "-":
                 stack[-1].addSeparator()
             elif name == "<":
                 stack.pop()
             elif name.startswith(">"):
-                stack.append(stack[-1].addMenu(name[1:].replace("_", " ")))
+                stack.append(stack[-1].add_menu(name[1:].replace("_", " ")))
                 submenus[name[1:].replace("&", "")] = stack[-1]
             else:
                 stack[-1].addAction(actions[name])
