@@ -185,3 +185,10 @@ def test_the_share_of_configure_is_held_out(qtbot, session, theme, make_run, ope
     assert session.runs.active.before == len(run)
     assert session.runs.active.config.held_out == 0.2
     assert session.runs.active.held_out.tokens is not None
+
+
+def test_every_tie_rule_can_be_chosen(session, theme, make_run, opened):
+    session.corpus.add_text(GERMAN)
+    run = make_run(vocabulary_size=270, pattern="gpt2")
+    session.training.set_settings(replace(session.training.settings, tie_break="mapped-strings"))
+    assert opened(ExtendDialog(session, run, theme, None)).ties.value == "mapped-strings"

@@ -14,8 +14,8 @@ import platformdirs
 from PySide6.QtCore import QByteArray, QObject, QSettings, Signal
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.gui.state.training_settings import TIE_RULES
 
 T = TypeVar("T", bool, int, str)
 
@@ -48,15 +48,11 @@ class Entry(Generic[T]):
         return not self.choices or value in dict(self.choices)
 
 
-_TIES = {
-    "first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes",
-    "mapped-strings": "Mapped strings",
-}  # fmt: skip
 _NEW = "New training"
 _LOOKS = "Appearance"
 _WORK = "Work"
 _PATTERNS = tuple((name, name) for name in NAMES)
-_TIE_RULES = tuple((rule, _TIES[rule]) for rule in TIE_BREAKS)
+_TIE_RULES = tuple((rule, name) for rule, (name, _) in TIE_RULES.items())
 _THEMES = (("system", "Follow system"), ("light", "Light"), ("dark", "Dark"))
 DEFAULT_PATTERN = Entry(
     "default_pattern", _NEW, "Pattern", "How text is split before merging.", "none", choices=_PATTERNS

@@ -33,6 +33,15 @@ _RULES = {
 RULES: Mapping[str, str] = {rule: _RULES[rule] for rule in NAMED_RULES}
 RULES_HELP = r"One rule per line: an expression such as \d\d\d\d, or token: and the token itself."
 
+#: The name of each tie rule, and what it does.
+TIE_RULES: Mapping[TieBreak, tuple[str, str]] = {
+    "first": ("First", "With equal counts, the pair that occurs first."),
+    "lowest-id": ("Lowest id", "With equal counts, the lower ids, as in rustbpe."),
+    "huggingface": ("Hugging Face", "With equal counts, as in the tokenizers library."),
+    "bytes": ("Bytes", "With equal counts, the pair that sorts last."),
+    "mapped-strings": ("Mapped strings", "With equal counts, as in parity-aware BPE of tokenizers."),
+}
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -23,7 +23,7 @@ from tokstudio.core.surgery.reserved import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_settings import RULES, RULES_HELP
+from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import SurgeryDialog, check_fields
 from tokstudio.gui.surgery.reserved_field import ReservedField
@@ -33,12 +33,7 @@ from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
 
 _MORE = 1000  # tokens
-_TIES = (
-    Choice("first", "First", "With equal counts, the pair that occurs first."),
-    Choice("lowest-id", "Lowest id", "With equal counts, the lower ids."),
-    Choice("huggingface", "Hugging Face", "With equal counts, as in the tokenizers library."),
-    Choice("bytes", "Bytes", "With equal counts, the pair that sorts last."),
-)
+_TIES = tuple(Choice(rule, *texts) for rule, texts in TIE_RULES.items())
 
 
 class PatternChoice(Field):

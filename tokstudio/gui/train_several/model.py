@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor
 from tokstudio.core.model.config import BASES, TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.gui.state.training_plans import TrainingPlan
+from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST
 from tokstudio.gui.widgets.labels import plain
@@ -21,10 +22,6 @@ _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_TIES = {
-    "first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes",
-    "mapped-strings": "Mapped strings",
-}  # fmt: skip
 _OFF = "–"
 
 Change: TypeAlias = dict[str, Any]  # of fields of the settings, and "percent"
@@ -49,7 +46,10 @@ COLUMNS = (
     Column("Min. frequency", "The limit of a pair's count; 0 for none", "min_frequency", optional=True),
     Column("Base", "The tokens that merging starts with", "base", {base: base.capitalize() for base in BASES}),
     Column(
-        "Ties", "Which pair comes first when counts are equal", "tie_break", {one: _TIES[one] for one in TIE_BREAKS}
+        "Ties",
+        "Which pair comes first when counts are equal",
+        "tie_break",
+        {rule: name for rule, (name, _) in TIE_RULES.items()},
     ),
     Column("Corpus", "The share of the corpus, taken from all over it", "percent", most=100, suffix=" %"),
 )

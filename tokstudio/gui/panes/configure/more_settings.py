@@ -21,7 +21,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import in_use, refuse_counts
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import SpecialPlacement, TieBreak
-from tokstudio.gui.state.training_settings import RULES, RULES_HELP, Documents, Settings
+from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES, Documents, Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.buttons import link_button
@@ -39,13 +39,7 @@ _VOCABULARIES = (
     Choice(_OWN_LIST, "Own list", "Only these characters, in this order."),
 )
 _NO_UNKNOWN = Choice("", "None", "A missing character is an error.")
-_TIES = (
-    Choice("first", "First", "With equal counts, the pair that occurs first."),
-    Choice("lowest-id", "Lowest id", "With equal counts, the lower ids, as in rustbpe."),
-    Choice("huggingface", "Hugging Face", "With equal counts, as in the tokenizers library."),
-    Choice("bytes", "Bytes", "With equal counts, the pair that sorts last."),
-    Choice("mapped-strings", "Mapped strings", "With equal counts, as in parity-aware BPE of tokenizers."),
-)
+_TIES = tuple(Choice(rule, *texts) for rule, texts in TIE_RULES.items())
 _PLACES = (
     Choice("last", "Last", "Their ids come after those of the merges."),
     Choice("first", "First", "Their ids come first, and all others move up."),

@@ -15,6 +15,7 @@ from tokstudio.core.comparison.text_tokens import TextTokens
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.session.held_out import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 
@@ -36,10 +37,6 @@ HUE = Qt.ItemDataRole.UserRole + 2
 # Their places in `COLUMNS`.
 MARK, NAME, CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE = range(8)
 TIES, SPECIALS, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(8, 15)
-_TIES = {
-    "first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes",
-    "mapped-strings": "Mapped strings",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -271,7 +268,7 @@ def _base(run: StudioRun) -> str:
 
 
 def _ties(run: StudioRun) -> str:
-    return _TIES[run.config.tie_break] if run.config is not None else _NOTHING
+    return TIE_RULES[run.config.tie_break][0] if run.config is not None else _NOTHING
 
 
 def _ended(run: StudioRun) -> str:

@@ -24,6 +24,7 @@ from tokstudio.gui.panes.why.rule_grid import RuleChoice, RuleGrid
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.spelling import whole_characters
@@ -47,13 +48,6 @@ _TABS = {
 }
 _HINT = "Choose a pair to see whether it was merged later."
 _BUSY = "Merges are repeated to count all pairs as they were before this one."
-_RULES: dict[TieBreak, str] = {
-    "first": "First in the corpus",
-    "lowest-id": "Lowest id",
-    "huggingface": "Hugging Face",
-    "bytes": "Bytes",
-    "mapped-strings": "Mapped strings",
-}
 _PHASES = {
     "compiling": "Compiling the engine",
     "loading": "Loading the engine",
@@ -205,7 +199,7 @@ class WhyPane(Pane):
 
     def _choice(self, run: StudioRun, answer: WhyMerge, rule: TieBreak) -> RuleChoice:
         pair = answer.choices[rule]
-        return RuleChoice(_RULES[rule], self._pair(run, pair), pair == answer.chosen)
+        return RuleChoice(TIE_RULES[rule][0], self._pair(run, pair), pair == answer.chosen)
 
     def _show_later(self, row: int) -> None:
         """Says what became of the pair in a row."""
