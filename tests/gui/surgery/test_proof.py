@@ -46,7 +46,9 @@ def test_the_nine_points_hold_and_changed_lines_stand_side_by_side(qtbot, provin
 def test_all_nine_points_are_in_sight(qtbot, proving):
     proof, _ = proving
     proof.resize(920, 576)  # on a screen of 1024 x 640
-    qtbot.waitUntil(lambda: all(label.visibleRegion().boundingRect() == label.rect() for label in proof.labels))
+    qtbot.waitUntil(
+        lambda: all(label.visibleRegion().boundingRect() == label.rect() for label in proof.labels), timeout=PATIENCE
+    )
     assert proof.table.height() > 100
 
 

@@ -116,12 +116,12 @@ def test_cells_are_edited_as_choices_and_as_numbers(qtbot, dialog):
     number.selectAll()
     qtbot.keyClicks(number, "3")
     qtbot.keyClick(number, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: texts(dialog, FREQUENCY) == ["3"])
+    qtbot.waitUntil(lambda: texts(dialog, FREQUENCY) == ["3"], timeout=PATIENCE)
     assert dialog.isVisible()
     number = edit(dialog, 0, SIZE)
     number.setValue(0)
     qtbot.keyClick(number, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: texts(dialog, SIZE) == ["–"])
+    qtbot.waitUntil(lambda: texts(dialog, SIZE) == ["–"], timeout=PATIENCE)
     assert dialog.model.plans[0].settings == Settings(None, 3, "cl100k")
 
 
