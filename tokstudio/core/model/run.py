@@ -42,6 +42,7 @@ class MergeBatch:
         count: int64, occurrences of the pair when it was chosen.
         tokens_after: int64, tokens in the corpus after the merge.
         chosen_by: int16, the number of the language that chose each merge, as in `Run.chosen`; None for plain BPE.
+        second_counts: For merges of stage 2 of SuperBPE: see `Run`; None for others.
     """
 
     first: int
@@ -50,6 +51,7 @@ class MergeBatch:
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
     chosen_by: NDArray[np.int16] | None = None
+    second_counts: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
@@ -107,6 +109,9 @@ class Run:
             about the merges made here, and facts of the text before the first merge are those after its encoding by the
             tokenizer.
         chosen: Who chose each merge; None for plain BPE. The counts are those of all languages together.
+        second_counts: For SuperBPE, once stage 2 has made a merge: int64 [base + merges of stage 1], occurrences of
+            each id before that merge, when the text is split as in stage 2. Counts and tokens up to the transition are
+            those of the text as stage 1 splits it, those after it as stage 2 does.
     """
 
     config: TrainingConfig
@@ -122,10 +127,12 @@ class Run:
     seconds: float
     start: _StartTokenizer | None = None
     chosen: ChosenBy | None = None
+    second_counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.merges, self.counts, self.tokens_after, self.base_counts):
-            array.setflags(write=False)
+        for array in (self.merges, self.counts, self.tokens_after, self.base_counts, self.second_counts):
+            if array is not None:
+                array.setflags(write=False)
         if self.chosen is not None:
             self.chosen.numbers.setflags(write=False)
 
@@ -170,11 +177,14 @@ class Run:
     @cached_property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], replacements of each merge: the decrease in tokens."""
-        return merged(self.tokens_before, self.tokens_after)
+        return merged(self.tokens_before, self.tokens_after, self.base_size, self.second_counts)
 
     def uses(self, merges: int | None = None) -> NDArray[np.int64]:
         """How often each token occurs in the corpus after so many merges (None: all), by id."""
         n = len(self) if merges is None else merges
+        first = first_merges(self.base_size, self.second_counts)
+        if self.second_counts is not None and n > first:
+            return uses(self.second_counts, self.merges[first:n], self.merged[first:n])
         return uses(self.base_counts, self.merges[:n], self.merged[:n])
 
     def bytes_per_token(self, merges: int | None = None) -> float:
@@ -206,9 +216,24 @@ def vocabulary_size(config: TrainingConfig, base_size: int, merges: int, start: 
     return merges + (base_size + len(config.trailing_specials) if start is None else len(start))
 
 
-def merged(tokens_before: int, tokens_after: NDArray[np.int64]) -> NDArray[np.int64]:
+def first_merges(base_size: int, second_counts: NDArray[np.int64] | None) -> int:
+    """The merges of stage 1 of SuperBPE; 0 where stage 2 has made none."""
+    return 0 if second_counts is None else len(second_counts) - base_size
+
+
+def merged(
+    tokens_before: int,
+    tokens_after: NDArray[np.int64],
+    base_size: int = 0,
+    second_counts: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     """int64 [n], the decrease in tokens at each merge."""
-    return -np.diff(tokens_after, prepend=tokens_before)
+    made = -np.diff(tokens_after, prepend=tokens_before)
+    if second_counts is not None:
+        # The text was split anew before this merge.
+        first = first_merges(base_size, second_counts)
+        made[first] = second_counts.sum() - tokens_after[first]
+    return made
 
 
 def uses(
