@@ -23,7 +23,7 @@ from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.changeable import check_changeable
-from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import why_merges_differ
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
 
@@ -46,7 +46,7 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
         name = "SuperBPE" if config.algorithm == "superbpe" else "Parity-aware BPE"
         raise ConfigError(f"{name} cannot start from a tokenizer: choose plain BPE.")
     check_changeable(start, whole_words=True)
-    if (reason := why_not_by_merge(start)) is not None:
+    if (reason := why_merges_differ(start)) is not None:
         raise ConfigError(f"This tokenizer cannot be trained further. {reason}")
     if start.alphabet.base != "bytes" or config.base != "bytes":
         raise ConfigError("Training can start only from a tokenizer whose base tokens are bytes.")
