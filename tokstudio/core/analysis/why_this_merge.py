@@ -211,12 +211,10 @@ def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArr
 
 def _vetoed(refused: Pairs, run: Run, tokens: Tokens, count: int) -> tuple[PairCount, ...]:
     """The pairs that stage 2 of SuperBPE does not merge and that occur at least `count` times."""
-    pairs = zip(refused.left.tolist(), refused.right.tolist(), refused.count.tolist(), strict=True)
-    made = [
-        PairCount(left, right, times)
-        for left, right, times in pairs
-        if times >= count and is_vetoed((tokens[left] or b"") + (tokens[right] or b""), run.config.max_words)
-    ]
+    rows = np.flatnonzero(refused.count >= count).tolist()
+    pairs = [PairCount(int(refused.left[row]), int(refused.right[row]), int(refused.count[row])) for row in rows]
+    spelled = ((tokens[pair.left] or b"") + (tokens[pair.right] or b"") for pair in pairs)
+    made = [pair for pair, token in zip(pairs, spelled, strict=True) if is_vetoed(token, run.config.max_words)]
     return tuple(sorted(made, key=lambda pair: -pair.count))
 
 

@@ -155,6 +155,11 @@ class Run:
         """The merges of the tokenizer that training started from."""
         return 0 if self.start is None else len(self.start.merges)
 
+    @property
+    def second_merges(self) -> int:
+        """The merges of stage 2 of SuperBPE."""
+        return 0 if self.second_counts is None else len(self) - first_merges(self.base_size, self.second_counts)
+
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """Each special token with its id."""

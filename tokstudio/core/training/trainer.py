@@ -347,7 +347,7 @@ class Trainer:
             and np.array_equal(run.merges[here, 1], made.right)
             and np.array_equal(run.counts[here], made.count)
             and np.array_equal(run.tokens_after[here], batch.tokens_after)
-            and (second is None or np.array_equal(run.second_counts, second))
+            and (second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second)))
         )
         if not same:
             raise CorpusError(_NOT_REPEATABLE)
