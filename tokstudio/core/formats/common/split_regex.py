@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.pretokenization.covering import covered, covering, leaves_gaps
+from tokstudio.core.pretokenization.covering import covering, leaves_gaps
+from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
 
 # The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, others for a possessive
