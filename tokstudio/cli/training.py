@@ -321,7 +321,7 @@ def _stages(run: Run) -> str:
     if len(run) < first:
         size = run.vocabulary_size
         return f" Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most {size:,}."
-    return f" Of the merges, stage 1 made {first:,} and stage 2 {run.second_merges:,}."
+    return f" Of the merges, stage 1 made {first:,} and stage 2 {len(run) - first:,}."
 
 
 def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, kept: Path | None) -> dict[str, object]:
@@ -335,7 +335,7 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
         "files": [str(file) for report in reports for file in report.files],
     }
     if run.config.transition is not None:
-        outcome["second_stage_merges"] = run.second_merges
+        outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
     if run.config.held_out:
         outcome["held_out_bytes_per_token"] = held_out
     if kept is not None:

@@ -22,7 +22,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
-from tokstudio.core.model.run import Run, first_merges
+from tokstudio.core.model.run import Run
 from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -163,8 +163,8 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
     corpus = replace(corpus, weights=run.corpus.weights)
     count = int(run.counts[own - 1])
-    engine, base_order, before = yield from _engine_work(corpus, run, own)
-    yield from _repeat_work(engine, run, before, own - 1)
+    engine, base_order, begun = yield from _engine_work(corpus, run, own)
+    yield from _repeat_work(engine, run, begun, own - 1)
     choosing = _choosing(engine, run, own - 1)
     pairs, refused = yield from _frequent_work(engine, count, runners_up + 1)
     if run.chosen is not None:
@@ -183,30 +183,25 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
     tied = int(np.count_nonzero(pairs.count == best[0].count))
     others, rule = tuple(best[1:]), run.config.tie_break
-    stage = None if run.config.transition is None else 1 + _in_second_stage(run, own)
+    stage = run.stage_of(own)
     vetoed = _vetoed(refused, run, tokens, count) if stage == 2 else ()
     return WhyMerge(
         number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale, choosing, stage, vetoed
     )
 
 
-def _in_second_stage(run: Run, merge: int) -> bool:
-    """Whether stage 2 of SuperBPE made a merge, counted from 1."""
-    return run.second_counts is not None and merge > first_merges(run.base_size, run.second_counts)
-
-
 def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArray[np.int32], int]]:
     """The engine that made a merge, counted from 1; the order of its first ids for ties; the merges before it began."""
-    count, start, config, before = int(run.counts[own - 1]), start_of(run), run.config, 0
-    if _in_second_stage(run, own):
-        before, config = first_merges(run.base_size, run.second_counts), config.as_second_stage()
-        start = start_of_second_stage(run.config, run.merges[:before], run.alphabet, run.base_size)
+    count, start, config, begun = int(run.counts[own - 1]), start_of(run), run.config, 0
+    if run.second_stage is not None and run.stage_of(own) == 2:
+        begun, config = run.second_stage[0], config.as_second_stage()
+        start = start_of_second_stage(run.config, run.merges[:begun], run.alphabet, run.base_size)
     prepared, units = yield from prepare_corpus_work(corpus, config, start=start)
     # A language may have chosen by a lower count than that in all.
     floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)
     engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
     order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
-    return engine, order, before
+    return engine, order, begun
 
 
 def _vetoed(refused: Pairs, run: Run, tokens: Tokens, count: int) -> tuple[PairCount, ...]:
@@ -233,8 +228,8 @@ def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
     """Refuses corpora that do not fit into memory. With a pattern each word is stored once, which takes little."""
     free, tokens = free_memory(), run.tokens_before if run.config.pattern == "none" else 0
-    if _in_second_stage(run, number) and run.second_counts is not None:
-        tokens = int(run.second_counts.sum())
+    if run.second_stage is not None and run.stage_of(number) == 2:
+        tokens = int(run.second_stage[1].sum())
     if free is None or not tokens:
         return
     counted = any(source.counts is not None for source in corpus.sources)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from tokstudio.core.model.config import TrainingConfig
 REACHED_SIZE = "reached vocabulary size"
 NOTHING_LEFT = "nothing left to merge"
 STOPPED = "stopped"
+
+#: Of SuperBPE: the number of merges of stage 1, and int64, the occurrences of each id before the first of stage 2.
+SecondStage: TypeAlias = tuple[int, NDArray[np.int64]]
 
 
 class _StartTokenizer(Protocol):
@@ -156,9 +159,17 @@ class Run:
         return 0 if self.start is None else len(self.start.merges)
 
     @property
-    def second_merges(self) -> int:
-        """The merges of stage 2 of SuperBPE."""
-        return 0 if self.second_counts is None else len(self) - first_merges(self.base_size, self.second_counts)
+    def second_stage(self) -> SecondStage | None:
+        """Of a run by SuperBPE past its transition: the number of merges before that, and `second_counts`."""
+        if self.second_counts is None:
+            return None
+        return len(self.second_counts) - self.base_size, self.second_counts
+
+    def stage_of(self, merge: int) -> int | None:
+        """Which stage of SuperBPE, 1 or 2, made a merge of this run, counted from 1; None for other algorithms."""
+        if self.config.transition is None:
+            return None
+        return 1 if self.second_stage is None or merge <= self.second_stage[0] else 2
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
@@ -182,15 +193,12 @@ class Run:
     @cached_property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], replacements of each merge: the decrease in tokens."""
-        return merged(self.tokens_before, self.tokens_after, self.base_size, self.second_counts)
+        return merged(self.tokens_before, self.tokens_after, self.second_stage)
 
     def uses(self, merges: int | None = None) -> NDArray[np.int64]:
         """How often each token occurs in the corpus after so many merges (None: all), by id."""
         n = len(self) if merges is None else merges
-        first = first_merges(self.base_size, self.second_counts)
-        if self.second_counts is not None and n > first:
-            return uses(self.second_counts, self.merges[first:n], self.merged[first:n])
-        return uses(self.base_counts, self.merges[:n], self.merged[:n])
+        return uses(self.base_counts, self.merges[:n], self.merged[:n], second_stage=self.second_stage)
 
     def bytes_per_token(self, merges: int | None = None) -> float:
         """The compression ratio after so many merges (None: all): UTF-8 bytes per token; 0 for an empty corpus."""
@@ -221,23 +229,15 @@ def vocabulary_size(config: TrainingConfig, base_size: int, merges: int, start: 
     return merges + (base_size + len(config.trailing_specials) if start is None else len(start))
 
 
-def first_merges(base_size: int, second_counts: NDArray[np.int64] | None) -> int:
-    """The merges of stage 1 of SuperBPE; 0 where stage 2 has made none."""
-    return 0 if second_counts is None else len(second_counts) - base_size
-
-
 def merged(
-    tokens_before: int,
-    tokens_after: NDArray[np.int64],
-    base_size: int = 0,
-    second_counts: NDArray[np.int64] | None = None,
+    tokens_before: int, tokens_after: NDArray[np.int64], second_stage: SecondStage | None = None
 ) -> NDArray[np.int64]:
     """int64 [n], the decrease in tokens at each merge."""
     made = -np.diff(tokens_after, prepend=tokens_before)
-    if second_counts is not None:
+    if second_stage is not None:
         # The text was split anew before this merge.
-        first = first_merges(base_size, second_counts)
-        made[first] = second_counts.sum() - tokens_after[first]
+        first, counts = second_stage
+        made[first] = counts.sum() - tokens_after[first]
     return made
 
 
@@ -246,12 +246,16 @@ def uses(
     merges: NDArray[np.int32],
     replacements: NDArray[np.int64],
     results: NDArray[np.int32] | None = None,
+    second_stage: SecondStage | None = None,
 ) -> NDArray[np.int64]:
     """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
-    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges` and `merged` of a `Run`. Where the merges
-    make the ids `results` instead of those after the base, `base_counts` must have all ids.
+    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges`, `merged` and `second_stage` of a `Run`.
+    Where the merges make the ids `results` instead of those after the base, `base_counts` must have all ids.
     """
+    if second_stage is not None and len(merges) > second_stage[0]:
+        first, base_counts = second_stage
+        merges, replacements = merges[first:], replacements[first:]
     counts = np.concatenate([base_counts, replacements if results is None else replacements[:0]])
     if results is not None:
         np.add.at(counts, results, replacements)

@@ -27,7 +27,6 @@ from tokstudio.core.model.run import (
     ChosenBy,
     Run,
     TrainedOn,
-    first_merges,
     special_ids,
 )
 from tokstudio.core.project.checked_row import LARGEST, Row
@@ -305,14 +304,14 @@ def _problem(run: Run) -> str | None:
     # A language whose turn it is chooses by its own counts. What all choose together comes first.
     together = slice(size if run.chosen is None else config.global_merges)
     rises = np.diff(run.counts[together]) > 0
-    if run.second_counts is not None:
-        first = first_merges(run.base_size, run.second_counts)
+    if run.second_stage is not None:
+        first, _ = run.second_stage
         rises[first - 1 : first] = False  # other text was counted
     if np.any(rises):
         return "a pair occurs more often than the one that was merged before it"
     if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"
-    ends = [size] if run.second_counts is None else [first_merges(run.base_size, run.second_counts), size]
+    ends = [size] if run.second_stage is None else [run.second_stage[0], size]
     if any(np.any(run.uses(end) < 0) for end in ends):
         return "a token is merged more often than it occurs"
     if run.second_counts is not None:
