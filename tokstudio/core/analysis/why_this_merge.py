@@ -195,7 +195,7 @@ def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArr
     count, start, config, begun = int(run.counts[own - 1]), start_of(run), run.config, 0
     if run.second_stage is not None and run.stage_of(own) == 2:
         begun, config = run.second_stage[0], config.as_second_stage()
-        start = start_of_second_stage(run.config, run.merges[:begun], run.alphabet, run.base_size)
+        start = start_of_second_stage(run.merges[:begun], run.alphabet, run.base_size)
     prepared, units = yield from prepare_corpus_work(corpus, config, start=start)
     # A language may have chosen by a lower count than that in all.
     floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)

@@ -20,12 +20,10 @@ def check_corpus(corpus: Corpus, config: TrainingConfig) -> None:
         raise ConfigError(f"{counted.name} has word counts, but SuperBPE splits text in two ways: open the text.")
 
 
-def start_of_second_stage(
-    config: TrainingConfig, merges: NDArray[np.int32], alphabet: Alphabet, base_size: int
-) -> Tokenizer:
-    """The tokenizer that stage 2 starts from: the merges of stage 1, with the pattern of stage 2.
+def start_of_second_stage(merges: NDArray[np.int32], alphabet: Alphabet, base_size: int) -> Tokenizer:
+    """The tokenizer of the merges of stage 1, with which stage 2 encodes the pre-tokens of the corpus.
 
-    Special tokens after the merges are left out, as the ids of stage 2 follow those of stage 1.
+    It has no special tokens, so that the ids of stage 2 follow those of stage 1.
     """
     results = np.arange(base_size, base_size + len(merges), dtype=np.int32)
-    return Tokenizer(merges, results, alphabet=alphabet, pattern=config.as_second_stage().pattern, checked=True)
+    return Tokenizer(merges, results, alphabet=alphabet, checked=True)

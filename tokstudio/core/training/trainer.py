@@ -320,7 +320,7 @@ class Trainer:
         """Prepares the corpus for stage 2 of SuperBPE, next."""
         self._release()
         self._stage_begins = self.merges_made
-        start = start_of_second_stage(self.config, self.run.merges, self._alphabet, self._base_size)
+        start = start_of_second_stage(self.run.merges, self._alphabet, self._base_size)
         self._second_start, config = start, self.config.as_second_stage()
         self._preparing = prepare_corpus_work(self.corpus, config, self._threads, start=start)
         self._preparation = Progress("reading", 0, self.corpus.bytes)
