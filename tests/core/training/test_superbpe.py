@@ -30,6 +30,8 @@ from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.held_out_curve import held_out_work
 from tokstudio.core.training.prepare_corpus import count_text_work
 from tokstudio.core.training.source_curves import source_curves_work
@@ -77,6 +79,8 @@ def assert_is_the_definition(run, texts):
     assert run.counts.tolist() == counts
     assert run.tokens_after.tolist() == tokens_after
     assert (None if run.second_counts is None else run.second_counts.tolist()) == before
+    tokens = list(Tokenizer.from_run(run).tokens)
+    assert len(set(tokens)) == len(tokens)
 
 
 words = st.lists(
@@ -307,6 +311,21 @@ class TestTraining:
         run = trainer.run
         lengths = [len(trainer.tokenizer().tokens[token]) for token in range(len(run.second_counts))]
         assert int((run.second_counts * lengths).sum()) == run.corpus.bytes == len(text) - size
+
+    def test_text_that_was_counted_is_split_anew_at_the_transition(self):
+        corpus = Corpus.from_text(TEXT)
+        counted = finish(count_text_work(corpus, superbpe()))
+        trainer = Trainer(corpus, superbpe(), counted=counted)
+        assert len(list(trainer)) > 0
+        assert trainer.run.merges.tolist() == train(corpus, superbpe()).merges.tolist()
+
+    def test_a_forecast_has_room_for_both_stages(self):
+        corpus = Corpus.from_text(TEXT * 100)
+        plain, both = (finish(forecast_work(corpus, config)) for config in (superbpe().as_plain(), superbpe()))
+        assert plain.fits
+        assert both.fits
+        # Stage 2 has nearly the whole text in memory, not its words.
+        assert both.memory > len(TEXT) * 100 * 3 > plain.memory
 
     def test_progress_never_leaves_its_bounds(self):
         trainer, phases = Trainer(Corpus.from_text(TEXT), superbpe()), []
