@@ -58,7 +58,7 @@ def test_actions_say_why_they_are_grey(qtbot, monkeypatch):
         begun(qtbot, window, Settings(270, pattern="gpt2"))
         quiet(qtbot, window)
         assert all(by_id[name].isEnabled() for name in MENU)
-        assert by_id["show_proof"].toolTip() == "This tokenizer was not made of another in this window."
+        assert by_id["show_proof"].toolTip() == "This tokenizer was not made from another."
         window.session.view.look_at(5)
         assert by_id["forbid_tokens"].toolTip().startswith("Select a token that a merge makes")
         window.session.corpus.set_sources(())
@@ -102,6 +102,9 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps(qtbot, monkeypat
         assert np.array_equal(again.tokenizer.merges, before.merges)
         assert again.tokenizer.special_tokens == before.special_tokens
         assert again.tokenizer.encode("the cat") == before.encode("the cat")
+        session.runs.activate(again)
+        by_id["show_proof"].trigger()
+        assert proved(qtbot, window).verdict.text() == "All 9 points hold."
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -23,6 +23,7 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Specia
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.abilities import Abilities
+from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
 from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
@@ -51,7 +52,6 @@ class Tokenizer(Abilities, TextMethods):
         roles: See `roles`.
         run: The run it comes from, if any.
         origin: See `origin`.
-        first_stage: See `first_stage`.
         checked: Whether the merges are known to be valid.
 
     Raises:
@@ -73,7 +73,6 @@ class Tokenizer(Abilities, TextMethods):
         roles: Mapping[str, str] | None = None,
         run: Run | None = None,
         origin: Origin[Tokenizer] | None = None,
-        first_stage: tuple[str, int] | None = None,
         checked: bool = False,
     ) -> None:
         self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
@@ -93,7 +92,8 @@ class Tokenizer(Abilities, TextMethods):
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
-        self._roles, self._run, self._origin, self._first_stage = dict(roles or {}), run, origin, first_stage
+        self._roles, self._run, self._origin = dict(roles or {}), run, origin
+        self._dropout: Dropout | None = None
         self._limit = len(self._merges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
@@ -121,11 +121,10 @@ class Tokenizer(Abilities, TextMethods):
         run: Run | None = None,
     ) -> Tokenizer:
         """The tokenizer of the merges that the `Trainer` has made so far; `base_size` ids come before theirs."""
-        end = base_size + len(merges)
-        specials = special_ids(config, end)
+        results = np.arange(base_size, base_size + len(merges), dtype=np.int32)
+        specials = special_ids(config, base_size + len(merges))
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
-        results = np.arange(base_size, end, dtype=np.int32)
         made = cls(merges, results, alphabet=alphabet, special_tokens=specials, run=run, checked=True)
         made._pattern, made._first_stage = config.patterns_after(len(merges), base_size)
         return made
@@ -205,11 +204,6 @@ class Tokenizer(Abilities, TextMethods):
         return self._pattern
 
     @property
-    def first_stage(self) -> tuple[str, int] | None:
-        """Of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges."""
-        return self._first_stage
-
-    @property
     def extra_tokens(self) -> Mapping[int, bytes]:
         """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
         return dict(self._extra)
@@ -266,10 +260,7 @@ class Tokenizer(Abilities, TextMethods):
         return "byte" if self._alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
-        """The tokenizer with the first `merges` merges and the same ids; raises ConfigError where there are fewer.
-
-        Up to the transition of SuperBPE it splits text as stage 1 did, after it as stage 2 does.
-        """
+        """The tokenizer with the first `merges` merges, the same ids and the pattern of that time; or ConfigError."""
         merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
@@ -279,11 +270,30 @@ class Tokenizer(Abilities, TextMethods):
         for cached in ("tokens", "_encoder"):
             vars(earlier).pop(cached, None)
         earlier._limit = merges
-        if self._first_stage is not None and merges <= self._first_stage[1]:
-            earlier._pattern, earlier._first_stage = self._first_stage[0], None
+        earlier._pattern, earlier._first_stage = self._patterns_at(merges)
         if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
             earlier._origin = origin if merges == self._limit else None
         return earlier
+
+    def with_dropout(self, probability: float, seed: int = 0) -> Tokenizer:
+        """The tokenizer with BPE-dropout in encoding: the same text with the same seed always becomes the same ids.
+
+        Files and further trainings of the tokenizer do not have it; 0 takes it away.
+
+        Raises:
+            ConfigError: See `Dropout`; or another library encodes for this tokenizer.
+        """
+        if self.library is not None:
+            raise ConfigError(f"{self.library} encodes for this tokenizer: its merges cannot be passed over.")
+        dropout = Dropout(probability, seed)
+        other = self.at(self._limit)
+        other._dropout = dropout if probability else None
+        return other
+
+    @property
+    def dropout(self) -> Dropout | None:
+        """How merges are passed over in encoding; None without dropout."""
+        return self._dropout
 
     def compact(self) -> Tokenizer:
         """The same tokenizer without gaps between its ids, and without the merges after those of `at`."""
@@ -318,7 +328,11 @@ class Tokenizer(Abilities, TextMethods):
 
     def _encode_work(self, prepared: Prepared) -> Work[NDArray[np.uint32]]:
         special_ids = np.array([*(self._specials[text.decode()] for text in prepared.specials), -1], np.int32)
-        ids = yield from self._encoder.encode_work(prepared.data, prepared.pieces, special_ids)
+        given = prepared.data, prepared.pieces, special_ids
+        if self._dropout is None:
+            ids = yield from self._encoder.encode_work(*given)
+        else:
+            ids = yield from encode_with_dropout_work(self._encoder, self._dropout, *given)
         return np.concatenate(ids) if ids else np.empty(0, np.uint32)
 
     def encode_with_ends_work(
@@ -373,8 +387,8 @@ class Tokenizer(Abilities, TextMethods):
         return (yield from self.tokens.joined_work(ids))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        more = {**self._arguments(), "run": self._run, "origin": self._origin, "first_stage": self._first_stage}
-        return partial(Tokenizer, **more, checked=True), ()
+        more = {**self._arguments(), "run": self._run, "origin": self._origin, "checked": True}
+        return partial(Tokenizer, **more), (), {"_dropout": self._dropout, "_first_stage": self._first_stage}
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make it, but for where it is from."""

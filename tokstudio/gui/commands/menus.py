@@ -31,8 +31,8 @@ _MENUS: dict[str, str] = {
     "&View": ">Wor&kspaces workspace_train workspace_compare workspace_learn < >&Panes < "
     "maximise_pane float_pane reset_layout - why_merge why_not_one_token step_through_text - "
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
-    "show_white_space byte_level_characters show_ids recognise_specials more_settings "
-    "compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "show_white_space byte_level_characters show_ids recognise_specials encode_with_dropout dropout_again "
+    "more_settings compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
     "To&kenizer": "extend_tokenizer fork_tokenizer prune_tokenizer change_specials - forbid_tokens prune_tokens - "
     "show_proof",
     "T&ools": "check_training make_exercise",

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -22,6 +21,7 @@ from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_w
 from tokstudio.core.surgery.pruned import with_ids
 from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
