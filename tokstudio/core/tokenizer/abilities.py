@@ -12,6 +12,19 @@ from collections.abc import Mapping
 class Abilities:
     """What a tokenizer can do."""
 
+    _pattern: str
+    _first_stage: tuple[str, int] | None = None
+
+    @property
+    def first_stage(self) -> tuple[str, int] | None:
+        """Of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges."""
+        return self._first_stage
+
+    def _patterns_at(self, merges: int) -> tuple[str, tuple[str, int] | None]:
+        """The pattern and the `first_stage` with fewer merges: up to the transition, those of stage 1."""
+        stage = self._first_stage
+        return (self._pattern, stage) if stage is None or merges > stage[1] else (stage[0], None)
+
     @property
     def library(self) -> str | None:
         """The library that encodes and decodes for this tokenizer; None where TokStudio does."""

@@ -121,14 +121,13 @@ class Tokenizer(Abilities, TextMethods):
         run: Run | None = None,
     ) -> Tokenizer:
         """The tokenizer of the merges that the `Trainer` has made so far; `base_size` ids come before theirs."""
-        end = base_size + len(merges)
-        specials = special_ids(config, end)
+        results = np.arange(base_size, base_size + len(merges), dtype=np.int32)
+        specials = special_ids(config, base_size + len(merges))
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
-        results = np.arange(base_size, end, dtype=np.int32)
-        return cls(
-            merges, results, alphabet=alphabet, special_tokens=specials, pattern=config.pattern, run=run, checked=True
-        )
+        made = cls(merges, results, alphabet=alphabet, special_tokens=specials, run=run, checked=True)
+        made._pattern, made._first_stage = config.patterns_after(len(merges), base_size)
+        return made
 
     def extended(self, merges: NDArray[np.int32], first: int, run: Run | None = None) -> Tokenizer:
         """The same tokenizer with further merges, which are known to be valid and make the ids from `first` on."""
@@ -261,7 +260,7 @@ class Tokenizer(Abilities, TextMethods):
         return "byte" if self._alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
-        """The tokenizer with the first `merges` merges and the same ids; raises ConfigError where there are fewer."""
+        """The tokenizer with the first `merges` merges, the same ids and the pattern of that time; or ConfigError."""
         merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
@@ -271,6 +270,7 @@ class Tokenizer(Abilities, TextMethods):
         for cached in ("tokens", "_encoder"):
             vars(earlier).pop(cached, None)
         earlier._limit = merges
+        earlier._pattern, earlier._first_stage = self._patterns_at(merges)
         if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
             earlier._origin = origin if merges == self._limit else None
         return earlier
@@ -388,7 +388,7 @@ class Tokenizer(Abilities, TextMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         more = {**self._arguments(), "run": self._run, "origin": self._origin, "checked": True}
-        return partial(Tokenizer, **more), (), {"_dropout": self._dropout}
+        return partial(Tokenizer, **more), (), {"_dropout": self._dropout, "_first_stage": self._first_stage}
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make it, but for where it is from."""

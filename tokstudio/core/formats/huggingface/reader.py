@@ -16,6 +16,7 @@ from tokstudio.core.formats.huggingface import models, parts
 from tokstudio.core.formats.huggingface.library import library_work
 from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile
 from tokstudio.core.model.alphabet import Alphabet, Base
+from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
 
@@ -158,7 +159,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
         from tokstudio.core.libraries.client import check_split_work
 
         try:
-            yield from check_split_work(name, pattern, pattern)
+            yield from check_split_work(name, pattern, covered(pattern) or pattern)
         except FormatError as error:
             raise Beyond("its pattern does not split text as TokStudio can") from error
     tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, (), preparation, said)
