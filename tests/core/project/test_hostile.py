@@ -71,7 +71,7 @@ def test_the_database_of_another_program_is_named(tmp_path):
 def test_a_newer_version_is_named(path):
     change(path, "PRAGMA user_version=7")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 3: update TokStudio."
+        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 4: update TokStudio."
     )
 
 

@@ -150,6 +150,13 @@ def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
 
 
+def test_a_project_of_the_third_version_opens(tmp_path):
+    project = small_project()
+    path = saved(project, tmp_path / "mine.tokstudio")
+    _make_earlier(path, 3, {"run": ("second_counts",)})
+    assert differences(opened(path).runs[0].run, project.runs[0].run) == []
+
+
 def test_a_project_of_the_second_version_opens(tmp_path):
     project = small_project()
     path = saved(project, tmp_path / "mine.tokstudio")
@@ -430,7 +437,7 @@ def test_a_read_only_folder_is_said(tmp_path):
         tmp_path.chmod(0o700)
 
 
-@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**24]}])
+@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**26]}])
 def test_values_that_could_not_be_read_back_are_not_written(tmp_path, state):
     with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be saved in a project: [^\n]*\.$"):
         saved(Project(state=state), tmp_path / "p.tokstudio")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
-VERSION = 3
+VERSION = 4
 OLDEST_VERSION = 1  # that can be opened
 
 # The one key of the table `project` that is not the window's: the number of the active run, or null.
@@ -58,7 +58,7 @@ TABLES = (
   start TEXT CHECK (typeof(start) IN ('text', 'null')), -- JSON: the tokenizer it started from; since version 3
   languages TEXT CHECK (typeof(languages) IN ('text', 'null')), -- JSON: names, for parity-aware BPE; since version 3
   parallel BLOB CHECK (typeof(parallel) IN ('blob', 'null')), -- its texts, one after another; since version 3
-  second_counts BLOB CHECK (typeof(second_counts) IN ('blob', 'null')), -- of ids at the transition; since version 3
+  second_counts BLOB CHECK (typeof(second_counts) IN ('blob', 'null')), -- of ids at the transition; since version 4
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (
