@@ -28,7 +28,8 @@ PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 _LARGEST_VOCABULARY = 2**31 - 1
 _LARGEST_NUMBER = 2**62
 _DEFAULT = cast("TieBreak", "")
-_DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings"}
+#: The tie rule of each algorithm where none is chosen.
+DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ class TrainingConfig:
             plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
         _require_one_of("Algorithm", self.algorithm, ALGORITHMS)
         if self.tie_break == _DEFAULT:
-            plain["tie_break"] = _DEFAULT_TIES[self.algorithm]
+            plain["tie_break"] = DEFAULT_TIES[self.algorithm]
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         check_parity(self)
