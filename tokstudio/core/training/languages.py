@@ -61,6 +61,29 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     return tuple(made)
 
 
+def why_no_languages(corpus: Corpus, config: TrainingConfig) -> str:
+    """Why a parity-aware training cannot have the entries of a corpus as its languages; "" if it can."""
+    try:
+        languages_of(corpus, config)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def languages_in(corpus: Corpus) -> list[str]:
+    """The names of the languages of a corpus: its entries whose weight is not 0."""
+    return [name for name, multiplier in zip(entry_names(corpus), corpus.multipliers, strict=True) if multiplier]
+
+
+def by_language(names: Sequence[str], given: Pairs[_T]) -> dict[str, _T]:
+    """What is given for each language, whose name may lack the ending of a file; then what is for none of them."""
+    found, others = dict[str, _T](), dict[str, _T]()
+    for name, value in given:
+        meant = entries_named(name, names)
+        (found if meant else others)[names[meant[0]] if meant else name] = value
+    return {name: found[name] for name in names if name in found} | others
+
+
 def entry_names(corpus: Corpus) -> list[str]:
     """The names of the entries of a corpus, in order."""
     return [name for name, _ in sorted(set(entries(corpus.sources)), key=lambda entry: entry[1])]
@@ -69,7 +92,7 @@ def entry_names(corpus: Corpus) -> list[str]:
 def entries_named(name: str, names: Sequence[str]) -> list[int]:
     """The entries that a name means: those with this name, else those with this name and the ending of a file."""
     found = [entry for entry, known in enumerate(names) if known == name]
-    return found or [entry for entry, known in enumerate(names) if PurePath(known).stem == name]
+    return found or [entry for entry, known in enumerate(names) if _stem(known) == name]
 
 
 def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
@@ -78,7 +101,7 @@ def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]
     They have the same name, but for the ending of a file, or are codes of one language: `de.txt` and `deu_Latn`.
     """
     found: dict[str, str] = {}
-    for same in (lambda name: name, lambda name: PurePath(name).stem, lambda name: language_name(PurePath(name).stem)):
+    for same in (str, _stem, _language):
         of_text: dict[str, list[str]] = {}
         for text in texts:
             if text not in found.values():
@@ -89,6 +112,14 @@ def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]
             if len(meant) == len(there) == 1:
                 found[meant[0]] = there[0]
     return found
+
+
+def _stem(name: str) -> str:
+    return PurePath(name).stem
+
+
+def _language(name: str) -> str:
+    return language_name(_stem(name))
 
 
 def _by_entry(what: str, given: Pairs[_T], names: Sequence[str]) -> dict[int, _T]:
