@@ -306,7 +306,7 @@ class StudioRun:
         self.base_counts = prepared.base_counts
         self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
         if self.start is None:
-            self.log.tokens_before = prepared.tokens
+            self.log.begin(prepared.tokens, begun.chosen)
         elif not len(self):
             self._lay(begun)
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
@@ -332,7 +332,7 @@ class StudioRun:
         A merge of that tokenizer has as its count how often it is applied.
         """
         if self.start is None:
-            self.log.replace(made.merges, made.counts, made.tokens_after)
+            self.log.replace(made.merges, made.counts, made.tokens_after, made.chosen)
             self.log.tokens_before = made.tokens_before
             return
         merges, results = self.start.merges, self.start.merge_results
@@ -394,6 +394,7 @@ class StudioRun:
             counts=self.log.count[own],
             tokens_after=self.log.tokens_after[own],
             seconds=self.seconds,
+            chosen=self.log.chosen,
             ended=STOPPED,
         )
 
@@ -426,9 +427,8 @@ class StudioRun:
     def uses(self, merges: int) -> NDArray[np.int64] | None:
         """The count of each token in the corpus after a number of merges, by id, in units of 1 / `weight_scale`.
 
-        None if that is not known.
-
-        Every pane asks for those at the playhead, so the last answer is cached; do not write to it.
+        None if that is not known. Every pane asks for those at the playhead, so the last answer is cached; do not write
+        to it.
         """
         if self.base_counts is None:
             return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
