@@ -140,6 +140,7 @@ def test_all_settings_are_remembered():
         {"parallel": {"de": "ein"}},
         {"ratios": [["de", "1"]]},
         {"ratios": [["de", True]]},
+        {"global_merges": 0},
         {"window": "100", "alpha": None, "global_merges": 1.5},
     ],
 )

@@ -237,7 +237,7 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "algorithm": _one_of(Algorithm),
     "parallel": _by_name(lambda value: isinstance(value, str)),
     "ratios": _by_name(_number),
-    "global_merges": _whole_or_none,
+    "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none
     "window": _whole_or_none,
     "alpha": _number,
 }
