@@ -2,19 +2,22 @@
 
 Parity-aware BPE: ours and `ParityBpeTrainer` of `tokenizers`, by turns, each in its own process; times are medians,
 from the texts in memory to the merges. Texts of `help` are trained on, those of `parallel` are measured. Plain BPE on
-the same texts shows what parity costs and gains.
+the same texts shows what parity costs and gains; so it does on mixed 10 MB, where each script is a language and there
+are no parallel texts, with our own story as the text that is measured.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from _common import costs, in_fresh_process, is_installed, machine, parser, table
+from _common import texts as texts_of
 
 _ROUNDS = 7
 _MERGES = 1_500
@@ -25,6 +28,11 @@ _VARIANTS = {
     "hybrid, 500": ({"global_merges": 500}, {"global_merges": 500}),
     "window": ({"window": 100}, {"variant": "window"}),
 }
+
+_MIXED_SIZE = 32_000
+_MIXED_ROUNDS = 3
+_LEAST = 20_000  # bytes of a script
+_ON_MIXED = ("plain BPE", "parity", "parity with ratios")
 
 Texts = dict[str, str]
 
@@ -93,6 +101,84 @@ def one(given: dict[str, Any]) -> dict[str, Any]:
     return {**cost, "lengths": lengths, "bytes": sum(len(text.encode()) for text in parallel.values())}
 
 
+def by_script(text: str) -> Texts:
+    """The lines of a text by their main script, without scripts that have little text."""
+    lines: dict[str, list[str]] = {}
+    for line in text.splitlines(keepends=True):
+        if (script := main_script(line)) is not None:
+            lines.setdefault(script, []).append(line)
+    joined = {script: "".join(some) for script, some in lines.items()}
+    return {script: some for script, some in joined.items() if len(some.encode()) >= _LEAST}
+
+
+def one_mixed(given: dict[str, Any]) -> dict[str, Any]:
+    """Trains once on mixed text by its scripts, and measures the story."""
+    from tokstudio import Corpus, TrainingConfig, train
+    from tokstudio.core.base.progress import finish
+    from tokstudio.core.comparison.parallel_set import story_work
+    from tokstudio.core.corpus.source import Source
+
+    texts = by_script(Path(given["file"]).read_text(encoding="utf-8", errors="replace"))
+    read = finish(story_work())
+    story = {name: b"\n".join(lines).decode() for name, lines in zip(read.languages, read.lines, strict=True)}
+    settings: dict[str, Any] = {"tie_break": "mapped-strings"}
+    if given["variant"] != "plain BPE":
+        settings["algorithm"] = "parity"
+    if given["variant"] == "parity with ratios":
+        settings["ratios"] = story_ratios(texts, story)
+    corpus = Corpus(tuple(Source.from_texts([text], name) for name, text in texts.items()))
+    train_ours({"a": "ab ab", "b": "cd cd"}, None)  # loads the loops
+    config = TrainingConfig(vocabulary_size=given["size"], pattern="gpt2", **settings)
+    cost, made = costs(lambda: train(corpus, config))
+    known = [text for text in story.values() if main_script(text) in texts]
+    lengths, size = [len(made.encode(text)) for text in known], sum(len(text.encode()) for text in known)
+    return {**cost, "lengths": lengths, "bytes": size, "own": made.run.bytes_per_token(), "scripts": list(texts)}
+
+
+def story_ratios(texts: Texts, story: Texts) -> dict[str, float]:
+    """How many bytes the story has in the languages of a script, beside those in English; 1 for other scripts."""
+    english, found = len(story["eng_Latn"].encode()), dict[str, list[int]]()
+    for text in story.values():
+        if (script := main_script(text)) in texts:
+            found.setdefault(script, []).append(len(text.encode()))
+    return {script: sum(sizes) / len(sizes) / english for script, sizes in found.items()}
+
+
+def main_script(text: str) -> str | None:
+    """The script of most letters of a text."""
+    from tokstudio.core.text.scripts import script_of
+
+    scripts = Counter[str]()
+    for character, times in Counter(text).items():
+        if (script := script_of(character)) is not None:
+            scripts[script] += times
+    return scripts.most_common(1)[0][0] if scripts else None
+
+
+def mixed(given: Any) -> None:
+    """The table of mixed 10 MB."""
+    with texts_of(given, "mixed_10mb.txt") as (file,):
+        made: dict[str, list[dict[str, Any]]] = {variant: [] for variant in _ON_MIXED}
+        for _ in range(_MIXED_ROUNDS):
+            for variant in _ON_MIXED:
+                asked = {"who": "mixed", "variant": variant, "file": str(file), "size": _MIXED_SIZE}
+                made[variant].append(in_fresh_process(__file__, asked) or sys.exit("The benchmark failed."))
+    scripts = ", ".join(made["plain BPE"][0]["scripts"])
+    print(f"\nmixed 10 MB by script ({scripts}), {_MIXED_SIZE:,} tokens, median of {_MIXED_ROUNDS}\n")
+    rows = [
+        [
+            variant,
+            f"{median(result['seconds'] for result in results):.2f} s",
+            f"{median(result['memory'] for result in results) / 1e6:.0f} MB",
+            f"{results[0]['own']:.3f}",
+            f"{results[0]['bytes'] / sum(results[0]['lengths']):.3f}",
+            f"{gini(results[0]['lengths']):.4f}",
+        ]
+        for variant, results in made.items()
+    ]
+    table(["way", "time", "memory", "bytes per token of the corpus", "of the story", "Gini of the story"], rows)
+
+
 def gini(lengths: list[int]) -> float:
     """0 where all texts take as many tokens."""
     ordered, amount = sorted(lengths), len(lengths)
@@ -106,7 +192,8 @@ def main() -> None:
     if given.one is not None:
         import json
 
-        print(json.dumps(one(json.loads(given.one))))
+        asked = json.loads(given.one)
+        print(json.dumps(one_mixed(asked) if asked["who"] == "mixed" else one(asked)))
         return
     if given.data is None:
         sys.exit("Say where the texts are: --data FOLDER, or set TOKSTUDIO_DATA.")
@@ -139,6 +226,7 @@ def main() -> None:
             ]
         )
     table(["way", "time", "of ours", "memory", "bytes per token", "Gini"], rows)
+    mixed(given)
 
 
 if __name__ == "__main__":
