@@ -120,8 +120,9 @@ class ParityFields(OwnFields):
         self.texts.show_texts(languages, settings.parallel, self._offered if has_texts else {})
         self.texts.set_help(_texts_help(settings, languages) if has_texts else _NO_TEXTS_HELP)
         self.remove.setVisible(has_texts)
-        self.ratios.setVisible(not has_texts and (len(languages) > 1 or bool(settings.ratios)))
-        self.ratios.show_ratios(languages, settings.ratios)
+        has_ratios = not has_texts and (len(languages) > 1 or bool(settings.ratios))
+        self.ratios.setVisible(has_ratios)
+        self.ratios.show_ratios(languages if has_ratios else [], settings.ratios)
         if has_texts:
             self.texts.set_error(at_field)
         else:
