@@ -23,7 +23,7 @@ from tokstudio.gui.widgets.layouts import column
 
 #: What each algorithm is for, and whose it is.
 ALGORITHMS: Mapping[Algorithm, Choice] = {
-    "bpe": Choice("bpe", "Plain BPE", "Merges what is most frequent in all texts (Sennrich et al., 2016)."),
+    "bpe": Choice("bpe", "Plain BPE", "The most frequent pair first (Sennrich et al., 2016)."),
     "parity": Choice(
         "parity",
         "Parity-aware BPE",

@@ -34,7 +34,7 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 _SIZE_HELP = "Base tokens, merges and special tokens."
 _FREQUENCY_HELP = "Stop when no pair occurs this often."
 _SPACING = 8
-_ABOVE_NOTE = 3  # pixels between a field and its help
+_ABOVE_NOTE, _ABOVE_CAPTION = 3, 4  # pixels between a field and its help, or the preview and its caption
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # the initial values of the numbers
 
 _BETWEEN_BUTTONS = 6
@@ -128,15 +128,18 @@ class ConfigurePane(Pane):
     def _fit(self, room: int) -> None:
         """Leaves help to the tool tips where the button More would not fit below it."""
         width = self._fields.viewport().width()
-        explained = [self.frequency_field, self.pattern.choice, self.size_field]
-        if self._training.settings.algorithm == "bpe":
-            explained.append(self.algorithm.choice)  # what another algorithm is for is always said
+        # What an algorithm is for is always said, but for plain BPE.
+        of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == "bpe" else []
+        explained = [self.frequency_field, self.pattern.choice, *of_algorithm, self.size_field]
         shown = (self.size_field, self.frequency_field, self.pattern, self.algorithm.choice, self.more_button)
         least = sum(_height(widget, width) + _SPACING for widget in shown) - _SPACING
         least += sum(_height(field.note, width) + _ABOVE_NOTE for field in explained if field.note.isHidden())
+        caption = _height(self.pattern.caption, width) + _ABOVE_CAPTION if self.pattern.caption.text() else 0
+        least += caption if self.pattern.caption.isHidden() else 0
         for field in explained:
             field.set_brief(least > room)
             least -= _height(field.note, width) + _ABOVE_NOTE if least > room else 0
+        self.pattern.set_brief(least > room)
 
     def _connect(self) -> None:
         for field in (*self._parts, self.more):
