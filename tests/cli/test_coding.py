@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from fifty import FIFTY
 
-from tokstudio import Corpus, TrainingConfig, cli, train
+from tokstudio import Corpus, TrainingConfig, cli, load, train
 from tokstudio.core.corpus.readers import files
 from tokstudio.core.formats import ids
 from tokstudio.core.text.byte_level import CHARACTER_OF
@@ -265,3 +265,12 @@ def test_a_pipe_that_the_shell_has_made_is_read(tokenizer, name):
     done = subprocess.run(command, stdin=reading, capture_output=True, pass_fds=[reading], timeout=120)
     os.close(reading)
     assert (done.returncode, json.loads(done.stdout)) == (0, [104, 101, 108, 108, 111, 32, 301, 108, 100, 33])
+
+
+def test_dropout_is_that_of_the_library(tokenizer, tmp_path, capsysbinary):
+    words = ["encode", "--tokenizer", tokenizer, "--text", "the cat sat on the mat", "--dropout", "0.5", "--seed", "3"]
+    assert cli.main([str(word) for word in words]) == 0
+    expected = load(tokenizer).with_dropout(0.5, 3).encode("the cat sat on the mat")
+    assert json.loads(capsysbinary.readouterr().out) == expected != load(tokenizer).encode("the cat sat on the mat")
+    assert cli.main([str(word) for word in [*words[:-4], "--dropout", "1.5"]]) == 1
+    assert b"from 0 to 1" in capsysbinary.readouterr().err

@@ -219,7 +219,7 @@ def test_a_run_of_a_project_is_changed_with_its_own_uses(old, texts, tmp_path, o
         (["specials", "OLD", "--rename", "<|r0|>"], 2, "is not TOKEN=NAME"),
         (["specials", "OLD", "--add", "<|r0|>"], 1, "already there"),
         (["prune", "OLD", "--vocab-size", "300", "--map", "m.txt"], 2, "must end in .json or .npz"),
-        (["prune", "OLD", "--vocab-size", "300", "--map", "OUT"], 1, "give the map its own path"),
+        (["prune", "OLD", "--vocab-size", "300", "--map", "OUT"], 1, "give each its own path"),
         (["prune", "OLD", "--vocab-size", "300", "--reference", "missing.txt"], 1, "missing.txt"),
     ],
 )
@@ -282,3 +282,28 @@ def test_no_map_is_written_beside_an_export_that_failed(command, old, texts, out
     assert run(*words, *export(out), "--map", tmp_path / "m.json") == 1
     assert "no space left" in capsys.readouterr().err
     assert not (tmp_path / "m.json").exists()
+
+
+def test_a_report_holds_the_proof_with_the_reference(old, texts, out, tmp_path):
+    report = tmp_path / "report.txt"
+    words = "--vocab-size", "300", "--reference", texts[0], "--report", report
+    assert run("prune", old, *words, *export(out)) == 0
+    text = report.read_text(encoding="utf-8")
+    assert f"of {len(ENGLISH.splitlines())} lines" in text
+    assert "new.json: " in text
+    assert run("prune", old, *words) == 0
+    assert "Not exported." in report.read_text(encoding="utf-8")
+    assert "9. " in report.read_text(encoding="utf-8")
+
+
+def test_report_and_map_need_files_of_their_own(old, out, tmp_path, capsys):
+    both = tmp_path / "both.json"
+    assert run("prune", old, "--vocab-size", "300", "--map", both, "--report", both) == 1
+    assert "two results would be written to this file" in capsys.readouterr().err
+
+
+def test_a_pattern_that_is_not_used_is_said(old, tmp_path, capsys):
+    assert run("prune", old, "--vocab-size", "300", "--pattern", "cl100k") == 0
+    assert "--pattern was not used" in capsys.readouterr().err
+    assert run("prune", old, "--vocab-size", "300", "--pattern", "gpt2") == 0
+    assert "--pattern was not used" not in capsys.readouterr().err

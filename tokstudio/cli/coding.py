@@ -28,6 +28,8 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
     name, text = _read_input(arguments, console)
     tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
     allowed: list[str] = arguments.allow_special
+    if arguments.dropout:
+        tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
     ids = console.finish(tokenizer.encode_work(text, "all" if "all" in allowed else allowed))
     _tell_of_losses(name, text, ids, tokenizer, console)
     if arguments.out is None:

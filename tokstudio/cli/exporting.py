@@ -6,15 +6,16 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import Console
-from tokstudio.core.base.atomic_files import StagedFiles
+from tokstudio.core.base.atomic_files import StagedFiles, write_files
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
+from tokstudio.core.formats.report import described
 from tokstudio.core.surgery.verify import verify_all_work
 from tokstudio.core.tokenizer.embedding_map import embedding_map_work
 from tokstudio.core.tokenizer.invariants import Proof
@@ -94,12 +95,14 @@ class Proving:
     def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
         self._console = console
         self._map: Path | None = arguments.map
+        self._report: Path | None = arguments.report
         exports: Exports = arguments.export
         taken = check_places(exports, console)
-        if self._map is not None:
-            console.finish(try_place_work(self._map))
-            if str(self._map.resolve()) in taken:
-                raise FormatError(f"{self._map.name}: an export would write this file: give the map its own path.")
+        for target in filter(None, (self._map, self._report)):
+            console.finish(try_place_work(target))
+            if (real := os.path.realpath(target)) in taken:
+                raise FormatError(f"{target.name}: two results would be written to this file: give each its own path.")
+            taken.add(real)
         path: Path | None = arguments.reference
         raw = b"" if path is None else console.finish(read_file_work(path))
         self.reference = raw.decode("utf-8", "replace")
@@ -113,8 +116,13 @@ class Proving:
             self._console.say(line)
         self._proof.check()
 
-    def write_map(self, tokenizer: Tokenizer) -> None:
-        """Writes the map of ids, if one is wanted."""
+    def write(self, tokenizer: Tokenizer, reports: Sequence[ExportReport]) -> None:
+        """Writes the map of ids and the report, if they are wanted."""
+        if self._report is not None:
+            assert self._proof is not None
+            kept = reports or [ExportReport((), (), "", format="Not exported.", tokenizer=described(tokenizer))]
+            texts = [replace(report, changed=self._proof.lines()).text() for report in kept]
+            self._console.finish(write_files({self._report: ["\n".join(texts).encode()]}))
         if self._map is not None:
             made = self._console.finish(embedding_map_work(tokenizer))
             self._console.finish(made.write_work(self._map))

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tokstudio.cli.loading import PREPARING
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.projects import is_project, project_lines, project_rows
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
+from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _SHOWN_SPECIALS = 12

@@ -28,6 +28,8 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
         loaded = console.finish(load_work(path, pattern))
     except PatternNeeded as error:
         raise FormatError(f"{error} Add --pattern with a name or an expression.") from error
+    if pattern is not None and loaded.tokenizer.pattern != pattern:
+        console.say(f"{path.name}: its files say how it splits text; --pattern was not used.")
     if loaded.remark:
         console.say(loaded.remark)
     if path.is_dir():

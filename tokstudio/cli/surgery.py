@@ -59,7 +59,7 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     proving.prove(tokenizer, made.sample)
     reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
     if len(reports) == len(exports):
-        proving.write_map(tokenizer)
+        proving.write(tokenizer, reports)
     if arguments.json:
         files = [str(file) for report in reports for file in report.files]
         outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **made.facts, "files": files}

@@ -84,7 +84,7 @@ def _train_to_the_end(
                     made = extension.finished(made, sample)
                 reports = export(made, exports, arguments.accept_loss, sample, console)
                 if extension is not None and len(reports) == len(exports):
-                    extension.proving.write_map(made)
+                    extension.proving.write(made, reports)
         else:
             console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
             exports = []

@@ -100,6 +100,7 @@ def _exercise_text() -> None:
         finish(prepare_corpus_work(corpus, config))
         tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern=config.pattern)
         tokenizer.encode("a tail")
+        tokenizer.with_dropout(0.5).encode("a tail")
         tokenizer.tokens.length(0)
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
     finish(recover_merges_work([bytes([value]) for value in range(256)]))

@@ -14,10 +14,14 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import keep_changed_work, reopen_tokenizer_work
+from tokstudio.core.project.json_values import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.prune import prune
-from tokstudio.core.surgery.specials import set_roles
-from tokstudio.core.training.trainer import train
+from tokstudio.core.surgery.renumber import renumber
+from tokstudio.core.surgery.specials import add_specials, set_roles
+from tokstudio.core.surgery.verify import verify
+from tokstudio.core.tokenizer.embedding_map import embedding_map
+from tokstudio.core.training.trainer import extend, train
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 20
 
@@ -70,3 +74,61 @@ def test_damaged_files_are_refused():
     damaged = replace(kept, files=(replace(kept.files[0], content=b"[]"),))
     with pytest.raises(FormatError, match="X: its values are damaged"):
         finish(reopen_tokenizer_work(damaged))
+
+
+def changed_again_and_again():
+    """A tokenizer that was extended, renumbered, given a special token, and pruned twice."""
+    made = extend(trained(), Corpus.from_text(TEXT + "the dog and the fog " * 9), TrainingConfig(vocabulary_size=290))
+    made = renumber(made, made.tokens.ids()[::-1]).tokenizer
+    return prune(prune(add_specials(made, ["<|end|>"]), 285).tokenizer, 280).tokenizer
+
+
+def test_what_a_tokenizer_was_made_from_comes_back_and_proves_the_same():
+    made = changed_again_and_again()
+    again = finish(reopen_tokenizer_work(finish(keep_changed_work("X", made))))
+    same(again.origin.old, made.origin.old)
+    assert again.origin.change == "pruned"
+    assert np.array_equal(again.origin.new_ids, made.origin.new_ids)
+    assert verify(again, reference=TEXT).lines() == verify(made, reference=TEXT).lines()
+
+
+def test_of_many_changes_the_first_tokenizer_stays_with_the_same_embedding_map():
+    made = changed_again_and_again()
+    again = tokenizer_of(tokenizer_values(made))
+    before, step = 0, again
+    while step.origin is not None:
+        before, step = before + 1, step.origin.old
+    assert before == 3
+    same(step, trained())
+    assert {name: value.tolist() for name, value in arrays(embedding_map(again))} == {
+        name: value.tolist() for name, value in arrays(embedding_map(made))
+    }
+
+
+def arrays(table):
+    return [(name, np.asarray(value)) for name, value in vars(table).items()]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"change": "broken"}, {"new_ids": "AAAA"}, {"new_ids": "/////w=="}, {"old": {}}, {"old": None}, {"change": None}],
+)
+def test_a_damaged_origin_is_refused(damage):
+    values = tokenizer_values(prune(trained(), 270).tokenizer)
+    values["origin"] |= damage
+    with pytest.raises(ConfigError):
+        tokenizer_of(values)
+
+
+def test_an_origin_with_ids_that_the_tokenizer_lacks_is_refused():
+    made = prune(trained(), 270).tokenizer
+    values, larger = tokenizer_values(made), tokenizer_values(prune(trained(), 271).tokenizer)
+    with pytest.raises(ConfigError):
+        tokenizer_of(values | {"origin": larger["origin"]})
+
+
+def test_long_strings_may_be_longer_than_lists():
+    long = to_json({"one": "a" * (1 << 24), "other": '"' * 1000})
+    assert from_json(long) == {"one": "a" * (1 << 24), "other": '"' * 1000}
+    with pytest.raises(ValueError, match="too long"):
+        to_json([[0] * (1 << 20), "a" * (1 << 24)])

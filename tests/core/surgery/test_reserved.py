@@ -6,7 +6,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tokstudio import ConfigError, Corpus, TrainingConfig, embedding_map, extend, fill_reserved, save, train, verify
+from tokstudio import (
+    ConfigError,
+    Corpus,
+    TrainingConfig,
+    embedding_map,
+    extend,
+    fill_reserved,
+    save,
+    set_roles,
+    train,
+    verify,
+)
 
 ENGLISH = "the cat sat on the mat; the bat ate the hat that the rat had. " * 3
 GERMAN = "Der Hut der Katze hat der Katze gehört, und die Matte auch: der Kater saß auf der Matte. " * 3
@@ -44,7 +55,7 @@ def test_the_first_new_tokens_take_reserved_ids_and_the_others_follow(old, tmp_p
 
 def test_reserved_tokens_stay_where_there_are_fewer_new_ones(old):
     made = extended(old, 1)
-    filled = fill_reserved(made, RESERVED)
+    filled = fill_reserved(made, ["<|r0|>", "<|r1|>"])
     assert filled.merge_results[-1] == min(old.special_tokens.values())
     assert len(filled.special_tokens) == 2
     assert len(filled) == len(old)
@@ -57,5 +68,9 @@ def test_only_reserved_tokens_of_an_extended_tokenizer_are_filled(old):
     made = extended(old)
     with pytest.raises(ConfigError, match=r'no special token "<\|r7\|>"'):
         fill_reserved(made, ["<|r7|>"])
+    with pytest.raises(ConfigError, match=r'"<\|end\|>" is not reserved'):
+        fill_reserved(made, ["<|end|>"])
+    with pytest.raises(ConfigError, match=r'"<\|r0\|>" is not reserved'):
+        fill_reserved(extended(set_roles(old, {"pad": "<|r0|>"})), ["<|r0|>"])
     with pytest.raises(ConfigError, match="named twice"):
         fill_reserved(made, ["<|r0|>", "<|r0|>"])

@@ -34,11 +34,11 @@ from tokstudio import (
     train,
     verify,
 )
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work
+from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 
 TEXT = (
     "the cat sat on the mat; the bat ate the hat. Кот и кит, котам и китам: that is what 1234 says, in the end.\n"
@@ -276,6 +276,8 @@ def test_what_cannot_be_done_is_refused_with_the_reason():
     refused(lambda: replace_specials(made, {"<|end|>": ""}), "must be a text")
     refused(lambda: add_specials(made, ["<|end|>"]), "already there")
     refused(lambda: add_specials(made, ["<|x|>", "<|x|>"]), "already there")
+    refused(lambda: add_specials(made, ["the"]), r'"the" is an ordinary token already, with the id \d+: choose another')
+    refused(lambda: replace_specials(made, {"<|end|>": "a"}), '"a" is an ordinary token already, with the id 97')
     refused(lambda: add_specials(made, {"<|x|>": 65}), "not free")
     refused(lambda: add_specials(made, {"<|x|>": 2**31}), "from 0 to 2,147,483,646")
     refused(lambda: add_specials(made, {"<|x|>": 2**31 - 2}), "far too high")
@@ -333,3 +335,16 @@ def test_cl100k_joined_to_gpt2_has_no_unreachable_token_and_changes_no_english(s
     russian = (shared / "corpora" / "parallel" / "rus.txt").read_text(encoding="utf-8")
     assert len(joined.encode(russian)) < 0.8 * len(gpt2.encode(russian))
     assert verify(joined, [russian], russian).holds
+
+
+def test_tokens_that_another_pattern_always_splits_are_listed():
+    trained = train(Corpus.from_text("the cat and the dog. " * 20), TrainingConfig(vocabulary_size=270))
+    assert any(b" " in token[1:] for token in trained.tokens)
+    forked = extend(
+        trained.changed(pattern="gpt2"), Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=275, pattern="gpt2")
+    )
+    reach = finish(reachability_work(forked))
+    (point,) = [point for point in verify(forked).points if point.number == 4]
+    assert point.holds
+    assert f"{np.count_nonzero(reach != REACHED):,} never produced" in point.sentence
+    assert any(line.endswith("is always split. It was so before.") for line in point.details)

@@ -57,6 +57,7 @@ def test_a_token_that_no_merge_makes_is_there_but_never_produced(tmp_path):
         (VOCABULARY | {2**31: b"ab"}, MERGES, "from 0 to 2,147,483,646, not 2,147,483,648"),
         (VOCABULARY | {-1: b"ab"}, MERGES, "not -1"),
         (VOCABULARY | {2**31 - 2: b"ab"}, MERGES, "far too high"),
+        ([*VOCABULARY.values()], MERGES, "must be a mapping"),
         (VOCABULARY, [b"th"], "Merge 1 must be two tokens"),
         (VOCABULARY, [("t", "h")], "must be two tokens as bytes"),
     ],

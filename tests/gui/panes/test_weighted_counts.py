@@ -109,7 +109,7 @@ def test_the_token_pane_the_distribution_and_the_status_bar(qtbot, session, them
     ranks.tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: len(ranks.ranks.curve.y) >= 2, timeout=PATIENCE)
     assert sorted(set(ranks.ranks.curve.y.tolist())) == sorted({parts[1], parts[0]})
-    assert f"{text(parts[3])} tokens in corpus ({text(parts[2])} at first)" in bar.figures.text()
+    assert f"{text(parts[3])} tokens in corpus ({text(parts[2])} before merging)" in bar.figures.text()
 
 
 def test_characters_that_became_the_unknown_token_are_counted_in_whole_units(session):

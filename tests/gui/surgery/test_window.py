@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QMenu
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
 from tokstudio.core.model.config import TrainingConfig
@@ -13,6 +14,7 @@ from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
 from tokstudio.gui.surgery.prune import TOKENS, PruneDialog
 from tokstudio.gui.surgery.specials import TOKEN, SpecialsDialog
+from tokstudio.gui.widgets.menus import Menu
 
 MENU = ("extend_tokenizer", "fork_tokenizer", "prune_tokenizer", "change_specials")
 OF_TOKENS = ("forbid_tokens", "prune_tokens")
@@ -54,11 +56,14 @@ def test_actions_say_why_they_are_grey(qtbot, monkeypatch):
         by_id = window.actions_by_id
         for name in (*MENU, *OF_TOKENS, "show_proof"):
             assert not by_id[name].isEnabled()
-            assert by_id[name].toolTip() == "Train a tokenizer first, or open one."
+            assert by_id[name].toolTip() == by_id[name].statusTip() == "Train a tokenizer first, or open one."
+        menus = window.findChildren(QMenu)  # that of the bar without a title is Qt's own
+        assert all(isinstance(menu, Menu) for menu in menus if menu.title() or menu.parent() is not window.menuBar())
         begun(qtbot, window, Settings(270, pattern="gpt2"))
         quiet(qtbot, window)
         assert all(by_id[name].isEnabled() for name in MENU)
-        assert by_id["show_proof"].toolTip() == "This tokenizer was not made of another in this window."
+        assert by_id["prune_tokenizer"].statusTip().startswith("Remove ")
+        assert by_id["show_proof"].toolTip() == "This tokenizer was not made from another."
         window.session.view.look_at(5)
         assert by_id["forbid_tokens"].toolTip().startswith("Select a token that a merge makes")
         window.session.corpus.set_sources(())
@@ -102,6 +107,9 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps(qtbot, monkeypat
         assert np.array_equal(again.tokenizer.merges, before.merges)
         assert again.tokenizer.special_tokens == before.special_tokens
         assert again.tokenizer.encode("the cat") == before.encode("the cat")
+        session.runs.activate(again)
+        by_id["show_proof"].trigger()
+        assert proved(qtbot, window).verdict.text() == "All 9 points hold."
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -197,5 +205,59 @@ def test_a_forbidden_token_of_an_extension_is_left_out_of_it_alone(qtbot, monkey
         assert own not in list(again.tokenizer.tokens)
         assert old in list(again.tokenizer.tokens)
         assert session.training.settings.forbidden == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_reserved_ids_are_filled_when_the_training_has_ended(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|endoftext|>", "<|reserved_0|>")))
+        session.corpus.add_text("und der Hund und die Katze " * 30)
+        quiet(qtbot, window)
+        dialog = asked(qtbot, window, "extend_tokenizer", ExtendDialog)
+        dialog.reserved.list.item(0).setCheckState(Qt.CheckState.Checked)
+        dialog.size_limit.number.setValue(272)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        proof = proved(qtbot, window)
+        assert proof.verdict.text() == "All 9 points hold."
+        proof.accept()
+        filled = session.runs.active
+        assert [each.name for each in session.runs.all] == [
+            run.name, "Run 2 (Run 1, extended)", "Run 2, reserved ids filled"
+        ]  # fmt: skip
+        assert [*filled.special_tokens] == ["<|endoftext|>"]
+        assert filled.vocabulary_size == 272
+        assert filled.tokenizer.merge_results[run.tokenizer.merges.shape[0]] == run.special_tokens["<|reserved_0|>"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_before_and_after_are_compared_alone_and_the_others_come_back(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        runs, state = session.runs, session.comparison
+        begun(qtbot, window, Settings(260, pattern="gpt2"))
+        run = begun(qtbot, window, Settings(270, pattern="gpt2"))
+        begun(qtbot, window, Settings(265, pattern="gpt2"))
+        runs.show_curve(run, False)
+        state.show_simple("Bytes", True)
+        runs.activate(run)
+        dialog = asked(qtbot, window, "prune_tokenizer", PruneDialog)
+        dialog.size_limit.setValue(265)
+        qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+        proof = proved(qtbot, window)
+        shown = [each.name for each in state.columns]
+        notices = []
+        session.jobs.noticed.connect(notices.append)
+        qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
+        assert [each.name for each in state.columns] == ["Run 2", "Run 2, pruned to 265"]
+        assert notices[-1].text == "Compare shows only the tokenizers before and after."
+        assert notices[-1].verb == "Undo"
+        notices[-1].act()
+        assert [each.name for each in state.columns] == shown == ["Run 1", "Run 3", "Run 2, pruned to 265", "Bytes"]
+        window.actions_by_id["redo"].trigger()
+        assert len(state.columns) == 2
+        quiet(qtbot, window)
 
     assert at_the_window(monkeypatch, act) == 0

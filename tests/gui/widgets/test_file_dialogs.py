@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLineEdit, QMainWindow, QPushButton
 
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -79,6 +79,23 @@ def test_a_file_is_named_and_written_where_the_dialog_begins(qtbot, choosers, me
 
     meanwhile(name_it)
     assert choosers.save_file("Save", tmp_path / "merges.csv", "Text (*.csv)") == tmp_path / "mine.csv"
+
+
+@pytest.mark.parametrize(("typed", "written"), [("map", "map.json"), ("map.npz", "map.npz"), ("", "embedding.json")])
+def test_a_name_without_a_suffix_gets_that_of_the_chosen_filter(qtbot, choosers, meanwhile, tmp_path, typed, written):
+    (tmp_path / "map").touch()  # another file, which the dialog must not ask about
+
+    def choose(dialog: QDialog) -> None:
+        filters = dialog.findChild(QComboBox, "fileTypeCombo")
+        assert isinstance(filters, QComboBox)
+        qtbot.keyClick(filters, Qt.Key.Key_Down)
+        if typed:
+            file_name(dialog).setText(typed)
+        qtbot.keyClick(file_name(dialog), Qt.Key.Key_Return)
+
+    meanwhile(choose)
+    chosen = choosers.save_file("Save", tmp_path / "embedding.npz", "NumPy (*.npz);;JSON (*.json)")
+    assert chosen == tmp_path / written
 
 
 def test_a_folder_is_opened(choosers, meanwhile, tmp_path):

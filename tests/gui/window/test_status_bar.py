@@ -9,6 +9,7 @@ import pytest
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.style.theme import Theme
@@ -46,7 +47,7 @@ def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
     run = session.runs.active
     assert (
         line.figures.text() == f"10 merges    {1150 / run.log.tokens_at(10):.2f} bytes per token    "
-        f"{run.log.tokens_at(10):,} tokens in corpus (1,150 at first)"
+        f"{run.log.tokens_at(10):,} tokens in corpus (1,150 before merging)"
     )
     session.view.set_playhead(1)
     assert line.figures.text().startswith("1 merge    ")
@@ -77,6 +78,25 @@ def test_a_pause_shows_its_position_and_the_keys_to_continue(qtbot, session, lin
     qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
     session.training.step()
     qtbot.waitUntil(lambda: line.label.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
+
+
+def test_an_extension_counts_its_own_merges_alone(qtbot, session, line):
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    session.training.set_settings(Settings(vocabulary_size=266, pattern="gpt2"))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    start = session.runs.active
+    config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
+    session.training.start_from(start.tokenizer, config, session.corpus.current, "")
+    session.training.pause()
+    session.training.step()
+    sentence = "Paused after 1 new merge. F6 resumes, F10 makes one more."
+    qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
+    assert line._rate < 10, "those of the start are not merges of a tenth of a second"
+    before, after = start.log.tokens_at(10), session.runs.active.log.tokens_at(11)
+    assert line.figures.text().endswith(f"{after:,} tokens in corpus ({before:,} before the new merges)")
+    session.view.set_playhead(4)
+    assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
 
 
 def test_a_message_hides_progress_only_briefly(qtbot, session, line, monkeypatch):

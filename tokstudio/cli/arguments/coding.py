@@ -30,6 +30,17 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
         help="encode this special token, or all of them, as their ids; other special tokens are plain text; "
         "may be repeated",
     )
+    parser.add_argument(
+        "--dropout",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="pass over each merge with this probability, so that the text becomes other, mostly more, tokens "
+        "(BPE-dropout, arXiv 1910.13267)",
+    )
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="the random numbers of --dropout: another N, other tokens"
+    )
     return _parse_coding(
         parser,
         words,

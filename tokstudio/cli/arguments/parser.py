@@ -90,6 +90,7 @@ def add_proof(parser: argparse.ArgumentParser) -> None:
         help="write which id became which, and of which old tokens each new one is made, to resize a model's "
         "embedding: NAME.json, or NAME.npz for NumPy",
     )
+    add("--report", type=Path, metavar="FILE", help="write a report with the proof and the exports to FILE")
 
 
 def add_exports(parser: argparse.ArgumentParser) -> Callable[..., object]:

@@ -120,8 +120,9 @@ class Steps:
             raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
         pieces = self.pieces
         known = self.tokenizer.at(merges).tokens
-        if not all(known.in_use(token) for token in self.tokenizer.whole_words.intersection(pieces.ids.tolist())):
-            # A whole word is one token only where that token exists.
+        words = self.tokenizer.whole_words.intersection(pieces.ids.tolist())
+        if self.tokenizer.dropout is not None or not all(map(known.in_use, words)):
+            # Dropout tries other merges; and a whole word is one token only where that token exists.
             part = self.begin, self.begin + len(self.data)
             return finish(prepared_steps_work(self.tokenizer, self.prepared, part, merges, self.allowed_special))
         # Merges are in order: the result of a later one is not a part of an earlier one.
@@ -195,7 +196,7 @@ def prepared_steps_work(
     begin, behind = part
     raw = prepared.data[begin:behind].tobytes()
     data, pieces = np.frombuffer(raw, np.uint8), prepared.pieces
-    made, split = _Making(known), splitter(tokenizer.pattern)
+    made, split = _Making(known, begin), splitter(tokenizer.pattern)
     spans = [pieces.starts - begin, pieces.stops - begin, pieces.specials]
     rows: list[list[int]] = np.stack(spans, axis=1).tolist()
     for start, stop, special in rows:
@@ -213,8 +214,8 @@ def prepared_steps_work(
 class _Making:
     """Pieces in the making; a row each, with the columns of `StepPieces`."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._alphabet = tokenizer.alphabet
+    def __init__(self, tokenizer: Tokenizer, begin: int) -> None:
+        self._alphabet, self._dropout, self._begin = tokenizer.alphabet, tokenizer.dropout, begin
         self._ranks = _Ranks(tokenizer)
         self._results: list[int] = tokenizer.merge_results.tolist()
         self._whole_words = {
@@ -232,7 +233,7 @@ class _Making:
         """Encodes a pre-token."""
         self.add(start, stop, -1, first=0, gone=1)
         word = raw[start:stop]
-        if word in self._whole_words:
+        if word in self._whole_words and self._dropout is None:
             self.add(start, stop, self._whole_words[word], first=1)
             return
         if self._alphabet.base == "bytes":
@@ -242,18 +243,21 @@ class _Making:
             ids, widths = self._alphabet.ids_of(characters).tolist(), [len(one.encode()) for one in characters]
         edges = [*accumulate(widths, initial=start)]
         current = [self.add(edges[i], edges[i + 1], token, first=1) for i, token in enumerate(ids)]
-        yield from self._merge_work(ids, current)
+        yield from self._merge_work(ids, current, start)
 
-    def _merge_work(self, ids: list[int], current: list[int]) -> Work[None]:
+    def _merge_work(self, ids: list[int], current: list[int], start: int) -> Work[None]:
         """Merges one pre-token, of which `ids` has the token and `current` the piece at each place.
 
-        Lowest rank first, leftmost first among equals; where two are merged, the left place stays.
+        Lowest rank first, leftmost first among equals; where two are merged, the left place stays. With dropout, merges
+        are passed over as in `kernels.dropout`.
         """
+        passes = None if self._dropout is None else self._dropout.passes(self._begin + start)
+        passed: list[tuple[int, int]] = []
         n, rank_of = len(ids), self._ranks.rank_of
         following, previous = list(range(1, n + 1)), list(range(-1, n - 1))
         heap = [(rank, i) for i in range(n - 1) if (rank := rank_of(ids[i], ids[i + 1])) >= 0]
         heapify(heap)
-        done = 0
+        done, last = 0, None
         while heap:
             rank, i = heappop(heap)
             done += 1
@@ -261,7 +265,11 @@ class _Making:
                 yield Progress("encoding")
             j = following[i]
             # Outdated entries are skipped.
-            if current[i] < 0 or j == n or rank_of(ids[i], ids[j]) != rank:
+            if current[i] < 0 or j == n or rank_of(ids[i], ids[j]) != rank or (rank, i) == last:
+                continue
+            last = None if passes is None else (rank, i)
+            if passes is not None and next(passes):
+                passed.append((rank, i))
                 continue
             ids[i] = self._results[rank]
             current[i] = self._join(current[i], current[j], ids[i], rank + 1)
@@ -272,6 +280,9 @@ class _Making:
             for left, right in ((previous[i], i), (i, j)):
                 if left >= 0 and right < n and (rank := rank_of(ids[left], ids[right])) >= 0:
                     heappush(heap, (rank, left))
+            last = None
+            while passed:
+                heappush(heap, passed.pop())
 
     def _join(self, left: int, right: int, token: int, merge: int) -> int:
         piece = self.add(self._rows[left][0], self._rows[right][1], token, self._states)

@@ -43,7 +43,7 @@ def slot_of(pair: int, mask: int) -> int:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _find(pairs: Int64, left: int, right: int, limit: int) -> int:
+def find(pairs: Int64, left: int, right: int, limit: int) -> int:
     """The rank << 32 | result of a pair; -1 where no merge below rank `limit` joins it."""
     pair = (np.int64(left) << 32) | right
     mask = (pairs.size >> 1) - 1
@@ -108,7 +108,7 @@ def encode_sequence(
         for i in range(begin, end):
             following[i], previous[i], pending[i] = i + 1, i - 1, _NONE
             if i + 1 < n:
-                value = _find(pairs, symbols[i], symbols[i + 1], limit)
+                value = find(pairs, symbols[i], symbols[i + 1], limit)
                 pending[i] = value
                 if value != _NONE:
                     heap[size] = (value & ~_LOW) | i
@@ -167,7 +167,7 @@ def encode_sequence(
         for begin, end in ((place, np.int64(after)), (np.int64(previous[place]), place)):
             if begin < 0 or end >= n:
                 continue
-            value = _find(pairs, symbols[begin], symbols[end], limit)
+            value = find(pairs, symbols[begin], symbols[end], limit)
             if value != pending[begin]:
                 pending[begin] = value
                 if value != _NONE:
@@ -252,7 +252,7 @@ def encode_words(
         begin, stop = 0, n - 1
         while n > 1:
             for i in range(begin, stop):
-                values[i] = _find(pairs, symbols[i], symbols[i + 1], limit)
+                values[i] = find(pairs, symbols[i], symbols[i + 1], limit)
             best, where = np.int64(0x7FFFFFFFFFFFFFFF), -1
             for i in range(n - 1):
                 if values[i] != _NONE and values[i] < best:

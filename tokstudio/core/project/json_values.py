@@ -12,10 +12,11 @@ from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 LONGEST = 1 << 26
-# A string takes no more memory than it has characters; a list of empty lists takes a hundred times as much.
+# A long string takes no more memory than it has characters; a list of short strings takes ten times as much.
 _LONGEST_STRUCTURE = 1 << 24
+_LONGEST_BETWEEN_STRINGS = 1 << 20  # of a value that is longer
 _MOST_PARTS = 10_000
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 def to_json(value: object) -> str:
@@ -37,7 +38,9 @@ def from_json(text: str) -> Json:
 
 
 def _check_size(text: str) -> None:
-    if len(text) > (LONGEST if text.startswith('"') else _LONGEST_STRUCTURE):
+    if len(text) > LONGEST or (
+        len(text) > _LONGEST_STRUCTURE and len(_STRING.sub("", text)) > _LONGEST_BETWEEN_STRINGS
+    ):
         raise ValueError(f"it is too long: {len(text):,} characters")
     if not text.startswith('"') and _brackets(text) > _MOST_PARTS and _brackets(_STRING.sub("", text)) > _MOST_PARTS:
         raise ValueError(f"it has more than {_MOST_PARTS:,} parts")

@@ -1,4 +1,4 @@
-"""A tokenizer as JSON in a project, with all that decides its ids."""
+"""A tokenizer as JSON in a project, with all that decides its ids and where it is from."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import asdict, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,19 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project.json_values import Json
+from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _T = TypeVar("_T")
 _SETS = ("late", "strips_left", "strips_right")  # of a `Preparation`
+_MOST_BEFORE = 3  # tokenizers that are kept of those a tokenizer was made from, one of another: the last and the first
 
 
-def tokenizer_values(tokenizer: Tokenizer) -> dict[str, Json]:
-    """All that decides the ids of a tokenizer, and the roles of its special tokens; without its run and its origin."""
+def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[str, Json]:
+    """All that decides the ids of a tokenizer, the roles of its special tokens, and its origin; without its run.
+
+    Of a row of more than `before` changes, the earliest are kept as one.
+    """
     rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
     preparation = asdict(tokenizer.preparation)
     alphabet = tokenizer.alphabet
@@ -43,6 +48,13 @@ def tokenizer_values(tokenizer: Tokenizer) -> dict[str, Json]:
         "preparation": preparation | {name: sorted(preparation[name]) for name in _SETS},
         "remarks": list(tokenizer.remarks),
     }
+    if tokenizer.origin is not None:
+        origin = from_the_first(tokenizer.origin) if before == 1 else tokenizer.origin
+        others["origin"] = {
+            "change": origin.change,
+            "new_ids": base64.b64encode(origin.new_ids.astype("<i4").tobytes()).decode(),
+            "old": tokenizer_values(origin.old, before - 1),
+        }
     return base | others
 
 
@@ -52,7 +64,7 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
         merges = _merges(given["merges"]).reshape(-1, 3)
         extra = _mapped(given, "extra_tokens", str)
         preparation = cast("dict[str, Json]", _of_type(given["preparation"], dict))
-        return Tokenizer(
+        tokenizer = Tokenizer(
             merges[:, :2],  # pyright: ignore[reportArgumentType]
             merges[:, 2],  # pyright: ignore[reportArgumentType]
             alphabet=_alphabet(given),
@@ -67,9 +79,21 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
                 **{name: frozenset(_listed(preparation, name, str)) for name in _SETS},
             ),
             remarks=_listed(given, "remarks", str),
+            origin=_origin(cast("dict[str, Json]", _of_type(given["origin"], dict))) if "origin" in given else None,
         )
+        if tokenizer.origin is not None and not np.all(tokenizer.origin.new_ids < len(tokenizer.tokens)):
+            raise ValueError
+        return tokenizer
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise ConfigError("it is not a tokenizer") from error
+
+
+def _origin(given: dict[str, Json]) -> Origin[Tokenizer]:
+    old, change = tokenizer_of(cast("dict[str, Json]", _of_type(given["old"], dict))), _of_type(given["change"], str)
+    new_ids = np.frombuffer(base64.b64decode(_of_type(given["new_ids"], str), validate=True), "<i4")
+    if change not in get_args(Change) or len(new_ids) < len(old.tokens):
+        raise ValueError
+    return Origin(old, cast("Change", change), new_ids.astype(np.int32))
 
 
 def _merges(given: Json) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from tokstudio.core.surgery.specials import check_there
 from tokstudio.core.tokenizer.origin import Origin
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
+_RESERVED = re.compile("[0-9]|reserved|unused", re.IGNORECASE)
+
 
 def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
     """Gives the ids of reserved special tokens to the first new tokens; later new ones have those after the old ids.
@@ -21,7 +24,7 @@ def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
     The lowest of these ids is given first. Where there are fewer new tokens, the last reserved ones stay as they are.
 
     Raises:
-        ConfigError: The tokenizer was not extended, or a reserved token is not there or named twice.
+        ConfigError: The tokenizer was not extended, or a reserved token is not there, named twice or not reserved.
     """
     origin = tokenizer.origin
     if origin is None or origin.change != "extended":
@@ -47,11 +50,24 @@ def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
     )
 
 
+def is_reserved(tokenizer: Tokenizer, token: str) -> bool:
+    """Whether a special token seems to be one that nobody uses yet, such as `<|reserved_special_token_0|>`.
+
+    Such a token has a number or the word "reserved" or "unused" in its name, and no role.
+    """
+    return _RESERVED.search(token) is not None and token not in tokenizer.roles.values()
+
+
 def check_reserved(tokenizer: Tokenizer, reserved: Collection[str]) -> None:
-    """Raises ConfigError where a reserved token is not a special token, or named twice."""
+    """Raises ConfigError where a reserved token is not a special token, named twice or not reserved."""
     seen: set[str] = set()
     for token in reserved:
         check_there(tokenizer, token)
+        if not is_reserved(tokenizer, token):
+            raise ConfigError(
+                f"The special token {shown(token)} is not reserved: it has a role, or neither a number nor "
+                '"reserved" or "unused" in its name.'
+            )
         if token in seen:
             raise ConfigError(f"The special token {shown(token)} is named twice.")
         seen.add(token)

@@ -96,14 +96,25 @@ def check_there(tokenizer: Tokenizer, token: str) -> None:
         raise ConfigError(f"There is no special token {shown(token)}. {_named(tokenizer.special_tokens)}")
 
 
+def check_text(tokenizer: Tokenizer, token: str) -> None:
+    """Raises ConfigError where no special token can have a text, such as that of an ordinary token."""
+    if not token or has_surrogates(token):
+        raise ConfigError(f"A special token must be a text, not {token!r}.")
+    if tokenizer.preparation.strips_right and begins_with_space(token):
+        raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
+    specials = set(tokenizer.special_tokens.values())
+    # Files that name tokens by their text hold each text once.
+    ordinary = [number for number in tokenizer.tokens.spelling(token.encode()) if number not in specials]
+    if ordinary:
+        told = f"{shown(token)} is an ordinary token already, with the id {ordinary[0]:,}"
+        raise ConfigError(f"{told}: choose another text.")
+
+
 def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # noqa: ANN401
     """The tokenizer with the given arguments of `Tokenizer`; `new` are its new texts."""
     check_changeable(tokenizer, whole_words=True)
     for token in new:
-        if not token or has_surrogates(token):
-            raise ConfigError(f"A special token must be a text, not {token!r}.")
-        if tokenizer.preparation.strips_right and begins_with_space(token):
-            raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
+        check_text(tokenizer, token)
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     return tokenizer.changed(origin=origin, checked=True, **given)
 

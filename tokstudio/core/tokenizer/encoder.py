@@ -58,12 +58,18 @@ class Encoder:
         whole_words: Mapping[bytes, int] | None = None,
     ) -> None:
         self._alphabet = alphabet
-        self._pairs = pairs
-        self._limit = limit
+        self.pairs = pairs
+        self.limit = limit
+        self.pattern = pattern
         self._splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
         self._whole_words = dict(whole_words or {})
         self._longest_whole = max(map(len, self._whole_words), default=0)
+
+    @property
+    def base(self) -> str:
+        """The base tokens: "bytes" or "characters"."""
+        return self._alphabet.base
 
     def encode_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
@@ -139,7 +145,7 @@ class Encoder:
         size = 0
         while known.encoded < len(known.table):
             why, known.encoded = kernel.encode_words(
-                words, offsets, known.encoded, alphabet.id_of, unknown, self._pairs, self._limit, *known.arrays
+                words, offsets, known.encoded, alphabet.id_of, unknown, self.pairs, self.limit, *known.arrays
             )
             if why == kernel.NEED_ROOM:
                 known.make_room()
@@ -159,9 +165,9 @@ class Encoder:
             )
         if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
             return [np.array([whole], np.uint32)]
-        return (yield from self._merged_work((yield from self._symbols_work(text))))
+        return (yield from self._merged_work((yield from self.symbols_work(text))))
 
-    def _symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
+    def symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
         alphabet, symbols = self._alphabet, np.empty(len(text), np.int32)
         at = n = 0
@@ -191,7 +197,7 @@ class Encoder:
         heap, state = np.empty(2 * n, np.int64), np.zeros(kernel.STATE_SIZE, np.int64)
         scratch = (symbols, following, previous, pending, heap, state)
         pieces = 0
-        while not kernel.encode_sequence(self._pairs, self._limit, *scratch, _BUDGET):
+        while not kernel.encode_sequence(self.pairs, self.limit, *scratch, _BUDGET):
             pieces += 1
             # A text of n bytes takes at most 4 n steps, and mostly half of that.
             yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)

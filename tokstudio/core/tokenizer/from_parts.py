@@ -22,6 +22,8 @@ def arguments_of_parts(
     special_tokens: Mapping[str, int],
 ) -> dict[str, Any]:
     """The arguments of `Tokenizer`; see `Tokenizer.from_parts`."""
+    if not isinstance(vocabulary, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError("The vocabulary must be a mapping from ids to bytes.")
     check_pattern(pattern)
     specials = {token: _id(shown(token), number) for token, number in special_tokens.items()}
     ids = _ids_of_tokens(vocabulary, specials)

@@ -20,6 +20,7 @@ from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.embedding_map import EmbeddingMap, embedding_map_work
 from tokstudio.core.tokenizer.origin import Origin
+from tokstudio.core.tokenizer.reachability import CUT, REACHED, reachability_work
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -178,15 +179,22 @@ class _Question:
         fresh = made[~np.isin(made, kept)]
         old_ids = np.full(max(len(self._new.tokens), int(kept.max(initial=-1)) + 1), -1, np.int64)
         old_ids[kept] = np.flatnonzero(self._new_ids >= 0)
-        for token, pieces in (yield from _not_produced_work(self._new, made)):
-            line = f"{_shown(self._new.tokens[token])} {token} becomes {_pieces(self._new, pieces)}."
+        reach = yield from reachability_work(self._new)
+        unreached = made[reach[made] != REACHED]
+        reached_before = (
+            (yield from reachability_work(self._old)) == REACHED if len(unreached) else np.empty(0, np.bool_)
+        )
+        for token, pieces in (yield from _merged_alone_work(self._new, unreached)):
+            shown_token = f"{_shown(self._new.tokens[token])} {token}"
+            is_cut = reach[token] == CUT
+            line = f"{shown_token} {'is always split' if is_cut else f'becomes {_pieces(self._new, pieces)}'}."
             before = int(old_ids[token])
             if before < 0:
                 listed.append(line)
-            elif (yield from _not_produced_work(self._old, np.array([before], np.int32))):
-                listed.append(f"{line} It was so before.")
-            else:
+            elif reached_before[before]:
                 broken.append(line)
+            else:
+                listed.append(f"{line} It was so before.")
         if broken:
             return _failed(4, name, broken)
         new = f"{len(fresh):,} new, " if self._origin.change == "extended" else ""
@@ -300,20 +308,13 @@ class _Question:
         return self._may_go(token) if now < 0 else self._may_be_renamed(token, now)
 
 
-def _not_produced_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[list[tuple[int, NDArray[np.uint32]]]]:
-    """The tokens that merging does not make of their own bytes, as one pre-token, and what it makes of them."""
+def _merged_alone_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[list[tuple[int, NDArray[np.uint32]]]]:
+    """What merging makes of the bytes of each token, as one pre-token."""
     numbers: list[int] = ids.tolist()
-    found: list[tuple[int, NDArray[np.uint32]]] = []
-    encoder = tokenizer.encoder("none")
-    for first in range(0, len(numbers), _REPORTED):
-        some = numbers[first : first + _REPORTED]
-        pieces, sizes = yield from each_work(encoder, [tokenizer.tokens[token] or b"" for token in some])
-        ends = np.cumsum(sizes)
-        for token, size, end in zip(some, sizes.tolist(), ends.tolist(), strict=True):
-            if size != 1 or int(pieces[end - 1]) != token:
-                found.append((token, pieces[end - size : end]))
-        yield Progress("proving", first, len(numbers))
-    return found
+    pieces, sizes = yield from each_work(
+        tokenizer.encoder("none"), [tokenizer.tokens[token] or b"" for token in numbers]
+    )
+    return list(zip(numbers, np.split(pieces, np.cumsum(sizes)[:-1]), strict=True)) if numbers else []
 
 
 def _known(tokenizer: Tokenizer, text: Text) -> Text:

@@ -23,6 +23,7 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Specia
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.abilities import Abilities
+from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
 from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
@@ -92,6 +93,7 @@ class Tokenizer(Abilities, TextMethods):
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
         self._roles, self._run, self._origin = dict(roles or {}), run, origin
+        self._dropout: Dropout | None = None
         self._limit = len(self._merges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
@@ -273,6 +275,26 @@ class Tokenizer(Abilities, TextMethods):
             earlier._origin = origin if merges == self._limit else None
         return earlier
 
+    def with_dropout(self, probability: float, seed: int = 0) -> Tokenizer:
+        """The tokenizer with BPE-dropout in encoding: the same text with the same seed always becomes the same ids.
+
+        Files and further trainings of the tokenizer do not have it; 0 takes it away.
+
+        Raises:
+            ConfigError: See `Dropout`; or another library encodes for this tokenizer.
+        """
+        if self.library is not None:
+            raise ConfigError(f"{self.library} encodes for this tokenizer: its merges cannot be passed over.")
+        dropout = Dropout(probability, seed)
+        other = self.at(self._limit)
+        other._dropout = dropout if probability else None
+        return other
+
+    @property
+    def dropout(self) -> Dropout | None:
+        """How merges are passed over in encoding; None without dropout."""
+        return self._dropout
+
     def compact(self) -> Tokenizer:
         """The same tokenizer without gaps between its ids, and without the merges after those of `at`."""
         new_ids = np.full(len(self.tokens), -1, np.int32)
@@ -306,7 +328,11 @@ class Tokenizer(Abilities, TextMethods):
 
     def _encode_work(self, prepared: Prepared) -> Work[NDArray[np.uint32]]:
         special_ids = np.array([*(self._specials[text.decode()] for text in prepared.specials), -1], np.int32)
-        ids = yield from self._encoder.encode_work(prepared.data, prepared.pieces, special_ids)
+        given = prepared.data, prepared.pieces, special_ids
+        if self._dropout is None:
+            ids = yield from self._encoder.encode_work(*given)
+        else:
+            ids = yield from encode_with_dropout_work(self._encoder, self._dropout, *given)
         return np.concatenate(ids) if ids else np.empty(0, np.uint32)
 
     def encode_with_ends_work(
@@ -362,7 +388,7 @@ class Tokenizer(Abilities, TextMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         more = {**self._arguments(), "run": self._run, "origin": self._origin, "checked": True}
-        return partial(Tokenizer, **more), ()
+        return partial(Tokenizer, **more), (), {"_dropout": self._dropout}
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make it, but for where it is from."""

@@ -52,7 +52,7 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
 
 
 def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> None:
-    """Enables the available actions; the tool tip of a disabled action gives the reason."""
+    """Enables the available actions; the tool tip and the status tip of a disabled action give the reason."""
     for action in actions:
         reason = action.obstacle(session)
         built[action.id].setEnabled(reason is None)
@@ -61,3 +61,4 @@ def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], ses
         tip = reason or (f"{words} ({keys})" if keys else words)
         if tip != built[action.id].toolTip():
             built[action.id].setToolTip(tip)
+            built[action.id].setStatusTip(reason or action.tip)

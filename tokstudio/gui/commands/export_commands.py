@@ -66,7 +66,11 @@ class ExportCommands(QObject):
         path = self._ask_target("Token Ids of the Text", "ids.json", "Token ids (*.json *.npy)")
         if path is not None and tokenizer is not None:
             allowed = "all" if self._preferences.get("recognise_specials", False) else ()
-            self._session.jobs.start(partial(_write_ids, path, tokenizer, text, allowed), self._written, writes=True)
+            self._session.jobs.start(
+                partial(_write_ids, path, self._session.view.dropped(tokenizer), text, allowed),
+                self._written,
+                writes=True,
+            )
 
     def export_plot_png(self) -> None:
         """Saves the plot as PNG."""

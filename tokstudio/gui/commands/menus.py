@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QMenuBar
+from PySide6.QtWidgets import QMenuBar
 
 from tokstudio.gui.export.plan import TOKENIZERS
+from tokstudio.gui.widgets.menus import Menu
 
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a separator, "> Title" opens a submenu, "<" closes it.
@@ -33,8 +34,8 @@ _MENUS: dict[str, str] = {
     "&View": ">Wor&kspaces workspace_train workspace_compare workspace_learn < >&Panes < "
     "maximise_pane float_pane reset_layout - why_merge why_not_one_token step_through_text - "
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
-    "show_white_space byte_level_characters show_ids recognise_specials more_settings "
-    "compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "show_white_space byte_level_characters show_ids recognise_specials encode_with_dropout dropout_again "
+    "more_settings compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
     "To&kenizer": "extend_tokenizer fork_tokenizer prune_tokenizer change_specials - forbid_tokens prune_tokens - "
     "show_proof",
     "T&ools": "check_training make_exercise",
@@ -42,18 +43,19 @@ _MENUS: dict[str, str] = {
 }
 
 
-def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, QMenu]:
+def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, Menu]:
     """Fills the menu bar; returns the submenus by title, including those that are filled elsewhere."""
-    submenus: dict[str, QMenu] = {}
+    submenus: dict[str, Menu] = {}
     for title, names in _MENUS.items():
-        stack = [bar.addMenu(title)]
+        stack = [Menu(title, bar)]
+        bar.addMenu(stack[0])
         for name in names.split():
             if name == "-":
                 stack[-1].addSeparator()
             elif name == "<":
                 stack.pop()
             elif name.startswith(">"):
-                stack.append(stack[-1].addMenu(name[1:].replace("_", " ")))
+                stack.append(stack[-1].add_menu(name[1:].replace("_", " ")))
                 submenus[name[1:].replace("&", "")] = stack[-1]
             else:
                 stack[-1].addAction(actions[name])

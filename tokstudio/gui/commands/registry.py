@@ -20,6 +20,7 @@ from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.mixture import AS_THEY_ARE, EQUAL
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
@@ -320,7 +321,9 @@ def _tools_actions(window: Window) -> tuple[Action, ...]:
     # fmt: on
 
 
-def _view_actions(preferences: Preferences, theme: Theme, window: Window, commands: Commands) -> tuple[Action, ...]:
+def _view_actions(
+    view: ViewState, preferences: Preferences, theme: Theme, window: Window, commands: Commands
+) -> tuple[Action, ...]:
     """Questions about merges, what is shown, the arrangement, help."""
     # fmt: off
     return (
@@ -340,6 +343,11 @@ def _view_actions(preferences: Preferences, theme: Theme, window: Window, comman
         Action("recognise_specials", "Sp&ecial Tokens in Text",
             "Encode special tokens in the text as their ids, not as plain text.",
             lambda on: preferences.set("recognise_specials", on), obstacle=availability.no_specials, checkable=True),
+        Action("encode_with_dropout", "BPE &Dropout in Text",
+            "Pass over merges at random in encoding the text, as is done in training models.",
+            view.switch_dropout, obstacle=availability.no_dropout, checkable=True),
+        Action("dropout_again", "Drop Ot&hers", "Encode the text with dropout, and pass over other merges than before.",
+            view.drop_again, obstacle=availability.no_dropout),
         Action("byte_level_characters", "&Byte-Level Characters",
             "Show byte tokens as in GPT-2's files: Ġ for a space, Ċ for a newline.",
             lambda on: preferences.set("byte_level_characters", on), obstacle=availability.no_bytes, checkable=True),
@@ -413,5 +421,5 @@ def list_actions(
         *_compare_actions(comparing),
         *_surgery_actions(surgery),
         *_tools_actions(window),
-        *_view_actions(preferences, theme, window, commands),
+        *_view_actions(session.view, preferences, theme, window, commands),
     )

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
 from tokstudio.gui.surgery.prune import PruneDialog
+from tokstudio.gui.surgery.run_names import remark_of
 from tokstudio.gui.surgery.specials import SpecialsDialog
-from tokstudio.gui.surgery.works import Changed
+from tokstudio.gui.surgery.works import Changed, filled_work
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _FIXED = ("byte", "character", "special")
@@ -45,6 +47,7 @@ class SurgeryCommands(QObject):
         self._session, self._theme, self._window, self._parent = session, theme, window, parent
         self._preferences, self._choosers = preferences, choosers
         self._begun: StudioRun | None = None  # trains on from a tokenizer
+        self._reserved: Sequence[str] = ()  # whose ids its first new tokens get
         session.training.state_changed.connect(self._tell_of_proof)
 
     # ---- dialogs
@@ -108,32 +111,50 @@ class SurgeryCommands(QObject):
         if run.tokenizer is made.tokenizer:
             self._prove(run)
 
-    def _follow(self, run: StudioRun) -> None:
-        self._begun = run
+    def _follow(self, run: StudioRun, reserved: Sequence[str] = ()) -> None:
+        self._begun, self._reserved = run, reserved
 
     def _tell_of_proof(self) -> None:
-        """After a training from a tokenizer, offers the proof."""
+        """After a training from a tokenizer, fills reserved ids if that is wanted, or offers the proof."""
         run = self._begun
         if run is None or self._session.training.current is not None:
             return
         self._begun = None
-        if run in self._session.runs.all and len(run) > run.before:
+        if run not in self._session.runs.all or len(run) == run.before:
+            return
+        if self._reserved:
+            self._session.jobs.start(partial(filled_work, run.tokenizer, run.name, self._reserved), self._add)
+        else:
             text = f"{run.name} has {several(len(run) - run.before, 'new token')}."
             self._session.jobs.notify(
                 text, "What Stayed the Same", lambda: self._prove(run), lambda: run in self._session.runs.all
             )
 
     def compare(self, old: Tokenizer, run: StudioRun) -> None:
-        """Shows the tokenizer before and the changed one in the Compare pane."""
+        """Shows the tokenizer before and the changed one alone in the Compare pane; Undo shows the others again."""
         runs = self._session.runs
         before = next((each for each in runs.all if each is not run and _is_same(each, old)), None)
         if before is None:
             before = StudioRun.opened(0, f"{run.name}, before", old)
             runs.add(before)
-        for each in (before, run):
-            runs.show_curve(each, True)
+        state = self._session.comparison
+        earlier = {each: not each.curve_hidden for each in runs.all}, state.simple
+        now = {each: each in (before, run) for each in runs.all}, frozenset[str]()
+        back, forth = partial(self._show_compared, *earlier), partial(self._show_compared, *now)
+        forth()
         runs.activate(run)
         self._window.show_compare()
+        if earlier != now:
+            message = "Compare shows only the tokenizers before and after."
+            self._session.history.record("Compare Before and After", message, back, forth)
+
+    def _show_compared(self, shown: Mapping[StudioRun, bool], simple: Set[str]) -> None:
+        """Shows some runs in plots and in Compare, and some simple tokenizers there."""
+        runs, state = self._session.runs, self._session.comparison
+        for run in [each for each in runs.all if each in shown]:
+            runs.show_curve(run, shown[run])
+        for name in state.simple | simple:
+            state.show_simple(name, name in simple)
 
     # ---- tokens
 
@@ -179,7 +200,7 @@ class SurgeryCommands(QObject):
             self._session.jobs.refuse(obstacle)
         else:
             config = replace(run.config, forbidden=[*run.config.forbidden, *rules])
-            remark = run.name.removeprefix(f"Run {run.number}") if run.name.startswith(f"Run {run.number}") else ""
+            remark = remark_of(run.name, run.number)
             training.start_from(run.start, config, self._session.corpus.current, remark)
             self._follow(self._session.runs.all[-1])
 

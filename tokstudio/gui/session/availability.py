@@ -122,6 +122,13 @@ def no_text(session: Session) -> str | None:
     return no_run(session) or no_pane_text(session)
 
 
+def no_dropout(session: Session) -> str | None:
+    run = session.runs.active
+    if run is not None and run.ready and run.tokenizer.library is not None:
+        return f"{run.tokenizer.library} encodes for this tokenizer: its merges cannot be passed over."
+    return no_run(session)
+
+
 def no_bytes(session: Session) -> str | None:
     if session.runs.active is not None and session.runs.active.ready and not session.runs.active.byte_level:
         return "The tokens of this tokenizer are made of characters."
@@ -269,7 +276,7 @@ def cannot_prune_tokens(session: Session) -> str | None:
 def nothing_to_prove(session: Session) -> str | None:
     run = session.runs.active
     made = run is not None and run.made_from_another
-    return run_in_the_making(session) or (None if made else "This tokenizer was not made of another in this window.")
+    return run_in_the_making(session) or (None if made else "This tokenizer was not made from another.")
 
 
 def no_tree(session: Session) -> str | None:

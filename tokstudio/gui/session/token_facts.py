@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.reachability import reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList

@@ -1,7 +1,7 @@
 """Undo and Redo of the user's changes to the sources, their weights, the training settings and the list of runs.
 
-`History` records changes of sources, weights and settings from their signals, and has methods to delete
-and rename runs.
+`History` records changes of sources, weights and settings from their signals, and has methods to delete and rename
+runs, and to record changes that others make.
 """
 
 # SPDX-License-Identifier: MIT
@@ -224,6 +224,10 @@ class History(QObject):
         if run.name != before:
             back, forth = partial(self._runs.rename, run, before), partial(self._runs.rename, run, run.name)
             self._push(_Change(f"Rename {before}", back, forth))
+
+    def record(self, text: str, message: str, back: Callable[[], None], forth: Callable[[], None]) -> None:
+        """Adds an entry for a change of what is shown, which is already made."""
+        self._push(_Change(text, back, forth), message)
 
     # ---- private
 

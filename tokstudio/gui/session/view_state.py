@@ -3,14 +3,18 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.tokenizer.dropout import Dropout
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.state.run import StudioRun
+
+_DROPOUT = 0.1  # usual in training
 
 
 class TextSelection(NamedTuple):
@@ -34,6 +38,7 @@ class ViewState(QObject):
         text: The text shown as tokens.
         target: The token whose occurrences in the text are marked.
         specials_recognised: Whether special tokens in the text become their ids.
+        dropout: How merges are passed over in encoding the text; None without dropout.
         occurrences: The number of the selected occurrence of the target, from 1 on, and how many there are.
     """
 
@@ -44,6 +49,7 @@ class ViewState(QObject):
     occurrence_asked = Signal(int)  # to go to the next (1) or previous (-1) occurrence of the target
     occurrences_changed = Signal()
     selection_changed = Signal()
+    dropout_changed = Signal()
 
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +63,8 @@ class ViewState(QObject):
         self.text = ""
         self.target: int | None = None
         self.specials_recognised = False
+        self.dropout: Dropout | None = None
+        self._last_dropout = Dropout(_DROPOUT)
         self.occurrences = (0, 0)
         self.selection: TextSelection | None = None
         self._following = True
@@ -124,6 +132,28 @@ class ViewState(QObject):
     def recognise_specials(self, recognised: bool) -> None:
         """Sets whether special tokens in the text become their ids."""
         self.specials_recognised = recognised
+
+    def switch_dropout(self, on: bool) -> None:
+        """Sets whether the text is encoded with dropout, as it was last."""
+        self.set_dropout(self._last_dropout if on else None)
+
+    def set_dropout(self, dropout: Dropout | None) -> None:
+        """Sets how merges are passed over in encoding the text."""
+        if dropout != self.dropout:
+            self.dropout = dropout
+            self._last_dropout = dropout or self._last_dropout
+            self.dropout_changed.emit()
+
+    def drop_again(self) -> None:
+        """Encodes the text with dropout, other merges being passed over than before."""
+        last = self._last_dropout
+        self.set_dropout(replace(last, seed=last.seed + 1))
+
+    def dropped(self, tokenizer: Tokenizer) -> Tokenizer:
+        """The tokenizer as it encodes the text: with the dropout, unless another library encodes for it."""
+        if self.dropout is None or tokenizer.library is not None:
+            return tokenizer
+        return tokenizer.with_dropout(self.dropout.probability, self.dropout.seed)
 
     def select(self, selection: TextSelection | None) -> None:
         """Sets the selected part of the text."""

@@ -178,7 +178,8 @@ QComboBox { padding: 5px 26px 5px 8px; combobox-popup: 0; }
 QLineEdit:hover, QAbstractSpinBox:hover, QComboBox:hover { border-color: $control; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus,
 QComboBox:focus { border-color: $accent; }
-QLineEdit[invalid="true"], QAbstractSpinBox[invalid="true"], QPlainTextEdit[invalid="true"] { border-color: $error; }
+QLineEdit[invalid="true"], QAbstractSpinBox[invalid="true"], QPlainTextEdit[invalid="true"], QComboBox[invalid="true"] {
+    border-color: $error; }
 QLineEdit:disabled, QPlainTextEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { color: $disabled;
     background: transparent; border-color: $border; }
 QAbstractSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right; width: 22px; border: 0;

@@ -3,27 +3,31 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from PySide6.QtCore import Signal
+import numpy as np
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
+from tokstudio.core.surgery.reserved import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.parts import FieldError, SurgeryDialog
+from tokstudio.gui.surgery.parts import SurgeryDialog, check_fields
+from tokstudio.gui.surgery.reserved_field import ReservedField
+from tokstudio.gui.surgery.run_names import short_name
 from tokstudio.gui.surgery.works import Effect, at_merge, extension_work
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
@@ -54,19 +58,20 @@ class ExtendDialog(SurgeryDialog):
     """Trains further on the corpus of the window.
 
     Signals:
-        begun: The run that now trains.
+        begun: The run that now trains, and the reserved special tokens whose ids its first new tokens are to get.
 
     Args:
         merges: How many of the tokenizer's merges stay; None for all, so that the pattern stays too.
     """
 
-    begun = Signal(object)
+    begun = Signal(object, object)
+    room = QSize(900, 780)
 
     def __init__(
         self, session: Session, run: StudioRun, theme: Theme, merges: int | None, parent: QWidget | None = None
     ) -> None:
         whole = merges is None
-        title = f"Extend {run.name} on the Corpus" if whole else f"Fork {run.name} at Merge {merges:,}"
+        title = "Extend on the Corpus" if whole else f"Fork at Merge {merges:,}"
         super().__init__(session, theme, title, "&Extend" if whole else "For&k", parent)
         self._run, self._merges = run, merges
         self._old = run.tokenizer
@@ -87,13 +92,14 @@ class ExtendDialog(SurgeryDialog):
         self.longest = LimitField("Longest token", "No new token is longer.", 16, theme, " bytes", word="longest-token")
         self.rules = RulesField("&Forbidden tokens", RULES_HELP, RULES, theme, word="forbidden-token")
         self.rules.set_rules(session.training.settings.forbidden)
-        fields = (self.size_limit, self.frequency, self.pattern, self.ties, self.longest, self.rules)
+        self.reserved = ReservedField(_reserved(self._old, merges), theme)
+        fields = (self.size_limit, self.reserved, self.frequency, self.pattern, self.ties, self.longest, self.rules)
         for field in fields:
             field.changed.connect(self.ask)
-        self.build(self._about(size), fields)
+        self.build(run.name, size, self._about(), fields)
         self.size_limit.number.setFocus()
 
-    def _about(self, size: int) -> str:
+    def _about(self) -> str:
         sources = several(len(self._corpus.sources), "source")
         corpus = f"Corpus: {sources}, {size_text(self._corpus.bytes)}."
         if share := self._session.training.settings.held_out:
@@ -102,13 +108,15 @@ class ExtendDialog(SurgeryDialog):
             kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
         else:
             kept = f"The first {several(self._merges, 'merge')} stay; what follows is learnt with these settings."
-        return f"{self._run.name}: {several(size, 'token')}. {kept} {corpus}"
+        return f"{kept} {corpus}"
 
     # ---- the change
 
     def _config(self) -> TrainingConfig:
+        size = self.size_limit.value
         return TrainingConfig(
-            vocabulary_size=self.size_limit.value,
+            # Those whose ids are filled are tokens until the end.
+            vocabulary_size=None if size is None else size + len(self.reserved.chosen),
             min_frequency=self.frequency.value,
             pattern=self._pattern,
             tie_break=cast("TieBreak", self.ties.value),
@@ -121,12 +129,14 @@ class ExtendDialog(SurgeryDialog):
         return self._old.pattern if self._merges is None else self.pattern.combo.currentText().strip()
 
     def _check_size(self) -> None:
-        size = self.size_limit.value
-        if size is not None and size <= self._size:
-            raise ConfigError(f"At least {self._size + 1:,}: the tokenizer has {self._size:,} already.")
+        size, filled = self.size_limit.value, len(self.reserved.chosen)
+        least = self._size - filled
+        if size is not None and size <= least:
+            besides = " besides those to fill" if filled else " already"
+            raise ConfigError(f"At least {least + 1:,}: the tokenizer has {least:,}{besides}.")
 
-    def _check_fields(self) -> None:
-        """Shows the error of each field; FieldError where one has any."""
+    def effect_work(self) -> Callable[[], Work[Effect]]:
+        """Tries the training on a sample."""
         checks: dict[Field, Callable[[], object]] = {
             self.size_limit: self._check_size,
             self.frequency: lambda: TrainingConfig(min_frequency=self.frequency.value or 2),
@@ -134,39 +144,45 @@ class ExtendDialog(SurgeryDialog):
             self.longest: lambda: TrainingConfig(min_frequency=2, max_token_bytes=self.longest.value),
             self.rules: lambda: Forbidden(self.rules.rules),
         }
-        errors: list[str] = []
-        for field, check in checks.items():
-            try:
-                check()
-            except ConfigError as error:
-                errors.append(str(error))
-                field.set_error(errors[-1])
-            else:
-                field.set_error(None)
-        if errors:
-            raise FieldError(errors[0])
+        check_fields(checks)
+        return partial(_tried_work, self._old, self._merges, self._config(), self._corpus, self.reserved.chosen)
 
-    def effect_work(self) -> Callable[[], Work[Effect]]:
-        """Tries the training on a sample."""
-        self._check_fields()
-        return partial(_tried_work, self._old, self._merges, self._config(), self._corpus)
+    def result_work(self) -> Callable[[], Work[Tokenizer]]:
+        """Makes the tokenizer that the training starts from."""
+        return partial(_start_work, self._old, self._merges, self._pattern)
 
-    def apply(self, effect: Effect) -> None:
+    def apply(self, result: object) -> None:
         """Starts the training."""
+        assert isinstance(result, Tokenizer)
         how = "extended" if self._merges is None else f"from merge {self._merges:,}"
-        remark = f" ({self._run.name}, {how})"
+        remark = f" ({short_name(self._run.name)}, {how})"
         control = self._session.training
         if control.corpus_obstacle is not None:
-            self.say(control.corpus_obstacle, "error")
-            return
-        assert effect.start is not None
+            raise ConfigError(control.corpus_obstacle)
         config = replace(self._config(), held_out=control.settings.held_out)
-        control.start_from(effect.start, config, self._corpus, remark)
+        control.start_from(result, config, self._corpus, remark)
         assert control.current is not None
-        self.begun.emit(control.current.run)
+        self.begun.emit(control.current.run, self.reserved.chosen)
         self.accept()
 
 
-def _tried_work(old: Tokenizer, merges: int | None, config: TrainingConfig, corpus: Corpus) -> Work[Effect]:
-    start = old if merges is None else at_merge(old, merges, config.pattern)
-    return (yield from extension_work(start, config, corpus))
+def _reserved(old: Tokenizer, merges: int | None) -> list[tuple[str, int]]:
+    """The reserved special tokens with their ids, by id, as training starts with them."""
+    tokens = sorted((number, token) for token, number in old.special_tokens.items() if is_reserved(old, token))
+    if merges is None or merges == len(old.merges):
+        return [(token, number) for number, token in tokens]
+    # A fork closes the gaps of the merges that it drops; see `at_merge`.
+    left = old.at(merges).tokens.ids()
+    return [(token, int(np.searchsorted(left, number))) for number, token in tokens]
+
+
+def _start_work(old: Tokenizer, merges: int | None, pattern: str) -> Work[Tokenizer]:
+    yield Progress("loading")
+    return old if merges is None else at_merge(old, merges, pattern)
+
+
+def _tried_work(
+    old: Tokenizer, merges: int | None, config: TrainingConfig, corpus: Corpus, reserved: Sequence[str]
+) -> Work[Effect]:
+    start = yield from _start_work(old, merges, config.pattern)
+    return (yield from extension_work(start, config, corpus, reserved))

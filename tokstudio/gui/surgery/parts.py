@@ -3,30 +3,50 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.core.base.wording import several
+from tokstudio.gui.session.jobs import Cancelled, LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.works import Effect, Figure
-from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.fields import Field, set_role
+from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.scroll_body import TallBody
 
-_SIZE = QSize(900, 620)
 _AFTER_KEYS = 300  # milliseconds between the last change and the preview
+_MAKING = "Working…"
 _PATIENCE = 2000  # milliseconds after which the status bar shows the work
 
 
 class FieldError(ConfigError):
     """A field has a wrong value, and shows the reason itself."""
+
+
+class NothingYet(ConfigError):
+    """The person has not said yet what to change."""
+
+
+def check_fields(checks: Mapping[Field, Callable[[], object]]) -> None:
+    """Shows the error of each field; FieldError where one has any."""
+    errors: list[str] = []
+    for field, check in checks.items():
+        try:
+            check()
+        except ConfigError as error:
+            errors.append(str(error))
+            field.set_error(errors[-1])
+        else:
+            field.set_error(None)
+    if errors:
+        raise FieldError(errors[0])
 
 
 class EffectView(QWidget):
@@ -49,7 +69,9 @@ class EffectView(QWidget):
         flags = Qt.TextInteractionFlag
         self.tokens.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
         self.tokens.setAccessibleName("Tokens")
-        column(self._table, self.notes, self.heading, (self.tokens, 1), spacing=8, parent=self)
+        self._rest = QWidget()  # where there are no tokens
+        parts = (self._table, self.notes, self.heading, (self.tokens, 1), (self._rest, 1))
+        column(*parts, spacing=8, parent=self)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self.show_effect(None)
@@ -64,6 +86,9 @@ class EffectView(QWidget):
         if lines != self.tokens.toPlainText():
             self.tokens.setPlainText(lines)
         self.tokens.setAccessibleName(self.heading.text() or "Tokens")
+        self.tokens.setVisible(bool(lines))
+        self._rest.setVisible(not lines)
+        self.heading.setVisible(bool(lines))
 
     @property
     def text(self) -> str:
@@ -91,12 +116,14 @@ class EffectView(QWidget):
 class SurgeryDialog(QDialog):
     """Fields at the left, their effect at the right, and below what prevents the change.
 
-    Subclasses give the fields to `build`, and define `effect_work` and `apply`.
+    Subclasses give the fields to `build`, and define `effect_work`, `result_work` and `apply`.
 
     Args:
         title: The title of the window.
         verb: What the main button says.
     """
+
+    room = QSize(900, 620)
 
     def __init__(self, session: Session, theme: Theme, title: str, verb: str, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -114,26 +141,32 @@ class SurgeryDialog(QDialog):
         self._later.timeout.connect(self._begin)
         self.finished.connect(self._end)
 
-    def build(self, about: str, fields: Sequence[QWidget]) -> None:
-        """Lays out the fields, which scroll where there is little room."""
+    def build(self, name: str, size: int, about: str, fields: Sequence[QWidget]) -> None:
+        """Lays out the name of the tokenizer, what is to be known, and the fields, which scroll in little room."""
+        self.caption = Caption()
+        self.caption.say(name, [several(size, "token")])
         inner = QWidget()
         column(*fields, STRETCH, spacing=10, margins=(0, 0, 8, 0), parent=inner)
         sides = row((TallBody(inner), 5), (self.view, 6), spacing=20)
-        parts = (paragraph_label("muted", about), (sides, 1), self.note, self._buttons())
-        column(*parts, spacing=12, margins=(20, 16, 20, 16), parent=self)
-        resize_on_screen(self, self._theme, _SIZE)
+        head = column(self.caption, paragraph_label("muted", about), spacing=2)
+        column(head, (sides, 1), self.note, self._buttons(), spacing=12, margins=(20, 16, 20, 16), parent=self)
+        resize_on_screen(self, self._theme, self.room)
         self.ask()
 
     def effect_work(self) -> Callable[[], Work[Effect]]:
         """The work that computes the effect of the fields; raises ConfigError where they are invalid."""
         raise NotImplementedError
 
-    def apply(self, effect: Effect) -> None:
-        """Does what the dialog is for."""
+    def result_work(self) -> Callable[[], Work[object]]:
+        """The work that makes what the dialog is for, from valid fields."""
+        raise NotImplementedError
+
+    def apply(self, result: object) -> None:
+        """Does what the dialog is for, with what `result_work` made; raises ConfigError where that is impossible."""
         raise NotImplementedError
 
     def ask(self) -> None:
-        """Computes the effect anew, soon."""
+        """Computes the effect anew, soon; meanwhile the change can be made already."""
         self._job.cancel()
         self.effect = None
         try:
@@ -141,10 +174,10 @@ class SurgeryDialog(QDialog):
         except ConfigError as error:
             self._later.stop()
             self.view.show_effect(None)
-            self.say("" if isinstance(error, FieldError) else str(error), "error")
-            self.apply_button.setToolTip(plain(str(error)))
+            shown = "" if isinstance(error, FieldError) else str(error)
+            self._say(shown, "muted" if isinstance(error, NothingYet) else "error", why_not=str(error))
             return
-        self.say("Computing the effect…")
+        self._say("Computing the effect…")
         self._later.start()
 
     # ---- private
@@ -158,31 +191,39 @@ class SurgeryDialog(QDialog):
         return row(STRETCH, self.cancel_button, self.apply_button, spacing=8)
 
     def _begin(self) -> None:
-        try:
-            self._job.run(self.effect_work())
-        except ConfigError as error:
-            self.say(str(error), "error")
+        self._job.run(self.effect_work())
 
-    def _take(self, effect: Effect) -> None:
-        self.effect = effect
-        self.view.show_effect(effect)
-        self.say(effect.problem, "error" if effect.problem and effect.is_begun else "muted")
+    def _take(self, made: object) -> None:
+        if not isinstance(made, Effect):
+            self._finish(made)
+            return
+        self.effect = made
+        self.view.show_effect(made)
+        self._say(made.problem, "error", why_not=made.problem)
+
+    def _finish(self, result: object) -> None:
+        try:
+            self.apply(result)
+        except ConfigError as error:
+            self._say(str(error), "error", why_not=str(error))
 
     def _fail(self, error: Exception) -> None:
         self.view.show_effect(None)
-        self.say(problem_of(error).text, "error")
+        told = problem_of(error).text
+        # The effect is only information: the change can be made without it.
+        self._say(told, "error", why_not="" if isinstance(error, Cancelled) else told)
 
-    def say(self, text: str, role: str = "muted") -> None:
-        """Says below the fields what is going on, or what is wrong."""
+    def _say(self, text: str, role: str = "muted", *, why_not: str = "") -> None:
+        """Says below the fields what is going on, or what is wrong; `why_not` disables the main button."""
         self.note.setText(text)
         set_role(self.note, role)
-        ready = self.effect is not None and not self.effect.problem
-        self.apply_button.setEnabled(ready)
-        self.apply_button.setToolTip("" if ready else plain(text))
+        self.apply_button.setEnabled(not why_not)
+        self.apply_button.setToolTip(plain(why_not))
 
     def _apply(self) -> None:
-        if self.effect is not None and not self.effect.problem:
-            self.apply(self.effect)
+        self._later.stop()
+        self._say(_MAKING, why_not=_MAKING)
+        self._job.run(self.result_work())
 
     def _end(self) -> None:
         self._later.stop()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
@@ -32,7 +32,7 @@ from tokstudio.gui.surgery.changed_lines import MOST, ChangedLine, ChangedLinesM
 from tokstudio.gui.surgery.works import SAMPLE
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import Caption, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.scroll_body import TallBody
 from tokstudio.gui.widgets.tables import ReadOnlyTable
@@ -67,17 +67,27 @@ class ProofDialog(QDialog):
         self._preferences, self._choosers = preferences, choosers
         self._tokenizer = run.tokenizer
         self.proof: Proof | None = None
-        self.setWindowTitle(f"What Stayed the Same in {run.name}")
+        self.setWindowTitle("What Stayed the Same")
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.caption = Caption()
+        self.caption.say(run.name, [several(len(self._tokenizer), "token")])
         self.verdict = paragraph_label("")
         self.note = paragraph_label("muted")
         self.labels: list[QLabel] = []
         self._points = QWidget()
-        column(spacing=4, margins=(0, 0, 8, 0), parent=self._points)
+        self._grid = QGridLayout(self._points)
+        self._grid.setContentsMargins(0, 0, 8, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(4)
+        for side in range(2):
+            self._grid.setColumnStretch(side, 1)
         self._make_lines(theme)
-        parts = ((TallBody(self._points), 3), self._reference_row(), (self.table, 2), self.note, self._buttons())
-        column(self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        self.body = TallBody(self._points)
+        self.body.room_changed.connect(self._fit)
+        # The points get the room that they need, the lines the rest.
+        parts = ((self.body, 4), self._reference_row(), (self.table, 1), self.note, self._buttons())
+        column(self.caption, self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
         self._proofs = LatestJob(session.jobs, self, quiet=True, patience=_PATIENCE)
         self._proofs.done.connect(self._take)
         self._proofs.failed.connect(self._fail)
@@ -168,10 +178,8 @@ class ProofDialog(QDialog):
         set_role(self.verdict, role)
 
     def _show_points(self, points: tuple[Point, ...]) -> None:
-        layout = self._points.layout()
-        assert layout is not None
         for label in self.labels:
-            layout.removeWidget(label)
+            self._grid.removeWidget(label)
             label.deleteLater()
         self.labels = []
         for point in points:
@@ -181,9 +189,13 @@ class ProofDialog(QDialog):
             shown = point.details[:_LEAST_DETAILS] if point.number != 6 else ()
             found = "\n".join((point.sentence, *shown))
             self.labels.append(paragraph_label("muted" if point.holds else "error", found))
-            self.labels[-1].setIndent(18)
-        for label in self.labels:
-            layout.addWidget(label)
+        for number, label in enumerate(self.labels):
+            self._grid.addWidget(label, number // 2, number % 2, Qt.AlignmentFlag.AlignTop)
+            label.ensurePolished()  # the font decides the height
+        self._fit()
+
+    def _fit(self) -> None:
+        self.body.setMaximumHeight(self._grid.totalHeightForWidth(self.body.viewport().width()) + 1)
 
     # ---- user actions
 

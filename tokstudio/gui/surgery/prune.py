@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -17,10 +17,10 @@ from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.parts import SurgeryDialog
-from tokstudio.gui.surgery.works import Effect, PruneChoice, PruneWork, check_size
+from tokstudio.gui.surgery.parts import SurgeryDialog, check_fields
+from tokstudio.gui.surgery.works import Changed, Effect, PruneChoice, PruneWork, check_size
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
-from tokstudio.gui.widgets.fields import ChoiceField
+from tokstudio.gui.widgets.fields import ChoiceField, Field
 
 SIZE, USES, SCRIPT, TOKENS = range(4)
 _ABOUT = (
@@ -35,6 +35,26 @@ _IDS = (
     Choice("stay", "Stay", "All other ids stay, with gaps where tokens went."),
 )
 _FEW = 1  # uses
+
+
+class WayField(Field):
+    """A way to choose what goes, with its number or list.
+
+    Args:
+        text: What it is.
+        tip: What it does.
+        control: Its number or list; None where there is nothing to set.
+    """
+
+    def __init__(self, text: str, tip: str, control: QWidget | None) -> None:
+        self.button = QRadioButton(text)
+        super().__init__(tip, control or self.button)
+        self.button.setToolTip(tip)
+        self.row.addWidget(self.button, 1)
+        if control is not None:
+            control.setAccessibleName(text.replace("&", ""))
+            self.row.addWidget(control)
+        self.set_brief(True)
 
 
 class PruneDialog(SurgeryDialog):
@@ -60,7 +80,7 @@ class PruneDialog(SurgeryDialog):
         these: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(session, theme, f"Prune {run.name}", "&Prune", parent)
+        super().__init__(session, theme, "Prune", "&Prune", parent)
         self._tokenizer = run.tokenizer
         self._tokens = tuple(tokens)
         own = run.uses(len(run)) if run.has_counts else None
@@ -72,37 +92,28 @@ class PruneDialog(SurgeryDialog):
         choices = [choice for choice, known in ((_RUN, own is not None), (_CORPUS, session.corpus.sources)) if known]
         self.uses = ChoiceField("&Uses", [*choices, _NONE], theme, word="uses")
         self.ids = ChoiceField("&Ids", _IDS, theme, word="id")
-        ways = self._make_ways(theme)
+        self.fields = self._make_ways(theme)
         these = these and bool(tokens)
         self.ways.button(TOKENS if these else SIZE).setChecked(True)
         self.ways.button(TOKENS).setEnabled(bool(tokens))
         self._connect()
-        self.build(f"{run.name}: {several(len(self._tokenizer), 'token')}. {_ABOUT}", (ways, self.uses, self.ids))
+        self.build(run.name, len(self._tokenizer), _ABOUT, (*self.fields, self.uses, self.ids))
         (self.ways.button(TOKENS) if these else self.size_limit).setFocus()
 
-    def _make_ways(self, theme: Theme) -> QWidget:
-        ways, named = QWidget(), several(len(self._tokens), "selected token")
-        grid = QGridLayout(ways)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setColumnStretch(0, 1)
+    def _make_ways(self, theme: Theme) -> list[WayField]:
+        named = several(len(self._tokens), "selected token").replace("selected token", "selected &token")
         controls = (
             ("Down to a &size of", self.size_limit, "The number of tokens to end with"),
             ("&Used fewer times than", self.least, "Tokens that are used less often go, and those never produced"),
             ("With &letters of", self.script, "Tokens with a letter of this script go"),
             (f"The {named}" if self._tokens else "The selected &tokens (none)", None, "Select tokens in Vocabulary"),
         )
-        for number, (text, control, tip) in enumerate(controls):
-            button = QRadioButton(text.replace("selected token", "selected &token") if self._tokens else text)
-            button.setToolTip(tip)
-            self.ways.addButton(button, number)
-            grid.addWidget(button, number, 0)
-            if control is not None:
-                control.setAccessibleName(text.replace("&", ""))
-                control.setToolTip(tip)
-                grid.addWidget(control, number, 1)
+        fields = [WayField(text, tip, control) for text, control, tip in controls]
+        for number, field in enumerate(fields):
+            self.ways.addButton(field.button, number)
         for number in (self.size_limit, self.least):
             number.apply_style(theme)
-        return ways
+        return fields
 
     def _connect(self) -> None:
         self.ways.idToggled.connect(self._choose)
@@ -128,14 +139,11 @@ class PruneDialog(SurgeryDialog):
 
     @property
     def choice(self) -> PruneChoice:
-        """What is to be removed; ConfigError where that is impossible."""
+        """What is to be removed."""
         way, renumber = self.ways.checkedId(), self.ids.value == "renumber"
         if way == SIZE:
-            check_size(self._tokenizer, self.size_limit.value())
             return PruneChoice(size=self.size_limit.value(), renumber=renumber)
         if way == USES:
-            if self.uses.value == "none":
-                raise ConfigError("The uses are not counted: choose where to count them.")
             return PruneChoice(least_uses=self.least.value(), renumber=renumber)
         if way == SCRIPT:
             return PruneChoice(script=SCRIPTS[max(0, self.script.currentIndex())], renumber=renumber)
@@ -144,12 +152,33 @@ class PruneDialog(SurgeryDialog):
     def effect_work(self) -> Callable[[], Work[Effect]]:
         """Prunes, and measures."""
         check_changeable(self._tokenizer)
-        return partial(self._work.work, self.choice, self.uses.value)
+        way = self.ways.checkedId()
+        checks: dict[Field, Callable[[], object]] = {
+            self.fields[SIZE]: lambda: way != SIZE or check_size(self._tokenizer, self.size_limit.value()),
+            self.fields[USES]: lambda: way != USES or _check_least(self.least.value()),
+            self.uses: lambda: way != USES or _check_counted(self.uses.value),
+        }
+        check_fields(checks)
+        return partial(self._work.effect_work, self.choice, self.uses.value)
 
-    def apply(self, effect: Effect) -> None:
+    def result_work(self) -> Callable[[], Work[Changed]]:
+        """Prunes."""
+        return partial(self._work.result_work, self.choice, self.uses.value)
+
+    def apply(self, result: object) -> None:
         """Hands over the pruned tokenizer."""
-        self.made.emit(effect.made)
+        self.made.emit(result)
         self.accept()
+
+
+def _check_least(uses: int) -> None:
+    if uses < 1:
+        raise ConfigError("At least 1: no token is used fewer times than 0.")
+
+
+def _check_counted(uses: str) -> None:
+    if uses == "none":
+        raise ConfigError("The uses are not counted: choose where to count them.")
 
 
 def _scripts() -> list[Choice]:

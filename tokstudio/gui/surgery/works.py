@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
@@ -20,15 +19,19 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import ProjectTokenizer, keep_changed_work
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, without
 from tokstudio.core.surgery.pruned import with_ids
+from tokstudio.core.surgery.reserved import fill_reserved
 from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
+from tokstudio.gui.surgery.run_names import name_with
 from tokstudio.gui.token_text.spelling import marked, shown
 
 SAMPLE = 1 << 20  # bytes of the corpus that a preview looks at
 _LISTED = 200  # tokens
+_NOTHING = "Nothing would be removed."
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,6 @@ class Effect:
     tokens: tuple[str, ...]  # the first ones, a line each
     notes: tuple[str, ...] = ()
     problem: str = ""  # why the change is of no use
-    is_begun: bool = True  # whether the person has changed anything that could be wrong
-    made: Changed | None = None  # the changed tokenizer; None where a training makes it
-    start: Tokenizer | None = None  # the tokenizer that the training starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +78,10 @@ class PruneChoice:
 # ---- extending
 
 
-def extension_work(start: Tokenizer, config: TrainingConfig, corpus: Corpus) -> Work[Effect]:
-    """The effect of a training from a tokenizer, tried on a sample of the corpus.
+def extension_work(
+    start: Tokenizer, config: TrainingConfig, corpus: Corpus, reserved: Sequence[str] = ()
+) -> Work[Effect]:
+    """The effect of a training from a tokenizer, and of filling reserved ids, tried on a sample of the corpus.
 
     Raises:
         ConfigError: The tokenizer cannot be trained further, or not with these settings.
@@ -91,6 +93,8 @@ def extension_work(start: Tokenizer, config: TrainingConfig, corpus: Corpus) -> 
         trainer.advance()
         yield trainer.progress
     run, made = trainer.run, trainer.tokenizer()
+    size = len(made)
+    made = fill_reserved(made, reserved) if reserved else made
     new: list[int] = made.merge_results[len(start.merges) :].tolist()
     is_part = sample.bytes < corpus.bytes
     problem = ""
@@ -100,20 +104,28 @@ def extension_work(start: Tokenizer, config: TrainingConfig, corpus: Corpus) -> 
     scale = run.weight_scale
     figures = (
         Figure("Vocabulary", f"{len(start):,}", f"{len(made):,}"),
-        *_tokens_of_text(run.tokens_before // scale, after // scale, run.corpus.bytes // scale),
+        *_tokens_of_text(run.tokens_before // scale, after // scale, sample, corpus, run.corpus.bytes // scale),
     )
     limit = config.vocabulary_size
-    notes = [f"Trained on a sample of {size_text(sample.bytes)}; the whole corpus is trained on."] if is_part else []
-    if limit is not None and len(made) < limit and not problem:
+    notes = ["Tried on the sample; the training reads the whole corpus."] if is_part else []
+    if limit is not None and size < limit and not problem:
         notes.append(f"Ends at {len(made):,} tokens: {run.ended}.")
     lines = tuple(lines_of(made, new[:_LISTED]))
-    return Effect(figures, "First new tokens", lines, tuple(notes), problem, start=start)
+    return Effect(figures, "First new tokens", lines, tuple(notes), problem)
 
 
-def _tokens_of_text(before: int, after: int, size: int) -> tuple[Figure, ...]:
+def filled_work(tokenizer: Tokenizer, name: str, reserved: Sequence[str]) -> Work[Changed]:
+    """An extended tokenizer whose first new tokens have the ids of reserved special tokens."""
+    made, title = fill_reserved(tokenizer, reserved), name_with(name, "reserved ids filled")
+    return Changed(made, title, "extended", (yield from keep_changed_work(title, made)))
+
+
+def _tokens_of_text(before: int, after: int, sample: Corpus, corpus: Corpus, size: int) -> tuple[Figure, ...]:
+    """The tokens of a sample of the corpus, or of all of it, and its bytes per token; `size` is its bytes."""
     change = f" ({_signed(after / before - 1)})" if before and after != before else ""
+    what = f"a sample of {size_text(sample.bytes)}" if sample.bytes < corpus.bytes else "the corpus"
     return (
-        Figure("Tokens of the corpus", f"{before:,}", f"{after:,}{change}"),
+        Figure(f"Tokens of {what}", f"{before:,}", f"{after:,}{change}"),
         Figure("Bytes per token", _ratio(size, before), _ratio(size, after)),
     )
 
@@ -127,6 +139,14 @@ def _signed(share: float) -> str:
 
 
 # ---- pruning
+
+
+@dataclass(frozen=True, eq=False)
+class _Pruned:
+    tokenizer: Tokenizer
+    removed: Sequence[int]  # ids, the first to go first
+    needed: int  # tokens that stay, as others need them
+    counts: NDArray[np.int64]  # by id; none where they are not counted
 
 
 class PruneWork:
@@ -147,12 +167,24 @@ class PruneWork:
         nothing = np.empty(0, np.int32)
         self._ordered: tuple[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = (None, (nothing, nothing))
 
-    def work(self, choice: PruneChoice, uses: str) -> Work[Effect]:
-        """The pruned tokenizer and its effect; `uses` is "run", "corpus" or "none".
+    def effect_work(self, choice: PruneChoice, uses: str) -> Work[Effect]:
+        """What pruning would do; `uses` is "run", "corpus" or "none".
 
         Raises:
             ConfigError: The tokenizer cannot be pruned, or not so.
         """
+        pruned = yield from self._pruned_work(choice, uses)
+        return (yield from self._effect_work(pruned))
+
+    def result_work(self, choice: PruneChoice, uses: str) -> Work[Changed]:
+        """The pruned tokenizer; raises ConfigError as `effect_work`, and where nothing would be removed."""
+        pruned = yield from self._pruned_work(choice, uses)
+        if not pruned.removed:
+            raise ConfigError(_NOTHING)
+        name = name_with(self._name, f"pruned to {len(pruned.tokenizer):,}")
+        return Changed(pruned.tokenizer, name, "pruned", (yield from keep_changed_work(name, pruned.tokenizer)))
+
+    def _pruned_work(self, choice: PruneChoice, uses: str) -> Work[_Pruned]:
         tokenizer = self._tokenizer
         if choice.size is not None:
             check_size(tokenizer, choice.size)
@@ -163,9 +195,7 @@ class PruneWork:
         order, needed = self._ordered[1]
         removed = order if choice.size is None else order[: len(tokenizer) - choice.size]
         pruned = without(tokenizer, removed, needed, renumber=choice.renumber).tokenizer
-        name = f"{self._name}, pruned to {len(pruned):,}"
-        made = Changed(pruned, name, "pruned", (yield from keep_changed_work(name, pruned)))
-        return (yield from self._effect_work(made, removed.tolist(), len(needed), counts))
+        return _Pruned(pruned, removed.tolist(), len(needed), counts)
 
     def _order_work(
         self, choice: PruneChoice, counts: NDArray[np.int64]
@@ -184,10 +214,8 @@ class PruneWork:
             self._counted = yield from count_uses_work(self._tokenizer, self._corpus, recognise=False)
         return self._counted
 
-    def _effect_work(
-        self, made: Changed, removed: Sequence[int], needed: int, counts: NDArray[np.int64]
-    ) -> Work[Effect]:
-        old, new = self._tokenizer, made.tokenizer
+    def _effect_work(self, made: _Pruned) -> Work[Effect]:
+        old, new, removed, counts = self._tokenizer, made.tokenizer, made.removed, made.counts
         if self._sample is None:
             self._sample = sample_in_one(self._corpus, SAMPLE)
         sample = self._sample
@@ -196,16 +224,16 @@ class PruneWork:
         after = yield from self._measured_work(new, sample)
         figures = [Figure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
         if sample.bytes:
-            figures += _tokens_of_text(self._before[0], after[0], sample.bytes)
+            figures += _tokens_of_text(self._before[0], after[0], sample, self._corpus, sample.bytes)
         figures.append(Figure("Never produced", f"{self._before[1]:,}", f"{after[1]:,}"))
-        notes = [f"Tokens are counted in a sample of {size_text(sample.bytes)}."] * (sample.bytes < self._corpus.bytes)
-        if needed:
+        notes: list[str] = []
+        if needed := made.needed:
             notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
-        problem = "" if removed else "Nothing would be removed."
+        problem = "" if removed else _NOTHING
         uses = dict(zip(removed, (int(counts[token]) if token < len(counts) else 0 for token in removed), strict=True))
         listed = tuple(lines_of(old, removed[:_LISTED], uses if len(counts) else None))
         heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
-        return Effect(tuple(figures), heading, listed, tuple(notes), problem, made=made)
+        return Effect(tuple(figures), heading, listed, tuple(notes), problem)
 
     def _measured_work(self, tokenizer: Tokenizer, sample: Corpus) -> Work[tuple[int, int]]:
         counts = yield from count_uses_work(tokenizer, sample, recognise=False)
@@ -237,32 +265,44 @@ class SpecialRow:
     role: str = ""
 
 
-def specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[Effect]:
-    """The tokenizer with other special tokens, and what changes.
+def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer:
+    """The tokenizer with other special tokens.
 
     Raises:
         ConfigError: A text or an id cannot be used, or the tokenizer cannot be changed.
     """
-    renamed = {row.before: row.text for row in rows if row.before is not None and row.before != row.text}
-    added = {row.text: row.id for row in rows if row.before is None}
-    if sum(row.before is None for row in rows) > len(added):
-        raise ConfigError("Two added special tokens have the same text.")
-    roles = {row.role: row.text for row in rows if row.role}
+    renamed, added, roles = _changes(rows)
     made = replace_specials(tokenizer, renamed) if renamed else tokenizer
     made = add_specials(made, added) if added else made
     made = set_roles(made, roles) if roles else made
+    origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
+    return made.changed(origin=origin, checked=True)
+
+
+def _changes(rows: Sequence[SpecialRow]) -> tuple[dict[str, str], dict[str, int], dict[str, str]]:
+    """New texts by the old ones, ids of added tokens by text, and texts by role."""
+    renamed = {row.before: row.text for row in rows if row.before is not None and row.before != row.text}
+    added = {row.text: row.id for row in rows if row.before is None}
+    return renamed, added, {row.role: row.text for row in rows if row.role}
+
+
+def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effect]:
+    """What changes with other special tokens; ConfigError as in `with_specials`."""
+    yield Progress("changing")
+    made, (renamed, added, roles) = with_specials(tokenizer, rows), _changes(rows)
     lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
     lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
     given = {role.removesuffix("_token"): text for role, text in roles.items() if tokenizer.roles.get(role) != text}
     lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
-    origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
-    made = made.changed(origin=origin, checked=True)
-    title = f"{name}, other special tokens"
-    kept = Changed(made, title, "special tokens", (yield from keep_changed_work(title, made)))
     number = Figure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
     size = Figure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
-    problem = "" if lines else "Nothing is changed yet: rename a special token, add one, or give one a role."
-    return Effect((size, number), "Changes", tuple(lines), (), problem, bool(lines), kept)
+    return Effect((size, number), "Changes", tuple(lines))
+
+
+def changed_specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[Changed]:
+    """The tokenizer with other special tokens; ConfigError as in `with_specials`."""
+    made, title = with_specials(tokenizer, rows), name_with(name, "other special tokens")
+    return Changed(made, title, "special tokens", (yield from keep_changed_work(title, made)))
 
 
 def _quoted(text: str) -> str:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
@@ -17,6 +17,7 @@ from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.widgets.fields import polish
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.menus import offer_actions
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _BUSY_AFTER = 150  # milliseconds before a running search is shown
@@ -88,8 +89,7 @@ class TablePane(Pane):
 
     def offer(self, *actions: QAction) -> None:
         """Adds actions to the context menu of the rows; the row below the pointer is selected first."""
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.table.addActions(actions)
+        offer_actions(self.table, list(actions))
 
     def focus_filter(self) -> None:
         """Moves the focus to the filter."""

@@ -14,8 +14,8 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.delegate import TokenCells
 from tokstudio.gui.token_table.header import TokenHeader
 from tokstudio.gui.token_table.model import Column, TokenTable
-from tokstudio.gui.widgets.shortcuts import keeps_copy
 from tokstudio.gui.widgets.sliced_work import Slices
+from tokstudio.gui.widgets.tables import keeps_copy
 
 #: The most rows that are copied; they are some megabytes of text.
 MOST_COPIED = 100_000

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QHeaderView,
-    QMenu,
     QPushButton,
     QTableView,
     QToolButton,
@@ -28,6 +27,7 @@ from tokstudio.gui.train_several.editors import CellEditors
 from tokstudio.gui.train_several.model import VARIATIONS, Change, PlansModel
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.menus import Menu
 
 _SIZE = QSize(780, 460)
 _WIDTHS = (120, 125, 120, 100, 120, 70)
@@ -89,7 +89,7 @@ class TrainSeveralDialog(QDialog):
         self.vary_button.setText("&Vary")
         self.vary_button.setToolTip("Replace the selected rows, or all, by one row for each value of a setting")
         self.vary_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        menu = QMenu(self.vary_button)
+        menu = Menu(self.vary_button)
         for words, changes in VARIATIONS.items():
             menu.addAction(words, partial(self._vary, changes))
         self.vary_button.setMenu(menu)

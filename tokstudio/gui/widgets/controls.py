@@ -87,6 +87,7 @@ class ChoiceBox(QComboBox):
         """Moves between choices with the arrow keys; Enter confirms the current one."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.picked.emit()
+            event.ignore()  # for the main button of a dialog
             return
         self._browsing = True
         super().keyPressEvent(event)

@@ -7,6 +7,7 @@ Tests replace `Choosers`.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Literal
@@ -42,7 +43,10 @@ class Choosers:
         return next(iter(self._ask(title, folder, QFileDialog.FileMode.Directory)), None)
 
     def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
-        """Asks where to write a file; the dialog itself asks before it replaces a file."""
+        """Asks where to write a file; the dialog itself asks before it replaces a file.
+
+        A name without a suffix gets that of the chosen filter.
+        """
         return next(iter(self._ask(title, suggestion, QFileDialog.FileMode.AnyFile, filters)), None)
 
     def text(self, title: str, label: str, value: str) -> str | None:
@@ -90,6 +94,8 @@ class Choosers:
         dialog.setFileMode(mode)
         if mode == QFileDialog.FileMode.AnyFile:
             dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+            dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
+            dialog.setDefaultSuffix(_suffix(dialog.selectedNameFilter()))
         elif mode == QFileDialog.FileMode.Directory:
             dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         # Before its first use, Qt makes the dialog higher than most screens.
@@ -97,6 +103,12 @@ class Choosers:
         names = dialog.selectedFiles() if dialog.exec() else []
         dialog.deleteLater()
         return [Path(name) for name in names]
+
+
+def _suffix(name_filter: str) -> str:
+    """The first suffix of a filter such as "NumPy (*.npz)", with its point; "" for one of all files."""
+    found = re.search(r"\*(\.\w+)", name_filter)
+    return found.group(1) if found is not None else ""
 
 
 def show_in_file_manager(path: Path) -> bool:

@@ -10,9 +10,10 @@ from collections.abc import Collection
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QHelpEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QTabBar, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QTabBar, QToolTip, QWidget
 
 from tokstudio.core.guide.glossary import explained
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.dock_layout import Arrangement
 
@@ -45,7 +46,7 @@ class PaneHeaders(QObject):
         self._panes = panes
         self._places = places
         self._last: Pane | None = None
-        self.menu = QMenu(window)
+        self.menu = Menu(window)
         self.menu.addActions(actions)
         for pane in panes:
             pane.title.setToolTip(explained("", _WORDS.get(pane.objectName(), "")))

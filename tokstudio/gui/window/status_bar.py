@@ -183,8 +183,7 @@ class StatusLine(QStatusBar):
             self._phase = ""
             self._since = self._begun = self._looked = time.monotonic()
             self._rate = 0.0
-            training = self._training.current
-            self._merges_before = len(training.run) if training is not None else 0
+            self._merges_before = self._made
         if job is None:
             self._timer.stop()
         elif not self._timer.isActive():
@@ -236,17 +235,23 @@ class StatusLine(QStatusBar):
         self._looked = now
 
     def _where_it_waits(self, phase: str) -> str:
-        training = self._training.current
-        made = len(training.run) if training is not None else 0
+        training, made = self._training.current, self._made
         if not made:
             return f"Paused while {phase}. F6 resumes." if phase else "Paused. F6 resumes."
-        return f"Paused after {several(made, 'merge')}. F6 resumes, F10 makes one more."
+        what = "new merge" if training is not None and training.run.before else "merge"
+        return f"Paused after {several(made, what)}. F6 resumes, F10 makes one more."
+
+    @property
+    def _made(self) -> int:
+        """The merges of the training, without those of the tokenizer that it started from."""
+        training = self._training.current
+        return max(0, len(training.run) - training.run.before) if training is not None else 0
 
     def _speed(self, now: float) -> str:
         training = self._training.current
         if training is None or training.job.paused:
             return ""
-        made = len(training.run)
+        made = self._made
         if now - self._looked < _TICK / 2000:
             return f"{self._rate:,.0f} merges/s" if self._rate >= 1 else ""
         rate = (made - self._merges_before) / (now - self._looked)
@@ -280,7 +285,10 @@ class StatusLine(QStatusBar):
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
-            before = f" ({whole_text(run.log.tokens_before, run.weight_scale)} at first)" if at else ""
+            # An extension is held against the tokenizer that it started from.
+            first, when = (run.before, "the new merges") if at > run.before > 0 else (0, "merging")
+            begun = whole_text(run.log.tokens_at(first), run.weight_scale)
+            before = f" ({begun} before {when})" if at else ""
             ratio_text = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
             tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in corpus"
             self._show_longest(f"{ratio_text}{held_out}{tokens}{before}", f"{ratio_text}{tokens}", ratio_text)

@@ -90,6 +90,8 @@ def test_lines_that_differ_most_come_first(qtbot: QtBot, view: SameTextView, ses
     lines = bytes(text.data).decode().splitlines()
     tokenizers = [run.tokenizer for run in session.runs.shown]
     ratios = difference(np.array([[len(each.encode(line)) for line in lines] for each in tokenizers]))
+    begun: list[bool] = []  # would remove the sentence about a tokenizer that was opened just before
+    session.jobs.begun.connect(lambda: begun.append(True))
     view.differing.click()
     qtbot.waitUntil(lambda: "Line 1 " in view.note.text(), timeout=PATIENCE)
     assert view.line.value() == int(ratios.argmax()) + 1
@@ -103,6 +105,7 @@ def test_lines_that_differ_most_come_first(qtbot: QtBot, view: SameTextView, ses
     assert sorted(seen) == list(range(1, len(lines) + 1))
     values = [ratios[at - 1] for at in seen]
     assert values == sorted(values, reverse=True)
+    assert not begun
 
 
 def test_a_token_is_shown_in_its_run_which_becomes_active(qtbot: QtBot, view: SameTextView, session: Session) -> None:

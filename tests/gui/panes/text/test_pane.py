@@ -40,6 +40,8 @@ def actions(theme: Theme) -> dict[str, QAction]:
         "show_ids": "ids",
         "recognise_specials": "text",
         "byte_level_characters": "text",
+        "encode_with_dropout": "text",
+        "dropout_again": "text",
         "why_not_one_token": "text",
         "copy": "text",
         "copy_ids": "text",

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Cell, Compared
@@ -18,6 +17,7 @@ from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, Loaded
 from tokstudio.core.formats.report import WrittenFile
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
+from tokstudio.core.tokenizer.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 #: Why no text becomes a token.

@@ -26,6 +26,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _TABS = {
@@ -73,7 +74,7 @@ class ComparePane(Pane):
         self.tokenizers = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.tokenizers.setAccessibleName("Tokenizers")
         self.tokenizers.setToolTip(f"Choose up to {MOST} tokenizers")
-        self.tokenizers_menu = QMenu("Tokenizers", self)
+        self.tokenizers_menu = Menu("Tokenizers", self)
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)
         self.tokenizers.setMenu(self.tokenizers_menu)
         self._figure_label, self._choices = TermLabel("Figure", "figure"), QWidget()
@@ -235,7 +236,7 @@ class ComparePane(Pane):
             action = menu.addAction(run.name.replace("&", "&&"))
             action.setCheckable(True)
             action.setChecked(run is runs.active or not run.curve_hidden)
-            action.setEnabled(run is not runs.active)
+            set_why_not(action, "The active tokenizer is always compared." if run is runs.active else "")
             action.toggled.connect(partial(runs.show_curve, run))
         menu.addSeparator()
         for name in SIMPLE:
@@ -271,7 +272,7 @@ class ComparePane(Pane):
                 self._session.view.look_at(token)
 
     def _show_menu(self, number: int, at: int, place: QPoint) -> None:
-        menu = QMenu(self)
+        menu = Menu(self)
         self.fill_menu(menu, number, at)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(place)

@@ -105,7 +105,7 @@ class SameTextView(QWidget):
         self._encoding = LatestJob(session.jobs, self, quiet=True)
         self._encoding.done.connect(self._take)
         self._encoding.failed.connect(self._fail)
-        self._counting = LatestJob(session.jobs, self)
+        self._counting = LatestJob(session.jobs, self, asked=False)
         self._counting.done.connect(self._take_counts)
         self._counting.failed.connect(self._fail)
         theme.changed.connect(self._apply_style)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.vocabularies import Vocabularies
+from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.style.theme import Theme

@@ -9,13 +9,14 @@ from itertools import accumulate
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import Menu
 
 _LONGEST_NAME = 110
 _OTHER_CORPUS = ", other corpus"
@@ -72,7 +73,7 @@ class Legend(QWidget):
         self._entries: tuple[LegendEntry, ...] = ()
         self._buttons: list[QToolButton] = []
         self._fitting = self._outdated = False
-        self._menu = QMenu(self)
+        self._menu = Menu(self)
         self._menu.triggered.connect(self._choose_action)
         self._more = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self._more.setMenu(self._menu)

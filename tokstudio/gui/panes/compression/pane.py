@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
-from PySide6.QtWidgets import QMenu, QToolButton
+from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.compression.curves import (
@@ -19,7 +19,6 @@ from tokstudio.gui.panes.compression.curves import (
     RATIO,
     TOKENS,
     VIEWS,
-    View,
     curve,
     has_held_out_curve,
     has_other_corpus,
@@ -42,6 +41,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton, link_button
 from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.resources import SAMPLES
@@ -52,6 +52,7 @@ _LONGEST_NAME = 360  # pixels
 _LOW = 320  # pixels at the normal text size; a lower pane is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
 _HELD_OUT = "held-out"  # part of the name of a curve, also for the plot
+_NO_OTHERS = "No other curve is shown.", "All curves are shown."
 
 PLAYHEAD = StepWords(
     "Playhead",
@@ -140,12 +141,9 @@ class CompressionPane(Pane):
         # The legend takes the room beside the title.
         self.header.setStretch(1, 0)
         self.header.addWidget(self.legend, 1)
-        self.menu = QMenu(self)
+        self.menu = Menu(self)
         group = QActionGroup(self.menu)
-        self._choices: dict[QAction, View] = {}
-        for view in VIEWS:
-            action = QAction(view.menu, group, checkable=True, checked=view is self._view)
-            self._choices[action] = view
+        self._choices = {QAction(one.menu, group, checkable=True, checked=one is self._view): one for one in VIEWS}
         self.menu.addActions(group.actions())
         self.menu.addSeparator()
         self._log = self.menu.addAction("Log scales")
@@ -155,7 +153,7 @@ class CompressionPane(Pane):
         self._lines = SourceLines(self.plot, self._session.by_source, self.by_source)
         self.by_source.toggled.connect(self.catch_up)
         self.menu.aboutToShow.connect(self._may_draw_sources)
-        self.curves = self.menu.addMenu("Curves of runs")
+        self.curves = self.menu.add_menu("Curves of runs")
         self.curves.aboutToShow.connect(partial(self.fill_curves, self.curves))
         self.menu.triggered.connect(self._choose_view)
         self.view_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -166,7 +164,7 @@ class CompressionPane(Pane):
         self.header.addWidget(self.view_button)
 
     def _make_speeds(self) -> None:
-        self.speeds = QMenu(self)
+        self.speeds = Menu(self)
         group = QActionGroup(self.speeds)
         for speed in SPEEDS:
             action = QAction(speed.text, group, checkable=True, statusTip="Set the speed of Play Merges.")
@@ -201,7 +199,7 @@ class CompressionPane(Pane):
 
     # ---- curves
 
-    def fill_curves(self, menu: QMenu) -> None:
+    def fill_curves(self, menu: Menu) -> None:
         """Lists the runs with curves, to show or hide them."""
         menu.clear()
         runs, session = self._with_curves, self._session
@@ -210,16 +208,15 @@ class CompressionPane(Pane):
             action = menu.addAction(name.replace("&", "&&"))
             action.setCheckable(True)
             action.setChecked(run is session.runs.active or not run.curve_hidden)
-            action.setEnabled(run is not session.runs.active)
             action.setStatusTip("Show or hide the curves of this run.")
+            set_why_not(action, "The curve of the active run is always shown." if run is session.runs.active else "")
             # By key, as a menu must not keep a deleted run alive.
             action.toggled.connect(partial(self._show_curves, {run.key}))
         others = {run.key: run.curve_hidden for run in runs if run is not session.runs.active}
         menu.addSeparator()
         for words, shown in (("Show All", True), ("Show Only the Active Run", False)):
-            action = menu.addAction(words)
-            action.setEnabled(shown in others.values())
-            action.triggered.connect(partial(self._show_curves, set(others), shown))
+            action = menu.addAction(words, partial(self._show_curves, set(others), shown))
+            set_why_not(action, "" if shown in others.values() else _NO_OTHERS[shown])
 
     def _show_curves(self, keys: set[int], shown: bool) -> None:
         for run in self._with_curves:

@@ -41,6 +41,7 @@ class SourceLines:
         self._drawn: SourceCurves | None = None
         self._names: list[tuple[str, int]] = []  # each name and colour
         action.setCheckable(True)
+        action.setToolTip("Choose bytes per token, and a run that was trained here on several sources.")
         action.toggled.connect(self._choose)
         self._name_action()
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
@@ -23,6 +23,7 @@ from tokstudio.gui.state.mixture import Entry, entries_of, shares, with_weight
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.sliced_work import Slices
 
 ACTIONS = ("weights_as_they_are", "weights_equal", "weights_by_temperature")
@@ -52,7 +53,7 @@ class Mixture(QWidget):
         self.button.setToolTip(explained("Set the weights of all sources together", "weight"))
         set_word(self.button, "weight")
         self.button.setAccessibleName("Set the weights of all sources together")
-        menu = QMenu(self.button)
+        menu = Menu(self.button)
         menu.addActions([actions[key] for key in ACTIONS])
         self.button.setMenu(menu)
         self._list = column(spacing=10)

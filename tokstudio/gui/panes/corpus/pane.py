@@ -30,6 +30,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.labels import Caption
 from tokstudio.gui.widgets.layouts import STRETCH, column, stacked
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -112,7 +113,7 @@ class CorpusPane(Pane):
         self.add_button.setIcon(icon("add", self._theme))
         self.add_button.setToolTip("Add text to the corpus")
         self.add_button.setAccessibleName("Add text to the corpus")
-        menu = QMenu(self.add_button)
+        menu = Menu(self.add_button)
         for key in ("open_corpus", "open_folder", "open_counts", "paste_corpus", "", *_SAMPLES):
             menu.addAction(self._actions[key]) if key else menu.addSeparator()
         self.add_button.setMenu(menu)
@@ -275,14 +276,14 @@ class CorpusPane(Pane):
         rows = self.source_list.selected_rows()
         if not rows:
             return None
-        menu = QMenu(self.source_list)
+        menu = Menu(self.source_list)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         reload = menu.addAction("Reload", self.reload_selected)
         reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
         if any(map(is_data_set, self.selected_sources())):
             menu.addAction(self._actions["change_columns"])
         if self._decoded_rows():
-            self.add_encodings(menu.addMenu("Encoding"))
+            self.add_encodings(menu.add_menu("Encoding"))
         menu.addAction("Remove", self.remove_selected)
         menu.addSeparator()
         menu.addAction(self._actions["clear_corpus"])

@@ -11,7 +11,6 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QMenu
 
 from tokstudio.gui.panes.runs.model import NAME, RATIO, RunsModel
 from tokstudio.gui.panes.runs.table import RunTable
@@ -21,11 +20,17 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _LIVE = 200  # milliseconds between two updates of the run in training
 _ELSEWHERE = "* This run was trained on another text than the one that all are measured on."
 _EMPTY = "Every run is kept here. You can compare, rename or delete it."
+_IS_ACTIVE = "It is active already."
+_HELD = "Training is in progress: its run stays active."
+_IN_TRAINING = "Stop the training first; the run is kept."
+_NO_MORE = "Only a run of this corpus continues, with a larger vocabulary or a lower frequency."
+_SAYS_PATTERN = "The tokenizer's files already say how it splits text."
 
 
 class RunsPane(Pane):
@@ -147,25 +152,28 @@ class RunsPane(Pane):
         run = self._current()
         if run is None:
             return
-        trained, held = self._training.current, self._training.current is not None and run is not self._runs.active
-        menu = QMenu(self.table)
+        trained, is_active = self._training.current, run is self._runs.active
+        held = _HELD if trained is not None and not is_active else ""
+        menu = Menu(self.table)
         # The keys are shown for information: the table handles them, not the menu.
-        _add(menu, "Make Active\tEnter", self._activate_current, run is not self._runs.active and not held)
+        _add(menu, "Make Active\tEnter", self._activate_current, _IS_ACTIVE if is_active else held)
         menu.addSeparator()
-        _add(menu, "Continue", partial(self._trigger, "continue_run"), self._training.can_continue(run))
-        _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), run.ended is not None and not held)
+        may_continue = self._training.can_continue(run)
+        _add(menu, "Continue", partial(self._trigger, "continue_run"), "" if may_continue else _NO_MORE)
+        _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), _IN_TRAINING if run.ended is None else held)
         menu.addSeparator()
         if run.origin is not None:
-            change, possible = self._actions["change_pattern"].text(), not run.origin.says_pattern and not held
-            _add(menu, change, partial(self._trigger, "change_pattern"), possible)
+            why_not = _SAYS_PATTERN if run.origin.says_pattern else held
+            _add(menu, self._actions["change_pattern"].text(), partial(self._trigger, "change_pattern"), why_not)
         if run.has_curve:
             curve = menu.addAction("Show Curve")
-            curve.setEnabled(run is not self._runs.active)
             curve.setCheckable(True)
-            curve.setChecked(run is self._runs.active or not run.curve_hidden)
+            curve.setChecked(is_active or not run.curve_hidden)
             curve.toggled.connect(partial(self._runs.show_curve, run))
+            set_why_not(curve, "The curve of the active run is always shown." if is_active else "")
         _add(menu, "Rename\tF2", self._rename_current)
-        _add(menu, "Delete\tDel", self._delete_current, trained is None or trained.run is not run)
+        in_training = trained is not None and trained.run is run
+        _add(menu, "Delete\tDel", self._delete_current, _IN_TRAINING if in_training else "")
         menu.addSeparator()
         menu.addMenu(self.text_button.texts)
         menu.addMenu(self.table.columns_menu)
@@ -173,5 +181,5 @@ class RunsPane(Pane):
         menu.popup(place)
 
 
-def _add(menu: QMenu, text: str, done: Callable[[], None], possible: bool = True) -> None:
-    menu.addAction(text, done).setEnabled(possible)
+def _add(menu: Menu, text: str, done: Callable[[], None], why_not: str = "") -> None:
+    set_why_not(menu.addAction(text, done), why_not)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QSt
 from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, CORPUS, HELD_OUT, HUE, LEFT, MARK, NAME, RunsModel
 from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.tables import ReadOnlyTable
 
@@ -108,7 +109,7 @@ class RunTable(ReadOnlyTable):
         self.spread()
 
     def _make_columns_menu(self) -> QMenu:
-        menu = QMenu("&Columns of Runs", self)
+        menu = Menu("&Columns of Runs", self)
         for column in _CHOOSABLE:
             tip = f"{COLUMNS[column].tip}."
             action = QAction(COLUMNS[column].title, menu, checkable=True, statusTip=tip)

@@ -14,6 +14,7 @@ from tokstudio.core.corpus.source import Source, entries
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.measured_texts import ChosenText
 from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.menus import Menu
 
 _ACTIONS = ("measure_on_corpus", "measure_on_text", "measure_on_held_out", "measure_on_file")
 _LONGEST_NAME = 180  # pixels
@@ -27,7 +28,7 @@ class TextButton(QToolButton):
         super().__init__(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self._on_text, self._corpus = session.on_text, session.corpus
         self._actions = [actions[name] for name in _ACTIONS]
-        self.texts = QMenu("&Measure On", self)
+        self.texts = Menu("&Measure On", self)
         self.texts.aboutToShow.connect(partial(self.fill, self.texts))
         self.fill(self.texts)
         self.setMenu(self.texts)

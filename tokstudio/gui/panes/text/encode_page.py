@@ -19,6 +19,7 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.text.counts_grid import Count, CountsGrid
+from tokstudio.gui.panes.text.dropout_bar import DropoutBar
 from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
 from tokstudio.gui.panes.text.id_grid import IdGrid
 from tokstudio.gui.panes.text.page import TextPage
@@ -80,6 +81,7 @@ class EncodePage(TextPage):
         session.view.text_changed.connect(self._follow_text)
         for signal in (session.view.text_changed, session.comparison.changed):
             signal.connect(self._compare_later)
+        session.view.dropout_changed.connect(self.refresh)
         session.runs.changed.connect(self._follow_specials)
         session.training.state_changed.connect(self._follow_specials)
         self._follow_specials()
@@ -95,10 +97,10 @@ class EncodePage(TextPage):
         made = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
         return made, EncodedText(*made.drawn, made.ids, made.special)
 
-    def variant(self) -> int:
-        """Returns whether special tokens are recognised; ids after the merges change while a run grows."""
+    def variant(self) -> object:
+        """Returns the dropout, and whether special tokens are recognised: their ids change while a run grows."""
         run = self.session.runs.active
-        return 1 + len(run) if self._recognised and run is not None else 0
+        return self.session.view.dropout, len(run) if self._recognised and run is not None else None
 
     def display(self, result: object, table: EncodedText) -> None:
         """Shows the tokens; a visible selection stays."""
@@ -181,6 +183,7 @@ class EncodePage(TextPage):
         self._comparing.done.connect(self._show_counts)
         self._compare_soon = QTimer(self, singleShot=True, interval=_COMPARED_AFTER)
         self._compare_soon.timeout.connect(self._compare)
+        self.column.addWidget(DropoutBar(self.session.view, self._theme, actions))
         self.column.addLayout(row(self.caption, STRETCH, self.specials))
         self.column.addWidget(self.others)
         self.column.addWidget(self.brief)

@@ -41,7 +41,7 @@ _MOST_LINES = 4
 _SMALLEST = (220, 190)  # pixels, for any content
 
 #: The inputs of a result: the tokenizer, by run and playhead, the text, and the options.
-_Key = tuple[int, int, str, int, bool]
+_Key = tuple[int, int, str, object, bool]
 
 
 class TextPage(QWidget):
@@ -108,9 +108,9 @@ class TextPage(QWidget):
         """Returns the text to process."""
         return self.input.text()
 
-    def variant(self) -> int:
-        """Returns a number for the other inputs of a result."""
-        return 0
+    def variant(self) -> object:
+        """Returns the other inputs of a result."""
+        return None
 
     def token_at(self, index: int) -> int:
         """Returns the id of the token with this number."""
@@ -194,7 +194,7 @@ class TextPage(QWidget):
     def _begin(self, key: _Key) -> None:
         tokenizer = self.session.view.tokenizer
         assert tokenizer is not None
-        text = key[2]
+        tokenizer, text = self.session.view.dropped(tokenizer), key[2]
         if self._prepared and len(text) <= _DIRECT and tokenizer.library is None and tokenizer.ready:
             self.latest.cancel()
             self._asked, self.byte_level = key, key[4]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
@@ -31,6 +31,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.menus import Menu, offer_actions
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 from tokstudio.resources import DEMO_SENTENCES
 
@@ -68,8 +69,7 @@ class TextPane(Pane):
         for page in (self.encode, self.decode, self.steps):
             page.state_changed.connect(self._show_state)
         for view in (self.encode.view, self.steps.view):
-            view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-            view.addActions([actions[name] for name in _MENU])
+            offer_actions(view, [actions[name] for name in _MENU])
         theme.changed.connect(self._show_state)
         self._show_state()
 
@@ -138,7 +138,7 @@ class TextPane(Pane):
         self.samples.setIcon(icon("text", self._theme, "muted"))
         self.samples.setToolTip("Samples: a sentence in another language")
         self.samples.setAccessibleName("Samples")
-        menu = QMenu(self.samples)
+        menu = Menu(self.samples)
         for name, sentence in DEMO_SENTENCES:
             menu.addAction(name).setData(sentence)
         menu.triggered.connect(self._take_sample)

@@ -10,6 +10,7 @@ import numpy as np
 from tokstudio.core.analysis.encoding_steps import Steps, prepared_steps_work, steps_work
 from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import percent_text
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.preparation import Prepared
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
@@ -54,7 +55,7 @@ def stepping_work(
         data = yield from utf8_work(text[:LONGEST])
         part = _head(data)
         note = f"The first {len(part):,} bytes of the text." if len(part) < len(data) or len(text) > LONGEST else ""
-        return Stepping((yield from steps_work(tokenizer, part, None, allowed_special)), 0, note)
+        return Stepping((yield from steps_work(tokenizer, part, None, allowed_special)), 0, _noted(tokenizer, note))
     data = yield from utf8_work(text)
     prepared = yield from tokenizer.prepared_work(data, allowed_special)
     begin, end = _widened(tokenizer, prepared, prepared.span(*selected))
@@ -62,12 +63,20 @@ def stepping_work(
         steps = yield from prepared_steps_work(tokenizer, prepared, (begin, end), None, allowed_special)
         words = len(steps.pre_tokens)
         what = "The pre-token" if words == 1 else f"The {words:,} pre-tokens"
-        return Stepping(steps, 0, f"{what} around the selection.")
+        return Stepping(steps, 0, _noted(tokenizer, f"{what} around the selection."))
     begin, end = selected
     part = _head(data[begin:end])
     note = f"The first {len(part):,} bytes of the selection" if len(part) < end - begin else "The selection"
     steps = yield from steps_work(tokenizer, part, None, allowed_special)
-    return Stepping(steps, begin, f"{note}, encoded by itself: its pre-tokens are too long to step through.")
+    note = f"{note}, encoded by itself: its pre-tokens are too long to step through."
+    return Stepping(steps, begin, _noted(tokenizer, note))
+
+
+def _noted(tokenizer: Tokenizer, note: str) -> str:
+    """The note, and the dropout if there is one."""
+    if tokenizer.dropout is None:
+        return note
+    return f"{note} {percent_text(tokenizer.dropout.probability)} of merges are passed over (dropout).".lstrip()
 
 
 def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str]:

@@ -17,6 +17,7 @@ from tokstudio.core.analysis.encoding_rounds import Rounds
 from tokstudio.core.analysis.encoding_steps import State
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.tokenizer.dropout import Dropout
 from tokstudio.gui.panes.text.byte_level_text import byte_level_work
 from tokstudio.gui.panes.text.step_caption import step_words
 from tokstudio.gui.panes.text.steps_job import LONGEST, Stepping, answer_words, stepping_work
@@ -40,6 +41,7 @@ _NO_TEXT = "Enter a text under Encode to step through its encoding."
 _NO_TOKENIZER = "Train or open a tokenizer to step through this text."
 _NOT_READY = "The steps appear here once the corpus is read."
 _TOO_LONG = f"At most {LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
+_DROPPED = "Merges are passed over at random here: switch Dropout off to see why it is not one token."
 #: Keys for a step forwards or back from elsewhere in the pane, with the buttons that they press.
 STEP_KEYS = {"previous": "Alt+Left", "next": "Alt+Right"}
 _WORDS = StepWords(
@@ -51,8 +53,8 @@ _LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two updates of a growing run
 _SMALLEST = (220, 190)  # pixels, as on the other pages
 
-#: Run, its merges, text, selection, and whether special tokens are recognised.
-_Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool]
+#: Run, its merges, text, selection, whether special tokens are recognised, and dropout.
+_Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool, Dropout | None]
 
 
 class StepsPage(QWidget):
@@ -96,7 +98,8 @@ class StepsPage(QWidget):
         session.view.selection_changed.connect(self._follow_selection)
         for signal in (session.view.text_changed, session.view.playhead_changed, session.training.merges_added):
             signal.connect(self.refresh)
-        session.runs.changed.connect(self.refresh)
+        for signal in (session.runs.changed, session.view.dropout_changed):
+            signal.connect(self.refresh)
 
     # ---- the interface of the pages
 
@@ -152,14 +155,14 @@ class StepsPage(QWidget):
         if run is not self._of_run:
             self._question = None  # it was about another run
         recognised = self._actions["recognise_specials"].isChecked()
-        key = (run, len(run), self._view.text, self._selected, recognised)
+        key = (run, len(run), self._view.text, self._selected, recognised, self._view.dropout)
         if key == self._shown:
             self._follow_playhead()
         elif _same_but_length(key, self._asked) and (self.latest.busy or self._pause.isActive()):
             pass  # refreshed after this
         elif key != self._asked:
             self._asked = key
-            tokenizer, text, selected = run.tokenizer, self._view.text, self._selected
+            tokenizer, text, selected = self._view.dropped(run.tokenizer), self._view.text, self._selected
             self.latest.run(lambda: stepping_work(tokenizer, text, selected, "all" if recognised else ()))
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -275,6 +278,8 @@ class StepsPage(QWidget):
         made, rounds, asked = self._stepping, self._rounds, self._question
         if asked is not None and asked[1] - asked[0] > LONGEST:
             self.why_not.show_answer(_TOO_LONG, {})
+        elif asked is not None and made is not None and made.steps.tokenizer.dropout is not None:
+            self.why_not.show_answer(_DROPPED, {})
         elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
             self.why_not.show_answer(*answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word))
         else:

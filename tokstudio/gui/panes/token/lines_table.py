@@ -28,8 +28,7 @@ from tokstudio.gui.token_text.pieces import CIRCLE, standing
 from tokstudio.gui.token_text.spelling import mark_of
 from tokstudio.gui.widgets.labels import laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
-from tokstudio.gui.widgets.shortcuts import keeps_copy
-from tokstudio.gui.widgets.tables import ReadOnlyTable
+from tokstudio.gui.widgets.tables import ReadOnlyTable, keeps_copy
 
 _FONT = 12
 _NEAR = 40  # rows before the end at which more are requested

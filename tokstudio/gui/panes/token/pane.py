@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.base.wording import several_whole
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.tokenizer.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.lines_page import LinesPage
 from tokstudio.gui.panes.token.tree_page import MergesPage
@@ -28,6 +28,7 @@ from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _EMPTY = "Point at a token anywhere to see where it came from."
@@ -161,11 +162,11 @@ class TokenPane(Pane):
         self._build_menu(actions)
 
     def _build_menu(self, actions: Mapping[str, QAction]) -> None:
-        self._menu = QMenu(self)
+        self._menu = Menu(self)
         self._menu.addAction("Copy &Text", self._copy_text)
         self._menu.addAction("Copy &Bytes", self._copy_bytes)
         self._menu.addAction("Copy &Id", self._copy_id)
-        self._tree_menu = QMenu(self)
+        self._tree_menu = Menu(self)
         self._tree_menu.addActions(self._menu.actions())
         self._tree_menu.addSeparator()
         self._tree_menu.addAction("Zoom I&n", self.tree.zoom_in).setToolTip("Also Ctrl+Wheel, or the + key")

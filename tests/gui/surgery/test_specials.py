@@ -1,0 +1,79 @@
+"""Special Tokens: preview, bad input, and what it makes."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.gui.surgery.dialogs import made_by, settled
+from tokstudio.gui.surgery.specials import ID, TOKEN, SpecialsDialog
+
+
+@pytest.fixture
+def specials(session, theme, make_run, opened):
+    run = make_run(vocabulary_size=280, pattern="gpt2", special_tokens=("<|end|>", "<|reserved_0|>"))
+    return opened(SpecialsDialog(session, run, theme))
+
+
+def edit(dialog, row, column, text):
+    dialog.model.setData(dialog.model.index(row, column), text)
+
+
+def test_special_tokens_are_renamed_added_and_get_roles(qtbot, session, specials):
+    run = session.runs.active
+    assert not specials.apply_button.isEnabled()
+    settled(qtbot, specials)
+    assert specials.note.text().startswith("Nothing is changed yet")
+    edit(specials, 1, TOKEN, "<|user|>")
+    qtbot.mouseClick(specials.add_button, Qt.MouseButton.LeftButton)
+    assert specials.model.rows[2].id == len(run.tokenizer)
+    specials.table.setFocus()
+    edit(specials, 2, TOKEN, "<|pad|>")
+    edit(specials, 2, ID, "290")
+    specials.role.setCurrentIndex(specials.role.findData("pad_token"))
+    specials._set_role()
+    settled(qtbot, specials)
+    assert specials.note.text() == ""
+    assert specials.view.tokens.toPlainText().splitlines() == [
+        "<|reserved_0|> becomes <|user|>",
+        "<|pad|> is added with the id 290",
+        "<|pad|> is pad",
+    ]
+    made = made_by(qtbot, specials).tokenizer
+    ids = run.special_tokens
+    assert made.special_tokens == {"<|end|>": ids["<|end|>"], "<|user|>": ids["<|reserved_0|>"], "<|pad|>": 290}
+    assert made.roles["pad_token"] == "<|pad|>"
+    assert made.origin.old is run.tokenizer
+    assert specials.apply_button.text() == "&Change Special Tokens"
+
+
+def test_special_tokens_that_cannot_be_are_said(qtbot, specials):
+    edit(specials, 1, TOKEN, "<|end|>")
+    settled(qtbot, specials)
+    assert specials.problem.text() == 'Two special tokens cannot both be "<|end|>".'
+    assert not specials.apply_button.isEnabled()
+    edit(specials, 1, TOKEN, "<|reserved_0|>")
+    qtbot.mouseClick(specials.add_button, Qt.MouseButton.LeftButton)
+    edit(specials, 2, ID, "5")
+    settled(qtbot, specials)
+    assert "is not free" in specials.problem.text()
+    assert marked(specials) == {(2, ID)}
+    assert "is not free" in specials.model.data(specials.model.index(2, ID), Qt.ItemDataRole.ToolTipRole)
+    edit(specials, 2, TOKEN, "the")
+    assert specials.problem.text().startswith('"the" is an ordinary token already, with the id ')
+    assert marked(specials) == {(2, TOKEN), (2, ID)}
+    specials.table.setCurrentIndex(specials.model.index(2, 0))
+    qtbot.mouseClick(specials.remove_button, Qt.MouseButton.LeftButton)
+    assert len(specials.model.rows) == 2
+    assert marked(specials) == set()
+    assert not specials.problem.isVisible()
+
+
+def marked(specials):
+    """The places of the cells in the colour of errors."""
+    red = Qt.ItemDataRole.ForegroundRole
+    model, places = specials.model, [(row, column) for row in range(3) for column in range(3)]
+    return {
+        place for place in places if place[0] < len(model.rows) and model.data(model.index(*place), red) is not None
+    }
