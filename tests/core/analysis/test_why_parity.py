@@ -46,7 +46,9 @@ def test_the_candidates_are_those_of_the_language_that_chose(tie_break, more):
 def test_the_words_for_a_parallel_text():
     why = finish(why_work(CORPUS, run_of(parallel=PARALLEL), 1))
     assert why.choosing.scores == (9, 7, 14)
-    assert why.reason.startswith("fi.txt chose: its text is 40 % longer than the mean. In its text: It occurs ")
+    assert why.reason.startswith(
+        "fi.txt chose: its parallel text is 40 % longer than the mean. In its text: It occurs "
+    )
 
 
 def test_the_words_for_bytes_per_token_and_for_all_together():

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 
 from tokstudio.core.base.errors import BinaryError, CorpusError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, parts_of, story_work
+from tokstudio.core.comparison.parallel_set import (
+    ParallelSet,
+    open_parallel_files_work,
+    open_parallel_work,
+    parts_of,
+    story_work,
+)
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
 from tokstudio.core.text.languages import is_language
@@ -130,6 +136,20 @@ def test_languages_are_named_by_what_differs_between_the_files(tmp_path, names):
     for name in names:
         (tmp_path / name).write_text("one line\n")
     assert read(tmp_path).languages == ("de", "en")
+
+
+def test_chosen_files_are_a_set_and_one_file_is_a_table(tmp_path):
+    files = [tmp_path / "news.de.txt", tmp_path / "other.en.txt"]
+    for file, text in zip(files, ("eins\nzwei\n", "one\ntwo\n"), strict=True):
+        file.write_text(text, encoding="utf-8")
+    read = finish(open_parallel_files_work(files))
+    assert (read.languages, read.lines) == (("news.de", "other.en"), ((b"eins", b"zwei"), (b"one", b"two")))
+    table = tmp_path / "both.tsv"
+    table.write_text("de\ten\neins\tone\n", encoding="utf-8")
+    assert finish(open_parallel_files_work([table])).languages == ("de", "en")
+    files[1].write_text("one\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r'"other.en" has 1 line, but "news.de" has 2'):
+        finish(open_parallel_files_work(files))
 
 
 def test_the_folders_of_flores_are_chosen_by_name(tmp_path):

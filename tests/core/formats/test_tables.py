@@ -228,3 +228,15 @@ def test_counts_of_weighted_sources_are_divided():
     assert (merge["count"], merge["tokens_after"]) == (2.25, 2.5)
     rows = table(tokenizer, "vocabulary-csv")
     assert [rows[token]["uses"] for token in (97, 99, 256)] == ["0", "0.25", "2.25"]
+
+
+def test_the_log_of_a_run_by_turns_says_who_chose():
+    sources = (Source.from_texts(["das haus " * 9], 'a "b".txt'), Source.from_texts(["the house " * 9], "en"))
+    made = train(Corpus(sources), TrainingConfig(vocabulary_size=270, algorithm="parity", global_merges=2))
+    chosen = made.run.chosen
+    expected = [chosen.name(row) or "" for row in range(14)]
+    assert expected[:2] == ["", ""]
+    assert len(set(expected)) == 3
+    assert [row["chosen_by"] for row in table(made, "merges-csv")] == expected
+    assert [row["chosen_by"] for row in objects(made)] == expected
+    assert "chosen_by" not in table(trained("banana", 1), "merges-csv")[0]

@@ -20,6 +20,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.text.byte_level import to_bytes
 from tokstudio.core.training import engine as engine_module
+from tokstudio.core.training.languages import matching_texts
 
 STORY = Path(__file__).parents[3] / "resources" / "corpora" / "story"
 LANGUAGES = ("eng_Latn", "deu_Latn", "rus_Cyrl", "hin_Deva", "jpn_Jpan", "tam_Taml", "swh_Latn")
@@ -342,3 +343,17 @@ def test_the_tie_rule_is_that_of_the_algorithm():
         train(Corpus.from_texts([" a", "ba"]), TrainingConfig(vocabulary_size=257, tie_break="bytes")).tokens[256]
         == b"ba"
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "found"),
+    [
+        (("de.txt", "en.txt"), ("en.txt", "de"), {"de.txt": "de", "en.txt": "en.txt"}),
+        (("de.txt", "ja.txt"), ("jpn", "deu_Latn", "fra"), {"de.txt": "deu_Latn", "ja.txt": "jpn"}),
+        (("de.txt", "notes.txt"), ("German", "deu"), {}),  # two texts for one language
+        (("de.txt", "deu"), ("ger", "de"), {"de.txt": "de"}),
+        (("one.txt", "two.txt"), ("eins", "zwei"), {}),
+    ],
+)
+def test_parallel_texts_are_found_by_name(names, given, found):
+    assert matching_texts(names, given) == found

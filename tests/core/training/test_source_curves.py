@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
-from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.training.prepare_corpus import count_text_work
@@ -164,3 +165,24 @@ def test_too_many_sources_are_refused_and_a_folder_is_one(pattern):
         sum(len(tokenizer.encode(f"text {number}")) for number in range(MOST_SOURCES)),
         len(tokenizer.encode("text 64")),
     ]
+
+
+@pytest.mark.parametrize("more", [{}, {"held_out": 0.3, "pattern": "gpt2"}, {"base": "characters"}])
+def test_parallel_texts_are_measured_as_they_decided(more):
+    texts = {"de": "der dachs und der fuchs. " * 9, "en": "the badger and the fox. " * 9, "fi": "kettu ja siili. " * 9}
+    parallel = {"de": "der fuchs und", "en": "the fox and", "fi": "siili ja kettu ja siili"}
+    corpus = Corpus(
+        tuple(
+            Source.from_texts([text[at : at + 30] for at in range(0, len(text), 30)], name)
+            for name, text in texts.items()
+        ),
+        (1000, 2000, 500),
+    )
+    run = train(corpus, TrainingConfig(min_frequency=2, algorithm="parity", parallel=parallel, **more)).run
+    found = finish(source_curves_work(run, corpus)).parallel
+    assert found.names == tuple(parallel)
+    assert len(run) > 10
+    for merges in range(len(run)):
+        scores = finish(why_work(corpus, run, merges + 1)).choosing.scores
+        assert found.tokens[merges].tolist() == list(scores)
+    assert finish(source_curves_work(train(corpus, TrainingConfig(min_frequency=2)).run, corpus)).parallel is None

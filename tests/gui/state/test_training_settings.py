@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from tokstudio.core.base.errors import ConfigError
@@ -23,6 +26,16 @@ EVERYTHING = Settings(
     max_token_bytes=16,
     held_out=0.1,
     documents="line",
+)
+
+BY_TURNS = Settings(
+    algorithm="parity",
+    tie_break="mapped-strings",
+    parallel=(("de", "ein Haus"), ("en", "a house")),
+    ratios=(("de", 1.5),),
+    global_merges=10,
+    window=100,
+    alpha=1.5,
 )
 
 
@@ -46,9 +59,29 @@ def test_settings_for_characters_are_kept_but_unused_with_bytes():
     assert settings.config() == TrainingConfig(vocabulary_size=1000)
 
 
+def test_settings_of_an_algorithm_are_kept_but_unused_with_another():
+    config = BY_TURNS.config()
+    assert (config.algorithm, config.parallel, config.ratios) == ("parity", BY_TURNS.parallel, ())
+    assert (config.global_merges, config.window, config.alpha) == (10, 100, 1.5)
+    assert replace(BY_TURNS, parallel=()).config().ratios == (("de", 1.5),)
+    assert replace(BY_TURNS, window=None).config().alpha == 2.0
+    assert BY_TURNS.with_algorithm("bpe", Settings()).config() == TrainingConfig(vocabulary_size=1000)
+
+
 @pytest.mark.parametrize(
     ("settings", "field", "words"),
     [
+        (
+            Settings(algorithm="parity", ratios=(("de", 0.0),)),
+            "ratios",
+            core_words(min_frequency=2, algorithm="parity", ratios={"de": 0.0}),
+        ),
+        (Settings(algorithm="parity", window=0), "window", core_words(min_frequency=2, algorithm="parity", window=0)),
+        (
+            Settings(algorithm="parity", window=9, alpha=0.0),
+            "alpha",
+            core_words(min_frequency=2, algorithm="parity", window=9, alpha=0.0),
+        ),
         (
             Settings(257, special_tokens=("<s>",)),
             "vocabulary_size",
@@ -94,6 +127,25 @@ def test_missing_limits_are_the_error_of_no_field():
 def test_all_settings_are_remembered():
     assert Settings.from_text(EVERYTHING.to_text()) == EVERYTHING
     assert Settings.from_text(Settings(None, 4).to_text()) == Settings(None, 4)
+    assert Settings.from_text(BY_TURNS.to_text()) == replace(BY_TURNS, parallel=())
+    assert Settings.from_plain(json.loads(json.dumps(BY_TURNS.to_plain()))) == BY_TURNS
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"algorithm": "best"},
+        {"parallel": [["de", 1]]},
+        {"parallel": [["de"]]},
+        {"parallel": {"de": "ein"}},
+        {"ratios": [["de", "1"]]},
+        {"ratios": [["de", True]]},
+        {"global_merges": 0},
+        {"window": "100", "alpha": None, "global_merges": 1.5},
+    ],
+)
+def test_invalid_values_of_an_algorithm_get_their_defaults(values):
+    assert Settings.from_plain(values) == Settings()
 
 
 @pytest.mark.parametrize(

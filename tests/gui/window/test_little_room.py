@@ -185,7 +185,7 @@ def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, 
         essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
         essential += [pane.buttons["train"], pane.summary]
         if height == 900:
-            essential += [pane.pattern.preview, pane.pattern.caption, pane.size_field.note]
+            essential += [pane.pattern.preview, pane.algorithm.choice.combo]
         for widget in essential:
             assert in_sight(widget), widget
         around = QRect(pane.mapToGlobal(QPoint()), pane.size())

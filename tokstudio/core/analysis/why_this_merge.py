@@ -85,7 +85,7 @@ class Choosing:
             mean = sum(self.scores) / len(self.scores)
             share = round(100 * (score / mean - 1)) if mean else 0
             above = f"{abs(share)} % {'longer' if share > 0 else 'shorter'} than" if share else "as long as"
-            why = f"{name} chose: its text is {above} the mean"
+            why = f"{name} chose: its parallel text is {above} the mean"
         else:
             why = f"{name} chose: its {score:.2f} bytes per token (divided by its ratio) are the fewest"
         if not self.passed_over:

@@ -117,6 +117,22 @@ def open_parallel_work(
         raise CorpusError(str(error).replace(KEEP_WHOLE, "")) from error  # each language needs all lines
 
 
+def open_parallel_files_work(files: Sequence[Path]) -> Work[ParallelSet]:
+    """Reads a file for each language, with names as in `open_parallel_work`, or one table with a column for each.
+
+    Raises:
+        CorpusError: As `open_parallel_work`.
+    """
+    if len(files) == 1:
+        return (yield from open_parallel_work(files[0]))
+    name = several(len(files), "file")
+    try:
+        by_language = _chosen(dict(zip(_languages_of(files), files, strict=True)), None, name)
+        return (yield from _files_work(by_language, name, files[0].parent))
+    except TruncatedError as error:
+        raise CorpusError(str(error).replace(KEEP_WHOLE, "")) from error
+
+
 def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None) -> Work[ParallelSet]:
     name = file_name(folder)
     part = next(iter(parts_of(folder)), None) if part is None else part
@@ -133,11 +149,15 @@ def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None
         below = {file.relative_to(folder).parts[0] for file in found.files}
         raise CorpusError(f"{name}: no text lies in this folder itself; open {_listed(sorted(below))} in it.")
     by_language = _chosen(dict(zip(_languages_of(files), files, strict=True)), languages, name, found.remark)
+    return (yield from _files_work(by_language, name, folder, found.remark))
+
+
+def _files_work(by_language: Mapping[str, Path], name: str, folder: Path, remark: str = "") -> Work[ParallelSet]:
     budget = Budget()
     with plain_errors(folder):
         works = [(file.stat().st_size, _text_work(file, budget)) for file in by_language.values()]
         read = yield from together("reading", works)
-    notes = filter(None, (found.remark, *(note for _, note in read)))
+    notes = filter(None, (remark, *(note for _, note in read)))
     return ParallelSet(name, tuple(by_language), tuple(lines for lines, _ in read), tuple(notes))
 
 

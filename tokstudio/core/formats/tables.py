@@ -2,7 +2,8 @@ r"""The merge log as CSV and JSON Lines, and the vocabulary as CSV: UTF-8, one r
 
 Texts are in quotes, with U+FFFD for invalid UTF-8; the column `hex` has the exact bytes. In CSV a backslash is `\\`,
 and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record is one line; in
-JSON they have JSON's escapes. Special tokens have no `uses`: they are cut out of the corpus before counting, so a run
+JSON they have JSON's escapes. Where languages chose the merges, a last column has who chose, and nothing where all
+chose together. Special tokens have no `uses`: they are cut out of the corpus before counting, so a run
 does not count them.
 """
 
@@ -28,6 +29,7 @@ MERGE_COLUMNS = (
     "number", "id", "left", "right", "left_text", "right_text", "text", "hex",
     "count", "tokens_after", "bytes_per_token",
 )  # fmt: skip
+CHOSEN_BY = "chosen_by"  # the column that the merge log of a parity-aware run has as well
 VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
 
 _ESCAPES = {
@@ -82,8 +84,9 @@ class MergesCsv(_Merges):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
-        heading = ",".join(MERGE_COLUMNS).encode() + b"\n"
-        return {self.files[0]: chain([heading], gathered(_merge_rows(tokenizer, _csv(MERGE_COLUMNS))))}
+        columns = _merge_columns(tokenizer)
+        heading = ",".join(columns).encode() + b"\n"
+        return {self.files[0]: chain([heading], gathered(_merge_rows(tokenizer, _csv(columns))))}
 
 
 class MergesJsonl(_Merges):
@@ -100,7 +103,7 @@ class MergesJsonl(_Merges):
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The objects."""
-        return {self.files[0]: gathered(_merge_rows(tokenizer, _json_lines(MERGE_COLUMNS)))}
+        return {self.files[0]: gathered(_merge_rows(tokenizer, _json_lines(_merge_columns(tokenizer))))}
 
 
 class VocabularyCsv(Format):
@@ -119,6 +122,11 @@ class VocabularyCsv(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
         return {self.files[0]: gathered(_vocabulary_rows(tokenizer))}
+
+
+def _merge_columns(tokenizer: Tokenizer) -> tuple[str, ...]:
+    by_turns = tokenizer.run is not None and tokenizer.run.chosen is not None
+    return (*MERGE_COLUMNS, CHOSEN_BY) if by_turns else MERGE_COLUMNS
 
 
 def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
@@ -141,8 +149,12 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
         yield b'"'
         counts = (in_units(int(array[row]), run.weight_scale) for array in (run.counts, run.tokens_after))
         measures = (*counts, round(run.bytes_per_token(row + 1), 6))
-        for lead, measure in zip(style.leads[8:], measures, strict=True):
+        for lead, measure in zip(style.leads[8:11], measures, strict=True):
             yield lead + str(measure).encode()
+        if run.chosen is not None:
+            yield style.leads[11] + b'"'
+            yield from _text((run.chosen.name(row) or "").encode(), style.escapes)
+            yield b'"'
         yield style.end
 
 

@@ -30,7 +30,8 @@ PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 _LARGEST_VOCABULARY = 2**31 - 1
 _LARGEST_NUMBER = 2**62
 _DEFAULT = cast("TieBreak", "")
-_DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings", "superbpe": "first"}
+#: The tie rule of each algorithm where none is chosen.
+DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings", "superbpe": "first"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ class TrainingConfig:
             plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
         _require_one_of("Algorithm", self.algorithm, ALGORITHMS)
         if self.tie_break == _DEFAULT:
-            plain["tie_break"] = _DEFAULT_TIES[self.algorithm]
+            plain["tie_break"] = DEFAULT_TIES[self.algorithm]
         if self.algorithm == "superbpe" and self.second_pattern == "":
             plain["second_pattern"] = SECOND_PATTERN
         for name, value in plain.items():

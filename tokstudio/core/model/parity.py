@@ -104,7 +104,9 @@ def _by_name(what: str, given: object) -> list[tuple[str, object]]:
 
 def _text(name: str, given: object) -> str:
     if isinstance(given, str):
-        return to_utf8(given).decode()
+        raw = to_utf8(given)
+        # Valid text, which may be long, is not copied: a window checks it after every key.
+        return given if raw == given.encode("utf-8", "replace") else raw.decode()
     if not isinstance(given, PathLike):
         raise ConfigError(f"The parallel text of {shown(name)} must be a string or a path, not {reprlib.repr(given)}.")
     from tokstudio.core.corpus.open_sources import read_source

@@ -17,6 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
+from tokstudio.core.text.languages import language_name
 from tokstudio.core.training.sections import Languages
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     """
     if config.algorithm != "parity":
         return ()
-    names = [name for name, _ in sorted(set(entries(corpus.sources)), key=lambda entry: entry[1])]
+    names = entry_names(corpus)
     parallel = _by_entry("a parallel text", cast("Pairs[str]", config.parallel), names)
     ratios = _by_entry("a ratio", cast("Pairs[float]", config.ratios), names)
     made = [
@@ -60,12 +61,72 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     return tuple(made)
 
 
+def why_no_languages(corpus: Corpus, config: TrainingConfig) -> str:
+    """Why a parity-aware training cannot have the entries of a corpus as its languages; "" if it can."""
+    try:
+        languages_of(corpus, config)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def languages_in(corpus: Corpus) -> list[str]:
+    """The names of the languages of a corpus: its entries whose weight is not 0."""
+    return [name for name, multiplier in zip(entry_names(corpus), corpus.multipliers, strict=True) if multiplier]
+
+
+def by_language(names: Sequence[str], given: Pairs[_T]) -> dict[str, _T]:
+    """What is given for each language, whose name may lack the ending of a file; then what is for none of them."""
+    found, others = dict[str, _T](), dict[str, _T]()
+    for name, value in given:
+        meant = entries_named(name, names)
+        (found if meant else others)[names[meant[0]] if meant else name] = value
+    return {name: found[name] for name in names if name in found} | others
+
+
+def entry_names(corpus: Corpus) -> list[str]:
+    """The names of the entries of a corpus, in order."""
+    return [name for name, _ in sorted(set(entries(corpus.sources)), key=lambda entry: entry[1])]
+
+
+def entries_named(name: str, names: Sequence[str]) -> list[int]:
+    """The entries that a name means: those with this name, else those with this name and the ending of a file."""
+    found = [entry for entry, known in enumerate(names) if known == name]
+    return found or [entry for entry, known in enumerate(names) if _stem(known) == name]
+
+
+def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+    """The parallel text of each entry of a corpus, both by name, as far as the names tell.
+
+    They have the same name, but for the ending of a file, or are codes of one language: `de.txt` and `deu_Latn`.
+    """
+    found: dict[str, str] = {}
+    for same in (str, _stem, _language):
+        of_text: dict[str, list[str]] = {}
+        for text in texts:
+            if text not in found.values():
+                of_text.setdefault(same(text), []).append(text)
+        left = [name for name in names if name not in found]
+        for key in {same(name) for name in left}:
+            meant, there = [name for name in left if same(name) == key], of_text.get(key, [])
+            if len(meant) == len(there) == 1:
+                found[meant[0]] = there[0]
+    return found
+
+
+def _stem(name: str) -> str:
+    return PurePath(name).stem
+
+
+def _language(name: str) -> str:
+    return language_name(_stem(name))
+
+
 def _by_entry(what: str, given: Pairs[_T], names: Sequence[str]) -> dict[int, _T]:
     """What is given by name, by entry; a name may lack the ending of a file."""
     made: dict[int, _T] = {}
     for name, value in given:
-        found = [entry for entry, known in enumerate(names) if known == name]
-        found = found or [entry for entry, known in enumerate(names) if PurePath(known).stem == name]
+        found = entries_named(name, names)
         if not found:
             raise ConfigError(f"There is no language {shown(name)} for {what}: the corpus has {', '.join(names)}.")
         if len(found) > 1 or found[0] in made:

@@ -24,6 +24,7 @@ from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import start_of
+from tokstudio.core.training.languages import languages_of, parallel_corpus
 from tokstudio.core.training.prepare_corpus import CountedText, count_text_work
 
 MOST_SOURCES = 64
@@ -41,11 +42,13 @@ class SourceCurves:
         names: The name of each source: of an entry of the corpus, see `corpus.source.entries`.
         bytes: int64 [sources], bytes of text.
         tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges, with those of the tokenizer at the start.
+        parallel: The same of the parallel texts that decided which language chose each merge; None without any.
     """
 
     names: tuple[str, ...]
     bytes: NDArray[np.int64]
     tokens: NDArray[np.int64]
+    parallel: SourceCurves | None = None
 
     def __post_init__(self) -> None:
         self.bytes.setflags(write=False)
@@ -58,7 +61,7 @@ class SourceCurves:
 
 
 def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
-    """Counts the tokens of each source of a run's corpus after every merge.
+    """Counts the tokens of each source of a run's corpus after every merge, and of each parallel text.
 
     Text that was counted already is not counted again. A character that occurs only in sources of weight 0 counts as a
     token where the run does not have it.
@@ -67,6 +70,15 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         ConfigError: There are more than `MOST_SOURCES` sources, or word counts were made with other settings.
         CorpusError: As `count_text_work`.
     """
+    curves = yield from _curves_work(run, text)
+    beside = parallel_corpus(languages_of(Corpus(tuple(text.sources), run.corpus.weights), run.config))
+    if not beside.sources:
+        return curves
+    plain = replace(run, config=replace(run.config.as_plain(), held_out=0.0))
+    return replace(curves, parallel=(yield from _curves_work(plain, beside)))
+
+
+def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
     names = tuple({number: name for name, number in entries(text.sources)}.values())
     if len(names) > MOST_SOURCES:
         raise ConfigError(

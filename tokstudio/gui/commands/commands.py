@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.measure_commands import MeasureCommands
+from tokstudio.gui.commands.parallel_commands import ParallelCommands
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.corpus import sample_title
 from tokstudio.gui.session.preferences import Preferences
@@ -43,6 +44,7 @@ class Commands(QObject):
     ) -> None:
         super().__init__(parent)
         self.measuring = MeasureCommands(session, preferences, choosers, self)
+        self.parallel = ParallelCommands(session, preferences, choosers, window, self)
         self._session, self._theme, self._window = session, theme, window
         self._preferences, self._choosers = preferences, choosers
 

@@ -24,8 +24,10 @@ _MENUS: dict[str, str] = {
     "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
     "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",
     "&Train": "train train_on_sample train_anyway train_several continue_run pause resume step hurry stop "
-    "cancel_queue - >Base_To&kens load_base_tokens base_tokens_of_corpus < - first previous next last play "
-    ">Playin&g_Speed < - previous_run next_run rename_run change_pattern count_uses measure_held_out delete_run",
+    "cancel_queue - >Base_To&kens_and_Parallel_Texts load_base_tokens base_tokens_of_corpus - "
+    "load_parallel_files load_parallel_texts_folder remove_parallel_texts < - "
+    "first previous next last play >Playin&g_Speed < - previous_run next_run rename_run change_pattern count_uses "
+    "measure_held_out delete_run",
     "&Compare": "compare_on_story open_compared_texts open_parallel_folder open_parallel_table "
     "open_compared_words - measure_comparison - copy_figure copy_figure_csv save_comparison_csv save_report - "
     ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file <",

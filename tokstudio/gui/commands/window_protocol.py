@@ -13,6 +13,7 @@ from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.corpus_import.question import Question
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.text.pane import TextPane
@@ -27,6 +28,7 @@ class Window(Protocol):
 
     corpus: CorpusPane
     compression: CompressionPane
+    configure: ConfigurePane
     text: TextPane
     token: TokenPane
     vocabulary: VocabularyPane

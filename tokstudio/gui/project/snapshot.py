@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -81,7 +80,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     entries = {run: entry for run in session.runs.all if run is not left_out and (entry := _entry(run, numbers))}
     runs = list(entries)
     state: dict[str, Json] = {
-        "settings": json.loads(session.training.settings.to_text()),
+        "settings": session.training.settings.to_plain(),
         "text": session.view.text,
         "playhead": session.view.playhead,
         "layout": layout,
@@ -181,7 +180,7 @@ def adopt(session: Session, reopened: OpenedProject) -> None:
         session.runs.replace_all(list(reopened.runs))
         for source, kept in reopened.kept:
             session.corpus.kept.put(source, kept)
-        session.training.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
+        session.training.set_settings(Settings.from_plain(reopened.state.get("settings")))
         session.corpus.set_sources(reopened.sources)
         session.corpus.set_weights(reopened.weights)
         if reopened.state.get("splitting") is True:
@@ -210,7 +209,7 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
         session.corpus.kept.put(source, kept)
     if not session.corpus.sources:
         settings = asdict(made.config) | {"documents": _documents(reopened.sources)}
-        session.training.set_settings(Settings.from_text(json.dumps(settings)))
+        session.training.set_settings(Settings.from_plain(settings))
         session.corpus.set_sources(reopened.sources)
         session.corpus.set_weights(made.corpus.weights or (ONCE,) * len(reopened.sources))
     session.runs.add(run)

@@ -58,6 +58,10 @@ def nothing_waits(session: Session) -> str | None:
     return None if session.queue.waiting else "No training waits for another."
 
 
+def no_parallel_texts(session: Session) -> str | None:
+    return None if session.training.settings.parallel else "There are no parallel texts."
+
+
 def not_running(session: Session) -> str | None:
     return None if session.training.state == "running" else "No training is in progress."
 
@@ -241,7 +245,12 @@ def cannot_extend(session: Session) -> str | None:
     reason = _cannot_change(session, whole_words=True)
     if reason is None and run is not None and not run.byte_level:
         reason = "Training can go on only from a tokenizer made of bytes; this one is made of characters."
-    return reason or session.training.corpus_obstacle
+    return reason or session.training.corpus_obstacle or _not_plain(session)
+
+
+def _not_plain(session: Session) -> str | None:
+    is_plain = session.training.settings.algorithm == "bpe"
+    return None if is_plain else "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
 
 
 def cannot_fork(session: Session) -> str | None:

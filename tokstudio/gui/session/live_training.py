@@ -16,6 +16,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, Run
+from tokstudio.core.training.languages import why_no_languages
 from tokstudio.core.training.prepare_corpus import CountedText, Prepared
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.session.corpus import CorpusState
@@ -58,6 +59,8 @@ class LiveTraining(QObject):
         if self._training.settings.pattern == "none":
             return "The weights apply at the next Train. With a pattern, the run would follow them."
         if self._training.obstacle is not None:
+            return "The weights apply at the next Train."
+        if why_no_languages(self._corpus.current, self._training.settings.config()):
             return "The weights apply at the next Train."
         if self._corpus.counts.find(self._corpus.current, self._training.settings.config()) is None:
             return "The weights apply at the next Train. After it, the run follows them."

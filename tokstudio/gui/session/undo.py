@@ -44,7 +44,14 @@ _FIELDS = {
     "held_out": "Held-Out Share",
     "forbidden": "Forbidden Tokens",
     "documents": "Documents",
+    "algorithm": "Algorithm",
+    "parallel": "Parallel Texts",
+    "ratios": "Ratios",
+    "global_merges": "Global Merges",
+    "window": "Window",
+    "alpha": "Alpha",
 }
+_ALGORITHM = ("parallel", "algorithm", "tie_break")  # a change of the first of them may change those after it
 
 
 class _Change(QUndoCommand):
@@ -77,7 +84,8 @@ class _SettingsChange(_Change):
     def __init__(self, before: Settings, after: Settings, runs: int, take: Callable[[Settings], None]) -> None:
         names = [field.name for field in fields(Settings)]
         changed = [name for name in names if getattr(before, name) != getattr(after, name)]
-        text = _FIELDS[changed[0]] if len(changed) == 1 else "Training Settings"
+        named = changed if len(changed) == 1 else [name for name in _ALGORITHM if name in changed]
+        text = _FIELDS[named[0]] if named and {*changed} <= {*_ALGORITHM, *named} else "Training Settings"
         super().__init__(text, partial(take, before), partial(take, after))
         self._before, self._after = before, after
         # Changes before and after the start of a run do not merge.
@@ -87,8 +95,11 @@ class _SettingsChange(_Change):
         return _SETTINGS
 
     def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, _SettingsChange) or other._key != self._key or len(self._key[0]) > 1:
+        changed = self._key[0]
+        if not isinstance(other, _SettingsChange) or other._key != self._key or len(changed) > 1:
             return False
+        if changed == ["parallel"]:
+            return False  # loaded or removed as a whole
         self._after, self._forth = other._after, other._forth
         self.setObsolete(self._after == self._before)
         return True

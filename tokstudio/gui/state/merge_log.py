@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.model.run import MergeBatch, SecondStage, merged
+from tokstudio.core.model.run import ChosenBy, MergeBatch, SecondStage, merged
 
 
 class MergeLog:
@@ -15,6 +15,8 @@ class MergeLog:
     def __init__(self) -> None:
         self.second_stage: SecondStage | None = None  # see `Run.second_stage`
         self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
+        self._languages: tuple[str, ...] | None = None  # those that choose; None where all choose together
+        self._chosen_by = np.empty(0, np.int16)
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
@@ -47,6 +49,15 @@ class MergeLog:
             self._merged = merged(self.tokens_before, self.tokens_after, self.second_stage)
         return self._merged
 
+    @property
+    def chosen(self) -> ChosenBy | None:
+        """Who chose each merge; None for plain BPE."""
+        return None if self._languages is None else ChosenBy(self._languages, self._chosen_by[: self._length])
+
+    def begin(self, tokens: int, chosen: ChosenBy | None) -> None:
+        """Sets the tokens before the first merge, and the languages that choose."""
+        self.tokens_before, self._languages = tokens, None if chosen is None else chosen.languages
+
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         n = self._length + len(batch)
@@ -59,11 +70,23 @@ class MergeLog:
         here = slice(self._length, n)
         self._merges[here, 0], self._merges[here, 1] = batch.left, batch.right
         self._count[here], self._tokens_after[here] = batch.count, batch.tokens_after
+        if batch.chosen_by is not None:
+            if n > len(self._chosen_by):
+                self._chosen_by = np.resize(self._chosen_by, len(self._count))
+            self._chosen_by[here] = batch.chosen_by
         self._length = n
 
-    def replace(self, merges: NDArray[np.int32], count: NDArray[np.int64], tokens_after: NDArray[np.int64]) -> None:
+    def replace(
+        self,
+        merges: NDArray[np.int32],
+        count: NDArray[np.int64],
+        tokens_after: NDArray[np.int64],
+        chosen: ChosenBy | None = None,
+    ) -> None:
         """Replaces all merges by those of a run, or of a file without counts."""
         self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)
+        if chosen is not None:
+            self._languages, self._chosen_by = chosen.languages, chosen.numbers
 
     def tokens_at(self, merges: int) -> int:
         """Tokens of the corpus after a number of merges."""

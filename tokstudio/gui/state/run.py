@@ -306,7 +306,7 @@ class StudioRun:
         self.base_counts = prepared.base_counts
         self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
         if self.start is None:
-            self.log.tokens_before = prepared.tokens
+            self.log.begin(prepared.tokens, begun.chosen)
         elif not len(self):
             self._lay(begun)
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
@@ -332,7 +332,7 @@ class StudioRun:
         A merge of that tokenizer has as its count how often it is applied.
         """
         if self.start is None:
-            self.log.replace(made.merges, made.counts, made.tokens_after)
+            self.log.replace(made.merges, made.counts, made.tokens_after, made.chosen)
             self.log.tokens_before, self.log.second_stage = made.tokens_before, made.second_stage
             return
         merges, results = self.start.merges, self.start.merge_results
@@ -395,6 +395,7 @@ class StudioRun:
             tokens_after=self.log.tokens_after[own],
             second_counts=None if self.log.second_stage is None else self.log.second_stage[1],
             seconds=self.seconds,
+            chosen=self.log.chosen,
             ended=STOPPED,
         )
 
@@ -425,9 +426,10 @@ class StudioRun:
         return np.arange(len(tokens), dtype=np.float64), ratio
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """The count of each token in the corpus after a number of merges, by id, scaled by `weight_scale`; or None.
+        """The count of each token in the corpus after a number of merges, by id, in units of 1 / `weight_scale`.
 
-        Every pane asks for those at the playhead, so the last answer is cached; do not write to it.
+        None if that is not known. Every pane asks for those at the playhead, so the last answer is cached; do not write
+        to it.
         """
         if self.base_counts is None:
             return self.counted.uses if self.counted is not None and self.counted.merges == merges else None

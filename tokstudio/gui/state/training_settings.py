@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import NoneType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import SpecialPlacement, TieBreak, TrainingConfig
+from tokstudio.core.model.config import DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
+from tokstudio.core.model.parity import ALPHA
 from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
@@ -60,6 +61,13 @@ class Settings:
     held_out: float = 0.0
     documents: Documents = "file"  # what one document is
     forbidden: tuple[str, ...] = ()  # rules for tokens that are not made
+    algorithm: Algorithm = "bpe"
+    # The settings of algorithms are kept, but unused, while another is chosen.
+    parallel: tuple[tuple[str, str], ...] = ()  # by the name of a language
+    ratios: tuple[tuple[str, float], ...] = ()  # likewise; unused while there are parallel texts
+    global_merges: int | None = None
+    window: int | None = None
+    alpha: float = ALPHA
 
     def config(self) -> TrainingConfig:
         """The configuration; raises ConfigError if they are invalid."""
@@ -80,31 +88,43 @@ class Settings:
         names = [field.name for field in fields(self)]
         return {name: fault for name in names if (fault := self._fault(name))}
 
+    def with_algorithm(self, algorithm: Algorithm, defaults: Settings) -> Settings:
+        """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
+        usual = {**DEFAULT_TIES, "bpe": defaults.tie_break}
+        ties = usual[algorithm] if self.tie_break == usual[self.algorithm] else self.tie_break
+        return replace(self, algorithm=algorithm, tie_break=ties)
+
+    def to_plain(self) -> dict[str, Any]:
+        """All of them by name, for a project."""
+        return {field.name: _as_lists(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_plain(cls, read: object) -> Settings:
+        """Reads the values of `to_plain`; invalid ones get their defaults."""
+        known: dict[str, Any] = {}
+        for name, accepts in _READABLE.items():
+            if isinstance(read, dict) and name in read and accepts(value := cast("dict[str, object]", read)[name]):
+                known[name] = _as_tuples(value)
+        return cls(**known)
+
     def to_text(self) -> str:
-        """All of them as one text, for the preferences."""
-        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
+        """All of them as one text, for the preferences; without parallel texts, which may be as large as a corpus."""
+        return json.dumps(self.to_plain() | {"parallel": []})
 
     @classmethod
     def from_text(cls, text: str) -> Settings:
         """Reads the text of `to_text`; unreadable values get their defaults."""
         try:
-            read: object = json.loads(text)
+            return cls.from_plain(json.loads(text))
         except (ValueError, RecursionError):
-            read = None
-        known: dict[str, Any] = {}
-        for name, accepts in _READABLE.items():
-            if isinstance(read, dict) and name in read and accepts(read[name]):
-                value = read[name]
-                known[name] = tuple(value) if isinstance(value, list) else value
-        return cls(**known)
+            return cls()
 
     @cached_property
     def _made(self) -> TrainingConfig | str:
-        limits = {"vocabulary_size": self.vocabulary_size, "min_frequency": self.min_frequency}
-        others = {"pattern": self.pattern, "max_token_bytes": self.max_token_bytes, "tie_break": self.tie_break}
-        others |= {"forbidden": self.forbidden}
+        names = ("vocabulary_size", "min_frequency", "pattern", "max_token_bytes", "tie_break", "forbidden", "held_out")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
         try:
-            return TrainingConfig(**limits, **others, **self._tokens(), held_out=self.held_out)  # pyright: ignore[reportArgumentType]
+            return TrainingConfig(**given, **self._tokens(), **self._of_algorithm())
         except ConfigError as error:
             return str(error)
 
@@ -118,6 +138,14 @@ class Settings:
             "special_tokens": self.special_tokens,
             "special_placement": self.special_placement,
         }
+
+    def _of_algorithm(self) -> dict[str, Any]:
+        """The algorithm with its own settings."""
+        if self.algorithm != "parity":
+            return {"algorithm": self.algorithm}
+        measure = {"parallel": self.parallel} if self.parallel else {"ratios": self.ratios}
+        windowed = {} if self.window is None else {"window": self.window, "alpha": self.alpha}
+        return {"algorithm": "parity", "global_merges": self.global_merges or 0, **measure, **windowed}
 
     def _fault(self, name: str) -> str | None:
         """The error of a field; of fields that depend on others, the error of the field alone."""
@@ -134,6 +162,10 @@ class Settings:
                 check_pattern(self.pattern)
             elif name == "forbidden":
                 Forbidden(self.forbidden)
+            elif name in (own := self._of_algorithm()):
+                beside = {"window": 1} if name == "alpha" else {}
+                alone: dict[str, Any] = {"algorithm": self.algorithm, name: own[name]} | beside
+                TrainingConfig(min_frequency=_ONE_LIMIT, **alone)
             elif self._wrong_tokens and self._wrong_tokens[0] == name:
                 return self._wrong_tokens[1]
         except ConfigError as error:
@@ -164,8 +196,33 @@ def _whole_or_none(value: object) -> bool:
     return value is None or (type(value) is int and abs(value) < _LARGEST_NUMBER)
 
 
+def _as_lists(value: Any) -> Any:  # noqa: ANN401  any value of a setting
+    return [_as_lists(entry) for entry in value] if isinstance(value, tuple) else value
+
+
+def _as_tuples(value: Any) -> Any:  # noqa: ANN401
+    return tuple(_as_tuples(entry) for entry in value) if isinstance(value, (list, tuple)) else value
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST_NUMBER
+
+
+def _by_name(accepts: Callable[[object], bool]) -> Callable[[object], bool]:
+    """Whether a value is pairs of a name and a value that is accepted."""
+
+    def check(value: object) -> bool:
+        pairs = cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else [None]
+        return all(
+            isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) and accepts(pair[1])
+            for pair in cast("Sequence[Sequence[object]]", pairs)
+        )
+
+    return check
+
+
 def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+    return isinstance(value, (list, tuple)) and all(isinstance(entry, str) for entry in value)
 
 
 def _one_of(literal: Any) -> Callable[[object], bool]:  # noqa: ANN401  the type of a Literal has no name
@@ -186,4 +243,10 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
     "documents": _one_of(Documents),
     "forbidden": _texts,
+    "algorithm": _one_of(Algorithm),
+    "parallel": _by_name(lambda value: isinstance(value, str)),
+    "ratios": _by_name(_number),
+    "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none
+    "window": _whole_or_none,
+    "alpha": _number,
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
@@ -63,7 +63,7 @@ class TokenTable(QAbstractTableModel):
     `matches_changed` is emitted when the number of rows of a filter changes, and when a filter ends.
     """
 
-    columns: ClassVar[tuple[Column, ...]] = ()
+    columns: tuple[Column, ...] = ()
     matches_changed = Signal()
     #: Qt asks for the new row of every selected row.
     reordering = Signal()

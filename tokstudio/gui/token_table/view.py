@@ -142,7 +142,8 @@ class FollowTable(QTableView):
         """Fits the columns if the width or the longest texts have changed."""
         if self._fitting:
             return
-        longest = [len(self._model.widest(i)) for i, one in enumerate(self._model.columns) if not one.share]
+        columns = self._model.columns
+        longest = [len(columns), *(len(self._model.widest(i)) for i, one in enumerate(columns) if not one.share)]
         # Fitting may show or hide a scroll bar, which changes the width: then once more.
         for _ in range(2):
             state = (self.viewport().width(), self._theme.text_size, *longest)

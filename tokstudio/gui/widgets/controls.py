@@ -29,7 +29,7 @@ from tokstudio.gui.style.theme import Theme, pad_spin_box
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
-_DECIMALS = 3
+DECIMALS = 3
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Decimal(QDoubleSpinBox):
 
     def __init__(self, most: float, suffix: str = "") -> None:
         super().__init__()
-        self.setDecimals(_DECIMALS)
+        self.setDecimals(DECIMALS)
         self.setRange(0, most)
         self.setSuffix(suffix)
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
@@ -144,7 +144,7 @@ class Decimal(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:
         """Omits zeros at the end."""
-        return f"{round(value, _DECIMALS):.10g}"
+        return f"{round(value, DECIMALS):.10g}"
 
     def apply_style(self, theme: Theme) -> None:
         """Follows the text size."""
@@ -162,16 +162,16 @@ class Percent(Decimal):
     """A percentage, at least 0 and less than 100."""
 
     def __init__(self) -> None:
-        super().__init__(100 - 10**-_DECIMALS, " %")
+        super().__init__(100 - 10**-DECIMALS, " %")
 
     @property
     def share(self) -> float:
         """The value as a share of 1."""
-        return round(self.value() / 100, _DECIMALS + 2)
+        return round(self.value() / 100, DECIMALS + 2)
 
     def shows(self, share: float) -> bool:
         """Whether a share, which may have more decimals, is displayed as the current value."""
-        return round(100 * share, _DECIMALS) == round(self.value(), _DECIMALS)
+        return round(100 * share, DECIMALS) == round(self.value(), DECIMALS)
 
 
 class JumpSlider(QSlider):

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidg
 
 from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number, Percent
+from tokstudio.gui.widgets.controls import DECIMALS, LARGEST, Choice, ChoiceBox, Decimal, Lines, Number, Percent
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label, plain, plain_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
@@ -191,6 +191,40 @@ class ShareField(Field):
         with QSignalBlocker(self.number):
             if not self.number.shows(share):
                 self.number.setValue(100 * share)
+
+    def _apply_theme(self) -> None:
+        self.number.apply_style(self._theme)
+
+
+class DecimalField(Field):
+    """A number with decimals, from 0 on, that cannot be switched off.
+
+    Args:
+        text: Its label.
+        help_text: One line of help.
+        most: The largest number.
+        theme: Fonts.
+    """
+
+    def __init__(self, text: str, help_text: str, most: float, theme: Theme, *, word: str = "") -> None:
+        self.number = Decimal(most)
+        super().__init__(help_text, self.number)
+        self._theme = theme
+        self.add_label(text, self.number, word)
+        self.row.addWidget(self.number)
+        self.number.valueChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def set_value(self, value: float) -> None:
+        """Sets the number without emitting `changed`."""
+        with QSignalBlocker(self.number):
+            if not self.shows(value):
+                self.number.setValue(value)
+
+    def shows(self, value: float) -> bool:
+        """Whether a number, which may have more decimals, is displayed as the current value."""
+        return round(value, DECIMALS) == self.number.value()
 
     def _apply_theme(self) -> None:
         self.number.apply_style(self._theme)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.gui.languages import NAMES, PARALLEL
+from tests.gui.languages import TEXTS as BY_LANGUAGE
 from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
 from tokstudio.gui.panes.compression.curves import RATIO, TOKENS
@@ -88,6 +90,49 @@ def test_why_there_are_none_is_told(qtbot, session, pane, run, monkeypatch):
     told = "The sources are not drawn: There are too many."
     qtbot.waitUntil(lambda: pane.remark.text() == told, timeout=PATIENCE)
     assert not drawn(pane)
+
+
+@pytest.fixture
+def by_turns(session, make_run):
+    """Trains by parity-aware BPE, with parallel texts or without."""
+
+    def train(**more):
+        for name, text in zip(NAMES, BY_LANGUAGE.values(), strict=True):
+            session.corpus.add_text(text, name)
+        return make_run(vocabulary_size=290, algorithm="parity", **more)
+
+    return train
+
+
+def test_the_parallel_texts_of_languages_are_drawn_without_being_asked_for(qtbot, session, pane, by_turns, make_run):
+    run = by_turns(parallel=tuple(PARALLEL.items()))
+    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    assert pane.by_source.text() == "Curves by Language"
+    assert pane.by_source.isChecked()
+    session.view.set_playhead(9)
+    tokenizer = Tokenizer.from_run(run.run).at(9)
+    for name, text in zip(NAMES, PARALLEL.values(), strict=True):
+        ratio = len(text.encode()) / len(tokenizer.encode(text))
+        assert drawn(pane)[name].point_at(9) == (9, pytest.approx(ratio))
+    assert pane.remark.text() == "The thin curves are of the parallel texts."
+    pane.by_source.trigger()
+    assert not drawn(pane)
+    plain = make_run(vocabulary_size=290)
+    assert pane.by_source.text() == "Curves by Source"
+    session.runs.activate(run)
+    assert not pane.by_source.isChecked(), "it stays off"
+    session.runs.activate(plain)
+    pane.by_source.trigger()
+    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    assert pane.remark.text() == ""
+
+
+def test_without_parallel_texts_the_languages_of_the_corpus_are_drawn(qtbot, session, pane, by_turns):
+    run = by_turns()
+    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    assert list(drawn(pane)) == NAMES
+    ratios = run.by_source.bytes_per_token(12)
+    assert drawn(pane)["fi.txt"].point_at(12) == (12, pytest.approx(ratios[2]))
 
 
 def refused_work(run, corpus):

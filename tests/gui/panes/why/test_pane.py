@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
+from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
@@ -21,6 +22,7 @@ from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.session.training import Settings
 from tokstudio.resources import sample_text
 
+BY_TURNS = Settings(290, algorithm="parity", parallel=tuple(zip(NAMES, PARALLEL.values(), strict=True)))
 TIED = "ab cd ef gh ab cd ef gh ab cd. "
 
 
@@ -373,3 +375,15 @@ def test_each_group_of_panes_has_one_tab_bar(qtbot, monkeypatch):
         qtbot.waitUntil(once)
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_it_says_which_language_chose_and_why(qtbot, session, pane):
+    for name, text in zip(NAMES, TEXTS.values(), strict=True):
+        session.corpus.add_text(text, name)
+    session.training.set_settings(BY_TURNS)
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    look_at_merge(qtbot, session, pane, 1)
+    lengths = [len(text.encode()) for text in PARALLEL.values()]
+    above = round(100 * (max(lengths) / (sum(lengths) / 3) - 1))
+    assert pane.reason.text().startswith(f"fi.txt chose: its parallel text is {above} % longer than the mean.")

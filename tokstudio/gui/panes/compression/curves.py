@@ -98,16 +98,6 @@ def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: Chos
     return len(one) != len(other) or not all(map(is_same_text, one, other))
 
 
-def source_curves(run: StudioRun) -> list[tuple[str, Points]]:
-    """The name of each source, with merges and bytes per token; [] if they are not known."""
-    found = run.by_source
-    if found is None or isinstance(found, str):
-        return []
-    places = np.arange(len(found.tokens), dtype=np.float64)
-    ratios = np.divide(found.bytes, found.tokens, out=np.zeros(found.tokens.shape), where=found.tokens > 0)
-    return [(name, (places, ratios[:, number])) for number, name in enumerate(found.names)]
-
-
 def size_marks(run: StudioRun) -> tuple[Mark, ...]:
     """The points of a run that has ended where it reaches shares of the compression at its end."""
     text = measured_text(run) if run.ended is not None else None

@@ -14,7 +14,6 @@ from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.compression.curves import (
     COUNT,
     RATIO,
@@ -27,15 +26,14 @@ from tokstudio.gui.panes.compression.curves import (
     playhead_text,
     remark,
     size_marks,
-    source_curves,
     start_marks,
 )
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.opened import OpenedCurves
+from tokstudio.gui.panes.compression.source_lines import SourceLines
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
-from tokstudio.gui.session.held_out import has_sources
 from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -54,7 +52,6 @@ _LONGEST_NAME = 360  # pixels
 _LOW = 320  # pixels at the normal text size; a lower pane is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
 _HELD_OUT = "held-out"  # part of the name of a curve, also for the plot
-_SOURCE = "source"  # part of the key of a curve
 _NO_OTHERS = "No other curve is shown.", "All curves are shown."
 
 PLAYHEAD = StepWords(
@@ -84,7 +81,6 @@ class CompressionPane(Pane):
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._shown_active: StudioRun | None = None
         self._shown_switches = 0
-        self._sources: tuple[object, list[tuple[str, int]]] = (None, [])  # what is drawn; each name and colour
         self.plot = CurvePlot(theme)
         self._opened = OpenedCurves(self.plot, session.on_text)
         self.bar = StepBar(theme, PLAYHEAD, plays=True)
@@ -153,10 +149,8 @@ class CompressionPane(Pane):
         self._log = self.menu.addAction("Log scales")
         self._log.setCheckable(True)
         self.menu.addAction(self._marks)
-        self.by_source = self.menu.addAction("Curves by Source")
-        self.by_source.setCheckable(True)
-        self.by_source.setStatusTip("Draw the bytes per token of each source of the active run.")
-        self.by_source.setToolTip("Choose bytes per token, and a run that was trained here on several sources.")
+        self.by_source = self.menu.addAction("")
+        self._lines = SourceLines(self.plot, self._session.by_source, self.by_source)
         self.by_source.toggled.connect(self.catch_up)
         self.menu.aboutToShow.connect(self._may_draw_sources)
         self.curves = self.menu.add_menu("Curves of runs")
@@ -253,7 +247,7 @@ class CompressionPane(Pane):
         if self._shown_active not in self._session.runs.shown:
             # Deleted runs are released at once, even in a hidden pane.
             self._shown_active = None
-            self._session.by_source.want(None, self.objectName())
+            self._lines.leave()
             self._opened.leave()
         if self._seen:
             self.catch_up()
@@ -271,7 +265,7 @@ class CompressionPane(Pane):
     def _playhead_changed(self) -> None:
         if self._seen:
             self._show_playhead()
-            if self._sources[1]:
+            if self._lines.has_curves:
                 self._draw()
 
     def _choose_page(self) -> None:
@@ -326,39 +320,14 @@ class CompressionPane(Pane):
         if self._view is RATIO and active is not None:
             marks = start_marks(active) + (size_marks(active) if self._marks.isChecked() else ())
         self.plot.set_marks(marks)
-        self._draw_sources(active)
+        self._lines.draw(active, self._view is RATIO)
         self._show_legend([*runs, *opened])
-
-    def _draw_sources(self, run: StudioRun | None) -> None:
-        """Draws the curves of the sources of the active run, if they are wanted and known."""
-        wanted = self.by_source.isChecked() and self._view is RATIO and run is not None and run.run is not None
-        shown = run if wanted else None
-        self._session.by_source.want(shown, self.objectName())
-        known = None if shown is None else shown.by_source
-        if known is self._sources[0]:
-            return
-        for number in range(len(self._sources[1])):
-            self.plot.remove_curve((_SOURCE, number))
-        drawn: list[tuple[str, int]] = []
-        for number, (name, points) in enumerate([] if shown is None else source_curves(shown)):
-            assert shown is not None
-            hue = shown.hue + 1 + number
-            self.plot.set_curve((_SOURCE, number), Curve(name, "other", *points, hue))
-            drawn.append((name, hue))
-        self._sources = known, drawn
 
     def _show_legend(self, runs: list[StudioRun]) -> None:
         active, merges = self._session.runs.active, self._session.view.playhead
         active_first = sorted(runs, key=lambda run: (run is not active, -run.key))
         shown = [entry for run in active_first for entry in self._entries(run)]
-        known = self._sources[0]
-        if runs and isinstance(known, SourceCurves) and merges < len(known.tokens):
-            values = zip(self._sources[1], known.bytes_per_token(merges).tolist(), strict=True)
-            shown += [
-                LegendEntry((_SOURCE, number), f"{name} {value:,.2f}", hue, of_source=True)
-                for number, ((name, hue), value) in enumerate(values)
-            ]
-        self.legend.set_entries(shown)
+        self.legend.set_entries(shown + (self._lines.entries(merges) if runs else []))
 
     def _draw_run(self, run: StudioRun) -> None:
         active = run is self._session.runs.active
@@ -395,8 +364,7 @@ class CompressionPane(Pane):
             self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
             if self.stack.currentWidget() is self.plot:
                 told = remark(run, merges, self._view)
-                if isinstance(self._sources[0], str):
-                    told = told or f"The sources are not drawn: {self._sources[0]}"
+                told = told or self._lines.remark
         else:
             self.plot.set_playhead(None, "")
         self.remark.setText(told)
@@ -444,8 +412,7 @@ class CompressionPane(Pane):
         self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
 
     def _may_draw_sources(self) -> None:
-        run = self._session.runs.active
-        self.by_source.setEnabled(self._view is RATIO and run is not None and has_sources(run))
+        self._lines.allow(self._session.runs.active, self._view is RATIO)
 
     def _apply_view(self) -> None:
         logarithmic = self._log.isChecked()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolButton, QWi
 
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.base.wording import size_text
+from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
 from tokstudio.gui.panes.configure.forecast_job import Forecaster, forecast_text
 from tokstudio.gui.panes.configure.more_settings import MoreSettings
 from tokstudio.gui.panes.configure.pattern_field import PatternField
@@ -33,7 +34,7 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 _SIZE_HELP = "Base tokens, merges and special tokens."
 _FREQUENCY_HELP = "Stop when no pair occurs this often."
 _SPACING = 8
-_ABOVE_NOTE = 3  # pixels between a field and its help
+_ABOVE_NOTE, _ABOVE_CAPTION = 3, 4  # pixels between a field and its help, or the preview and its caption
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # the initial values of the numbers
 
 _BETWEEN_BUTTONS = 6
@@ -54,6 +55,7 @@ class ConfigurePane(Pane):
         )
         self.frequency_field.name_it("Minimum frequency")
         self.pattern = PatternField(session, theme)
+        self.algorithm = AlgorithmField(session, theme, actions)
         self.more_button = self._make_more_button(actions["more_settings"])
         self.more = MoreSettings(theme, actions)
         self.summary, self.unusual = paragraph_label("muted"), paragraph_label("muted")
@@ -85,7 +87,7 @@ class ConfigurePane(Pane):
 
     def _lay_out(self) -> None:
         fields, self._button_row = QWidget(), QWidget()
-        content = (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more)
+        content = (*self._parts, self.more_button, self.more)
         column(*content, STRETCH, spacing=_SPACING, parent=fields)
         row(*((button, 1) for button in self.buttons.values()), spacing=_BETWEEN_BUTTONS, parent=self._button_row)
         self._fields = TallBody(fields)
@@ -101,8 +103,8 @@ class ConfigurePane(Pane):
         self._keep_room_for_buttons()
         order: list[QWidget] = [self.size_field.check, self.size_field.number]
         order += [self.frequency_field.check, self.frequency_field.number]
-        order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, self.more_button]
-        order += [*self.more.controls, *self._links, *self.buttons.values()]
+        order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, *self.algorithm.controls]
+        order += [self.more_button, *self.more.controls, *self._links, *self.buttons.values()]
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
 
@@ -118,19 +120,29 @@ class ConfigurePane(Pane):
     def _links(self) -> tuple[QPushButton, ...]:
         return self.sample_button, self.anyway_button, self.continue_button
 
+    @property
+    def _parts(self) -> tuple[LimitField | PatternField | AlgorithmField, ...]:
+        """What is always shown above More."""
+        return self.size_field, self.frequency_field, self.pattern, self.algorithm
+
     def _fit(self, room: int) -> None:
         """Leaves help to the tool tips where the button More would not fit below it."""
         width = self._fields.viewport().width()
-        explained = (self.frequency_field, self.pattern.choice, self.size_field)
-        shown = (self.size_field, self.frequency_field, self.pattern, self.more_button)
+        # What an algorithm is for is always said, but for plain BPE.
+        of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == "bpe" else []
+        explained = [self.frequency_field, self.pattern.choice, *of_algorithm, self.size_field]
+        shown = (self.size_field, self.frequency_field, self.pattern, self.algorithm.choice, self.more_button)
         least = sum(_height(widget, width) + _SPACING for widget in shown) - _SPACING
         least += sum(_height(field.note, width) + _ABOVE_NOTE for field in explained if field.note.isHidden())
+        caption = _height(self.pattern.caption, width) + _ABOVE_CAPTION if self.pattern.caption.text() else 0
+        least += caption if self.pattern.caption.isHidden() else 0
         for field in explained:
             field.set_brief(least > room)
             least -= _height(field.note, width) + _ABOVE_NOTE if least > room else 0
+        self.pattern.set_brief(least > room)
 
     def _connect(self) -> None:
-        for field in (self.size_field, self.frequency_field, self.pattern, self.more):
+        for field in (*self._parts, self.more):
             field.changed.connect(self._take_over)
         self.more.reset_asked.connect(self._reset)
         self._actions["more_settings"].toggled.connect(self._show_more)
@@ -139,6 +151,7 @@ class ConfigurePane(Pane):
         self._training.settings_changed.connect(self._show_settings)
         self._corpus.sources_changed.connect(self._show_sources)
         self._corpus.weights_settled.connect(self._show_sources)
+        self.algorithm.refresh_asked.connect(self._show_sources)
         self._corpus.statistics_changed.connect(self._explain)
         self._corpus.outdated_changed.connect(self._explain)
         self._training.forecast_changed.connect(self._explain)
@@ -171,7 +184,7 @@ class ConfigurePane(Pane):
     def _take_over(self) -> None:
         limits = {"vocabulary_size": self.size_field.value, "min_frequency": self.frequency_field.value}
         settings = replace(self._training.settings, **limits, pattern=self.pattern.value)
-        self._training.set_settings(self.more.taken_over(settings))
+        self._training.set_settings(self.algorithm.taken_over(self.more.taken_over(settings)))
 
     def _reset(self) -> None:
         self._training.set_settings(self._training.defaults)
@@ -197,16 +210,21 @@ class ConfigurePane(Pane):
         self.frequency_field.set_error(faults.get("min_frequency"))
         self.pattern.set_error(faults.get("pattern"))
         self.pattern.set_value(settings.pattern)
+        self.algorithm.show_settings(settings)
+        if settings.algorithm != "bpe":
+            self.algorithm.choice.set_brief(False)
         self.more.show_faults(faults)
         self._show_sources()
         self._explain()
 
     def _show_sources(self) -> None:
         self.more.show_corpus(self._training.settings, self._corpus.current)
+        self.algorithm.show_corpus(self._training.settings, self._corpus.current)
         self._tell_field_problem()
 
     def _tell_field_problem(self) -> None:
-        self._training.set_field_problem(self.pattern.problem or self.more.corpus_problem)
+        problem = self.pattern.problem or self.more.corpus_problem or self.algorithm.corpus_problem
+        self._training.set_field_problem(problem)
         self._explain()
 
     def _explain(self) -> None:
@@ -246,6 +264,7 @@ class ConfigurePane(Pane):
             "vocabulary size": self.size_field,
             "minimum frequency": self.frequency_field,
             "pattern": self.pattern.own,
+            **self.algorithm.named_fields,
         }
         if self.more_button.isChecked():
             fields |= self.more.named_fields

@@ -22,7 +22,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import column
 
 _OWN = "own"
@@ -60,6 +60,7 @@ class PatternField(QWidget):
         self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
         self._before = ""  # the earlier choice
         self._fault: str | None = None
+        self._brief = False
         self.problem = ""  # why the first lines cannot be split; "" if they can
         self._shown: object = None
         self.choice = ChoiceField("&Pattern", _CHOICES, theme, word="pattern")
@@ -104,6 +105,11 @@ class PatternField(QWidget):
         self.own.set_error(error)
         if error is not None:
             self._hold()
+
+    def set_brief(self, brief: bool) -> None:
+        """Leaves the caption of the preview to its tool tip, unless it is an error."""
+        self._brief = brief
+        self._set_caption(self.caption.text())
 
     def renew(self) -> None:
         """Splits the first lines again, a moment after the last change."""
@@ -151,6 +157,7 @@ class PatternField(QWidget):
             self.preview.set_tokens(split.data[:end], split.ends, np.arange(len(split.ends), dtype=np.uint32))
             self.preview.set_faded(False)
             self.preview.setVisible(end > 0 and self.value != "none")
+            self._set_problem(split.problem)
             self._set_caption(split.problem or self._caption(len(split.ends)))
         if not split.problem:
             self._ask_dialect()
@@ -163,8 +170,9 @@ class PatternField(QWidget):
 
     def _set_caption(self, text: str) -> None:
         self.caption.setText(text)
-        self.caption.setVisible(bool(text))
+        self.caption.setVisible(bool(text) and (not self._brief or bool(self.problem)))
         self.preview.setAccessibleDescription(text)
+        self.preview.setToolTip(plain(text))
 
     def _set_problem(self, problem: str) -> None:
         if problem != self.problem:

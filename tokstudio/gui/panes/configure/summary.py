@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import DEFAULT_TIES
 from tokstudio.gui.state.source_records import CHANGED, GONE
 from tokstudio.gui.state.training_settings import Settings
 
 _TIES = {
-    "lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face", "bytes": "ties by bytes",
-    "mapped-strings": "ties by mapped strings",
+    "first": "ties by first place", "lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face",
+    "bytes": "ties by bytes", "mapped-strings": "ties by mapped strings",
 }  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def unusual_words(settings: Settings) -> str:
     if specials:
         place = " first" if settings.special_placement != usual.special_placement else ""
         told.append(f"{_special_tokens(specials)}{place}")
-    if settings.tie_break != usual.tie_break:
+    if settings.tie_break != DEFAULT_TIES[settings.algorithm]:
         told.append(_TIES[settings.tie_break])
     if settings.max_token_bytes is not None:
         told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")

@@ -9,6 +9,8 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
+from tokstudio.core.model.run import ChosenBy
+from tokstudio.gui.panes.merges.chooser_query import TOGETHER, ChooserQuery
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
@@ -17,7 +19,10 @@ from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_text.spelling import copied, figure, marked
 
-_NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO = range(7)
+_NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO, _CHOOSER = range(8)
+_CHOSEN_BY = Column(
+    "Chosen by", "words", "The language that chose this merge, by parity-aware BPE", 2, 6, word="algorithm"
+)
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: new merges are searched at most this often
 _NO_INDEX = QModelIndex()
@@ -31,7 +36,7 @@ class MergesModel(TokenTable):
 
     failed = Signal(object)  # a filter failed or was cancelled (Exception)
 
-    columns = (
+    plain_columns = (
         Column("#", "number", "Number of the merge", word="merge"),
         Column("Token", "token", "The token that was made", 5, 8, word="token"),
         Column("Left", "token", "Its left part", 3, 5, muted=True),
@@ -45,6 +50,7 @@ class MergesModel(TokenTable):
             word="bytes-per-token",
         ),
     )
+    columns = plain_columns
 
     def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -66,6 +72,8 @@ class MergesModel(TokenTable):
         with self.changes():
             self.beginResetModel()
             self.hold(run)
+            by_turns = run is not None and run.config is not None and run.config.algorithm == "parity"
+            self.columns = (*self.plain_columns, _CHOSEN_BY) if by_turns else self.plain_columns
             self.playhead = playhead
             self._job.cancel()
             self._matches = Matches(self._matches.query)
@@ -142,6 +150,8 @@ class MergesModel(TokenTable):
         if column in (_TOKEN, _LEFT, _RIGHT):
             tokens = (self.shown(self._slot(number, column)),)
             text = marked(tokens[0])
+        elif column == _CHOOSER:
+            text = self._chooser(number)
         else:
             text = f"{number:,}" if column == _NUMBER else self._figure(number, column)
         return Cell(text, tokens, number > self.playhead, number == self.playhead)
@@ -158,6 +168,8 @@ class MergesModel(TokenTable):
             count, after = int(self.run.log.count[number - 1]), self.run.log.tokens_at(number)
             counts = (str(in_units(number, self.run.weight_scale)) for number in (count, after))
             figures = [*counts, f"{self.run.bytes_per_token(number):.4f}"]
+        if len(self.columns) > _CHOOSER:
+            figures.append(self._chooser(number))
         return "\t".join([str(number), *texts, *figures])
 
     def widest(self, column: int) -> str:
@@ -209,6 +221,14 @@ class MergesModel(TokenTable):
             return figure(run.log.tokens_at(number), run.weight_scale)
         return f"{run.bytes_per_token(number):,.3f}"
 
+    def _chooser(self, number: int) -> str:
+        chosen = self._choices
+        return "" if chosen is None else chosen.name(number - 1) or TOGETHER
+
+    @property
+    def _choices(self) -> ChosenBy | None:
+        return self.run.log.chosen if self.run is not None else None
+
     def _first_row_up_to(self, number: int) -> int:
         """The first row with a merge up to this number."""
         if self._found is not None:
@@ -224,12 +244,17 @@ class MergesModel(TokenTable):
         if not matches.query:
             self._show(None)
         else:
-            self._searched = self._size = len(tokens.run)
+            self._searched = size = self._size = len(tokens.run)
+            query = matches.query
+            chosen = query.chosen(self._choices, size) if isinstance(query, ChooserQuery) else None
 
             def work() -> Work[NDArray[np.bool_]]:
-                number = matches.query.number
+                number = query.number
                 numbered = () if number is None else (tokens.slot_of(number), tokens.slot_of_merge(number))
-                return matches.work(tokens.index, tokens.lengths(), numbered)
+                passes = yield from matches.work(tokens.index, tokens.lengths(), numbered)
+                if chosen is not None:
+                    passes[tokens.first : tokens.first + size] &= chosen
+                return passes
 
             self._job.run(tokens, work, indexed=matches.query.needs_heads)
         self.matches_changed.emit()

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from PySide6.QtGui import QAction
 
+from tokstudio.gui.panes.merges.chooser_query import CHOOSER_HINT, ChooserQuery
 from tokstudio.gui.panes.merges.model import MergesModel
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_table.query import FILTER_HINT, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
 from tokstudio.gui.widgets.labels import plain_label
 
@@ -46,6 +47,8 @@ class MergesPane(TablePane):
             self._merges.set_run(run, playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
+            by_turns = self._merges.columns != self._merges.plain_columns
+            self.filter.setToolTip(f"{FILTER_HINT} {CHOOSER_HINT}" if by_turns else FILTER_HINT)
             source = run.merges_derived_from if run is not None else ""
             self.derived.setText(_DERIVED.format(source))
             self.derived.setVisible(bool(source))
@@ -59,6 +62,10 @@ class MergesPane(TablePane):
     def total(self) -> int:
         """The number of merges."""
         return len(self._session.runs.active) if self._session.runs.active is not None else 0
+
+    def make_query(self, text: str) -> Query:
+        """The filter for a text."""
+        return ChooserQuery(text)
 
     def apply_filter(self, query: Query) -> None:
         """Passes the filter to the model."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
+from tokstudio.core.base.wording import in_units, percent_text, several, size_text, whole_text
 from tokstudio.core.comparison.text_tokens import TextTokens
 from tokstudio.core.guide.glossary import explained
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.held_out import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
@@ -225,6 +227,7 @@ def settings_lines(run: StudioRun) -> list[str]:
     longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
     values = (
         ("Bytes of the corpus", whole_text(run.corpus_bytes, run.weight_scale)),
+        ("Algorithm", _algorithm(config)),
         ("Unknown token", config.unknown_token or ""),
         ("Longest token", longest),
         ("Held-out share", percent_text(config.held_out) if config.held_out else ""),
@@ -232,6 +235,18 @@ def settings_lines(run: StudioRun) -> list[str]:
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )
     return [f"{name}: {value}" for name, value in values if value]
+
+
+def _algorithm(config: TrainingConfig) -> str:
+    if config.algorithm == "bpe":
+        return ""
+    told = ["parity-aware BPE", "parallel texts" if config.parallel else "bytes per token"]
+    told += [f"ratio {ratio:g} of {name}" for name, ratio in cast("Sequence[tuple[str, float]]", config.ratios)]
+    if config.global_merges:
+        told.append(several(config.global_merges, "global merge"))
+    if config.window is not None:
+        told.append(f"window {config.window:,} with alpha {config.alpha:g}")
+    return ", ".join(told)
 
 
 def _origin_lines(run: StudioRun) -> list[str]:

@@ -1,0 +1,264 @@
+"""The algorithm of a training in Configure: the choice, and the fields of parity-aware BPE."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from tests.gui.languages import NAMES, PARALLEL, TEXTS
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.panes.configure import language_rows
+from tokstudio.gui.panes.configure.pane import ConfigurePane
+from tokstudio.gui.session.training import Settings
+
+
+@pytest.fixture
+def pane(session, theme, actions, dock) -> ConfigurePane:
+    actions["train"].triggered.connect(lambda: session.training.start())
+    pane = ConfigurePane(session, theme, actions)
+    dock(pane, 320, 1500)
+    return pane
+
+
+@pytest.fixture
+def languages(session, pane):
+    """The pane with the languages as the corpus, and parity-aware BPE chosen."""
+    for name, text in TEXTS.items():
+        session.corpus.add_text(text, f"{name}.txt")
+    session.training.set_settings(replace(Settings(290), algorithm="parity", tie_break="mapped-strings"))
+    return pane
+
+
+def choose(qtbot, box, number: int) -> None:
+    box.setFocus()
+    while box.currentIndex() != number:
+        qtbot.keyClick(box, Qt.Key.Key_Down if number > box.currentIndex() else Qt.Key.Key_Up)
+
+
+def settled(qtbot, session) -> None:
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+
+
+def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
+    field = pane.algorithm
+    assert [choice.value for choice in field.choice.combo.choices] == ["bpe", "parity"]
+    assert session.training.settings.algorithm == "bpe"
+    assert not field.parity.isVisible()
+    choose(qtbot, field.choice.combo, 1)
+    assert session.training.settings.algorithm == "parity"
+    assert field.parity.isVisible()
+    assert "Foroutan" in field.choice.note.text()
+    choose(qtbot, field.choice.combo, 0)
+    assert session.training.settings == Settings()
+
+
+def test_the_usual_tie_rule_comes_with_the_algorithm_and_a_chosen_one_stays(qtbot, pane, session):
+    box = pane.algorithm.choice.combo
+    choose(qtbot, box, 1)
+    assert session.training.settings.tie_break == "mapped-strings"
+    assert session.history.undo_text == "Algorithm"
+    session.history.undo()
+    assert session.training.settings == Settings()
+    session.training.set_settings(Settings(tie_break="bytes"))
+    choose(qtbot, box, 1)
+    assert session.training.settings.tie_break == "bytes"
+    assert "ties by bytes" in pane.unusual.text()
+
+
+def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages, session):
+    languages.algorithm.parity.take_texts({"deu": PARALLEL["de"], "en": PARALLEL["en"], "fin_Latn": PARALLEL["fi"]})
+    assert session.history.undo_text == "Parallel Texts"
+    rows = languages.algorithm.parity.texts.rows
+    assert [one.language for one in rows] == NAMES
+    assert [one.control.choices[one.control.currentIndex()].name for one in rows] == ["deu", "en", "fin_Latn"]
+    assert not languages.algorithm.parity.ratios.isVisible()
+    qtbot.mouseClick(languages.buttons["train"], Qt.MouseButton.LeftButton)
+    settled(qtbot, session)
+    made = session.runs.active.run
+    sources = tuple(Source.from_texts([text], f"{name}.txt") for name, text in TEXTS.items())
+    expected = train(Corpus(sources), TrainingConfig(vocabulary_size=290, algorithm="parity", parallel=PARALLEL)).run
+    assert made.merges.tolist() == expected.merges.tolist()
+    assert made.chosen.numbers.tolist() == expected.chosen.numbers.tolist()
+
+
+def test_texts_with_other_names_are_chosen_for_each_language(qtbot, languages, session):
+    languages.algorithm.parity.take_texts({"eins": PARALLEL["de"], "zwei": PARALLEL["en"], "drei": PARALLEL["fi"]})
+    field = languages.algorithm.parity.texts
+    assert field.note.property("role") == "error"
+    assert field.note.text().startswith("No text has the name of a language of the corpus")
+    assert session.training.obstacle == field.note.text()
+    assert languages.summary.text() == "Fix the parallel texts."
+    choose(qtbot, field.rows[0].control, 1)
+    assert session.training.settings.parallel == (("de.txt", PARALLEL["de"]),)
+    assert session.training.obstacle.startswith('The parallel text of "en.txt", "fi.txt" is missing')
+    assert field.note.text() == session.training.obstacle
+    choose(qtbot, field.rows[1].control, 2)
+    choose(qtbot, field.rows[2].control, 3)
+    assert session.training.obstacle is None
+    assert field.note.property("role") == "muted"
+    assert dict(session.training.settings.parallel) == dict(zip(NAMES, PARALLEL.values(), strict=True))
+
+
+def test_removed_texts_come_back_by_undo(qtbot, languages, session):
+    languages.algorithm.parity.take_texts(PARALLEL)
+    before = session.training.settings
+    qtbot.mouseClick(languages.algorithm.parity.remove, Qt.MouseButton.LeftButton)
+    assert session.training.settings.parallel == ()
+    assert languages.algorithm.parity.ratios.isVisible()
+    assert not languages.algorithm.parity.remove.isVisible()
+    session.history.undo()
+    assert session.training.settings == before
+    assert [one.control.currentText() for one in languages.algorithm.parity.texts.rows] == [
+        "1 line  The text that was chosen before."
+    ] * 3
+
+
+def test_a_text_of_no_language_can_be_taken_away(qtbot, languages, session):
+    languages.algorithm.parity.take_texts(PARALLEL)
+    session.corpus.remove_sources([2])
+    assert session.training.obstacle.startswith('There is no language "fi.txt" for a parallel text')
+    field = languages.algorithm.parity.texts
+    assert field.note.text() == session.training.obstacle
+    assert [one.language for one in field.rows] == NAMES
+    choose(qtbot, field.rows[2].control, 0)
+    assert session.training.obstacle is None
+    assert [one.language for one in field.rows] == NAMES[:2]
+
+
+def test_one_language_alone_is_refused_at_the_algorithm(languages, session):
+    session.corpus.set_weights((1000, 0, 0))
+    problem = "Parity-aware BPE needs at least two languages, each as a text or a folder of its own."
+    assert session.training.obstacle == problem
+    assert languages.algorithm.choice.note.text() == problem
+    assert languages.summary.text() == "Fix the algorithm."
+    assert not languages.buttons["train"].isEnabled()
+    session.corpus.set_weights((1000, 0, 1000))
+    assert session.training.obstacle is None
+    assert languages.algorithm.choice.note.property("role") == "muted"
+
+
+def test_a_ratio_of_zero_is_refused_at_its_field(qtbot, languages, session):
+    field = languages.algorithm.parity.ratios
+    assert [one.language for one in field.rows] == NAMES
+    box = field.rows[2].control
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "0")
+    assert session.training.settings.ratios == (("fi.txt", 0.0),)
+    assert field.note.text() == 'The ratio of "fi.txt" must be a number above 0, not 0.0.'
+    assert session.training.obstacle == field.note.text()
+    box.selectAll()
+    qtbot.keyClicks(box, "2.5")
+    assert session.training.settings.config().ratios == (("fi.txt", 2.5),)
+    assert field.note.property("role") == "muted"
+    assert session.history.undo_text == "Ratios"
+
+
+def test_hybrid_and_window_have_fields_with_their_errors(qtbot, languages, session):
+    fields = languages.algorithm.parity
+    for limit in (fields.together, fields.window_field):
+        qtbot.mouseClick(limit.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    config = session.training.settings.config()
+    assert (config.global_merges, config.window, config.alpha) == (500, 100, 2.0)
+    fields.window_field.number.setValue(0)
+    assert fields.window_field.note.text() == "The window must be at least 1, not 0."
+    fields.window_field.number.setValue(50)
+    fields.alpha.number.setValue(0)
+    assert fields.alpha.note.text() == "Alpha must be a number above 0, not 0.0."
+    assert not languages.buttons["train"].isEnabled()
+    qtbot.mouseClick(fields.window_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    assert not fields.alpha.isVisible()
+    assert session.training.settings.problem is None
+
+
+def test_settings_of_another_program_keep_names_without_endings_and_decimals(qtbot, languages, session):
+    given = replace(session.training.settings, ratios=(("de", 1.23456),), window=100, alpha=1.23456)
+    session.training.set_settings(given)
+    assert languages.algorithm.parity.ratios.rows[0].control.value() == 1.235
+    languages.size_field.number.setValue(300)
+    assert session.training.settings == replace(given, vocabulary_size=300)
+
+
+def test_many_languages_have_no_rows_but_their_texts(qtbot, monkeypatch, languages, session):
+    monkeypatch.setattr(language_rows, "MOST", 2)
+    languages.algorithm.parity.take_texts(PARALLEL)
+    assert languages.algorithm.parity.texts.rows == []
+    languages.size_field.number.setValue(300)
+    assert len(session.training.settings.parallel) == 3
+    assert session.training.obstacle is None
+
+
+def test_a_weight_of_zero_stops_a_run_that_follows_it(qtbot, languages, session):
+    session.training.set_settings(replace(session.training.settings, pattern="gpt2"))
+    session.corpus.set_weights((1000, 0, 1000))
+    session.training.start()
+    settled(qtbot, session)
+    assert session.live.obstacle is None
+    failures = []
+    session.jobs.failed.connect(failures.append)
+    session.corpus.set_weights((1000, 0, 0), moving=True)
+    settled(qtbot, session)
+    assert failures == []
+    assert session.live.obstacle == "The weights apply at the next Train."
+
+
+def test_files_are_loaded_by_the_actions_of_the_window(qtbot, monkeypatch, tmp_path):
+    corpus, texts = tmp_path / "corpus", tmp_path / "texts"
+    for folder, content in ((corpus, TEXTS), (texts, PARALLEL)):
+        folder.mkdir()
+        for name, text in content.items():
+            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    table = tmp_path / "table.tsv"
+    table.write_text("de\ten\tfi\nein\tone\tyksi\n", encoding="utf-8")
+
+    def act(window, answers):
+        session = window.session
+        assert not window.actions_by_id["load_parallel_files"].isEnabled()
+        window.opening.open_paths(sorted(corpus.iterdir()))
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 3, timeout=PATIENCE)
+        answers.folder = texts
+        window.actions_by_id["load_parallel_texts_folder"].trigger()
+        qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3, timeout=PATIENCE)
+        assert session.training.settings.algorithm == "parity"
+        loaded = session.training.settings
+        (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
+        answers.files = sorted(texts.iterdir())
+        window.actions_by_id["load_parallel_files"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert "each needs the same lines" in window.messages.text.text()
+        assert session.training.settings == loaded
+        answers.files = [table]
+        window.actions_by_id["load_parallel_files"].trigger()
+        qtbot.waitUntil(lambda: session.training.settings != loaded, timeout=PATIENCE)
+        assert session.training.settings.parallel == (("de.txt", "ein"), ("en.txt", "one"), ("fi.txt", "yksi"))
+        window.actions_by_id["remove_parallel_texts"].trigger()
+        assert session.training.settings.parallel == ()
+        assert not window.actions_by_id["remove_parallel_texts"].isEnabled()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("the cat sat on the mat. " * 20)
+
+    def act(window, answers):
+        session = window.session
+        window.opening.open_paths([path])
+        qtbot.waitUntil(lambda: session.training.obstacle is None and bool(session.corpus.sources), timeout=PATIENCE)
+        session.training.set_settings(Settings(270))
+        session.training.start()
+        settled(qtbot, session)
+        assert window.actions_by_id["extend_tokenizer"].isEnabled()
+        session.training.set_settings(Settings(270, algorithm="parity"))
+        reason = "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
+        for name in ("extend_tokenizer", "fork_tokenizer"):
+            assert not window.actions_by_id[name].isEnabled()
+            assert window.actions_by_id[name].toolTip() == reason
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,0 +1,133 @@
+"""Runs of parity-aware BPE in the window: the playhead, projects, continuing, and recovery after a kill."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+import pytest
+
+from tests.gui.languages import NAMES, PARALLEL, TEXTS
+from tests.gui.person import PATIENCE, at_the_window, quiet
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.state.training_settings import Settings
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+
+SETTINGS = Settings(
+    280,
+    algorithm="parity",
+    tie_break="mapped-strings",
+    parallel=tuple(zip(NAMES, PARALLEL.values(), strict=True)),
+    global_merges=3,
+    window=6,
+    alpha=1.5,
+)
+LONGER = replace(SETTINGS, vocabulary_size=300)
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in zip(NAMES, TEXTS.values(), strict=True):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return [str(tmp_path / name) for name in NAMES]
+
+
+@pytest.fixture
+def recovery():
+    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+
+
+def expected():
+    sources = tuple(Source.from_texts([text], name) for name, text in zip(NAMES, TEXTS.values(), strict=True))
+    config = TrainingConfig(
+        vocabulary_size=300, algorithm="parity", parallel=PARALLEL, global_merges=3, window=6, alpha=1.5
+    )
+    return train(Corpus(sources), config).run
+
+
+def is_whole(run) -> bool:
+    whole = expected()
+    same = np.array_equal(run.run.merges, whole.merges) and np.array_equal(run.run.counts, whole.counts)
+    return same and run.run.chosen.numbers.tolist() == whole.chosen.numbers.tolist()
+
+
+def begin(qtbot, window):
+    session = window.session
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3, timeout=PATIENCE)
+    quiet(qtbot, window)
+    session.training.set_settings(SETTINGS)
+    return session
+
+
+def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, monkeypatch, tmp_path, files):
+    project = tmp_path / "turns.tokstudio"
+
+    def save(window, answers):
+        session = begin(qtbot, window)
+        session.training.start()
+        quiet(qtbot, window)
+        session.view.set_playhead(7)
+        answers.target = project
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+
+    def go_on(window, answers):
+        session = window.session
+        qtbot.waitUntil(lambda: window.projects.path == project, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert session.training.settings == SETTINGS
+        assert session.view.playhead == 7
+        whole = expected()
+        assert session.runs.active.log.chosen.numbers.tolist() == whole.chosen.numbers[:24].tolist()
+        session.training.set_settings(LONGER)
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        assert len(session.runs.all) == 2
+        assert is_whole(session.runs.active)
+        session.view.set_playhead(12)
+        assert session.runs.active.tokenizer.at(12).encode("der fuchs") == train_to(12).encode("der fuchs")
+
+    assert at_the_window(monkeypatch, save, files) == 0
+    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+
+
+def train_to(merges):
+    sources = tuple(Source.from_texts([text], name) for name, text in zip(NAMES, TEXTS.values(), strict=True))
+    config = replace(SETTINGS, vocabulary_size=256 + merges).config()
+    return train(Corpus(sources), config)
+
+
+def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_path, files, recovery):
+    def train_some(window, answers):
+        session = begin(qtbot, window)
+        for made in range(1, 6):
+            window.actions_by_id["step"].trigger()
+            qtbot.waitUntil(
+                lambda made=made: session.training.state == "paused" and len(session.runs.active) == made,
+                timeout=PATIENCE,
+            )
+        shutil.copytree(recovery, tmp_path / "image")
+
+    def restore(window, answers):
+        session = window.session
+        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+        assert window.unsaved_work.text.text() == "Training was interrupted: Run 1, 5 merges."
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert session.runs.active.log.chosen.numbers.tolist() == expected().chosen.numbers[:5].tolist()
+        assert session.training.settings.config() == SETTINGS.config()
+        session.training.set_settings(replace(session.training.settings, vocabulary_size=300))
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        assert is_whole(session.runs.active)
+
+    assert at_the_window(monkeypatch, train_some, files) == 0
+    shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
+    assert at_the_window(monkeypatch, restore) == 0

@@ -1,0 +1,87 @@
+"""The algorithm of the training: a choice, and below it the few settings that only the chosen one has."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import Algorithm
+from tokstudio.gui.panes.configure.own_fields import OwnFields
+from tokstudio.gui.panes.configure.parity_fields import ParityFields
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field
+from tokstudio.gui.widgets.layouts import column
+
+#: What each algorithm is for, and whose it is.
+ALGORITHMS: Mapping[Algorithm, Choice] = {
+    "bpe": Choice("bpe", "Plain BPE", "The most frequent pair first (Sennrich et al., 2016)."),
+    "parity": Choice(
+        "parity",
+        "Parity-aware BPE",
+        "Languages choose by turns, to cost about the same (Foroutan et al., 2025).",
+    ),
+}
+
+
+class AlgorithmField(QWidget):
+    """The choice and the fields of the chosen algorithm."""
+
+    changed = Signal()  # the user changed something
+    refresh_asked = Signal()  # what depends on the corpus is to be shown again
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__()
+        self._training = session.training
+        self.corpus_problem = ""  # why the algorithm cannot train on this corpus; "" if it can
+        self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
+        self.parity = ParityFields(session, theme, actions)
+        self.groups: Mapping[Algorithm, OwnFields] = {"parity": self.parity}
+        column(self.choice, *self.groups.values(), spacing=8, parent=self)
+        self.choice.changed.connect(self.changed)
+        for group in self.groups.values():
+            group.changed.connect(self.changed)
+            group.refresh_asked.connect(self.refresh_asked)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """The controls, in their order."""
+        return [self.choice.combo, *(control for group in self.groups.values() for control in group.controls)]
+
+    @property
+    def named_fields(self) -> Mapping[str, Field]:
+        """The fields that can show an error, by name."""
+        return {"algorithm": self.choice} | (dict(self._group.named_fields) if self._group else {})
+
+    def taken_over(self, settings: Settings) -> Settings:
+        """Returns the settings with the values of these fields."""
+        chosen = cast("Algorithm", self.choice.value)
+        if chosen != settings.algorithm:
+            return settings.with_algorithm(chosen, self._training.defaults)
+        return self._group.taken_over(settings) if self._group else settings
+
+    def show_settings(self, settings: Settings) -> None:
+        """Shows settings without emitting signals."""
+        self.choice.set_value(settings.algorithm)
+        for name, group in self.groups.items():
+            group.setVisible(name == settings.algorithm)
+            group.show_settings(settings)
+
+    def show_corpus(self, settings: Settings, corpus: Corpus) -> None:
+        """Shows what depends on the corpus."""
+        group = self._group
+        self.corpus_problem = group.show_corpus(settings, corpus) if group else ""
+        shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
+        self.choice.set_error(None if shown else self.corpus_problem or None)
+
+    @property
+    def _group(self) -> OwnFields | None:
+        return self.groups.get(cast("Algorithm", self.choice.value))
