@@ -192,7 +192,7 @@ class Answers:
                 self._library = _opened(request, content)
             case "decode ids":
                 assert self._library is not None
-                with refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
+                with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
                     yield self._library.decode(np.frombuffer(content, np.uint32).tolist()).encode("utf-8", "replace")
             case _:
                 yield from self._encode_texts(request, content)
@@ -203,7 +203,7 @@ class Answers:
         ids: list[NDArray[np.uint32]] = []
         ends: list[NDArray[np.int64]] = []
         stop = 0
-        with refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
+        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
             for size in request["sizes"]:
                 start, stop = stop, stop + size
                 text = content[start:stop].decode()
@@ -224,7 +224,7 @@ def _encode(request: Mapping[str, Any]) -> Iterable[bytes]:
     name, owner = request["name"], TITLES[request["library"]]
     library = _opened(request, request["path"])
     for text, decoded in zip(request["texts"], request["decoded"], strict=True):
-        with refusals(f"{name}: {owner} cannot encode with it"):
+        with _refusals(f"{name}: {owner} cannot encode with it"):
             ids = library.encode(text, specials=True)
             again = None if decoded is None else library.decode(list(ids))
         if again != decoded:
@@ -234,7 +234,7 @@ def _encode(request: Mapping[str, Any]) -> Iterable[bytes]:
 
 def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
     kind, name = request["library"], request["name"]
-    with refusals(f"{name}: {TITLES[kind]} cannot read it"):
+    with _refusals(f"{name}: {TITLES[kind]} cannot read it"):
         try:
             return _LIBRARIES[kind](source, request["settings"])
         except ImportError as error:
@@ -258,7 +258,7 @@ def _bytes_before(text: str) -> NDArray[np.int64]:
 def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
     split = _SPLITTERS[request["library"]]
     for text, pieces in zip(request["texts"], request["pieces"], strict=True):
-        with refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
+        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
             ends = split(text, request["regex"], pieces)
         yield np.array(ends, np.uint32).tobytes()
 
@@ -297,7 +297,7 @@ _SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int] | NDArray
 
 
 @contextmanager
-def refusals(what: str) -> Generator[None]:
+def _refusals(what: str) -> Generator[None]:
     """Turns errors of the library in a `with` block into a FormatError that begins with `what`."""
     try:
         yield
@@ -358,7 +358,9 @@ def _train(request: Mapping[str, Any], first: bytes, source: BinaryIO, target: B
             content = received[1]
         threading.Thread(target=end_with_parent, daemon=True).start()
 
-    return train(request, texts())
+    with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot train on this corpus"):
+        return train(request["name"], request["library"], request["settings"], texts())
+    raise AssertionError
 
 
 def main() -> int:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.libraries.server import TITLES, refusals
 
 #: SentencePiece passes over longer lines, in bytes of UTF-8. Its byte pair encoding aborts at a word of 65,536
 #: characters, and its Unigram takes time with the square of the length of a text that repeats itself.
@@ -25,23 +24,20 @@ _TOO_FEW = "not large enough to contain all chars"  # of the Unigram of tokenize
 _TOO_SMALL = re.compile(r"required_chars\. \d+ vs (\d+)\.")
 
 
-def train(request: Mapping[str, Any], texts: Iterator[str]) -> list[bytes]:
-    """The file that the library makes, and as JSON how many lines it passed over (`skipped`).
+def train(name: str, library: str, settings: Mapping[str, Any], texts: Iterator[str]) -> list[bytes]:
+    """The file that a library makes, and as JSON how many lines it passed over (`skipped`).
 
-    A request has `library`, `name`, which begins messages, and `settings`: `algorithm`, `vocabulary_size`,
-    `special_tokens`, `unknown_token`, and those of the algorithm.
+    The settings are `algorithm`, `vocabulary_size`, `special_tokens`, `unknown_token`, and those of the algorithm.
 
     Raises:
-        FormatError: The library refuses.
+        FormatError: The library refuses for a reason that is known; the message begins with `name`. For others it
+            raises its own errors.
     """
-    settings: Mapping[str, Any] = request["settings"]
-    with refusals(f"{request['name']}: {TITLES[request['library']]} cannot train on this corpus"):
-        if request["library"] == "tokenizers":
-            content, skipped = _by_tokenizers(request["name"], settings, texts), 0
-        else:
-            content, skipped = _by_sentencepiece(request["name"], settings, texts)
-        return [content, json.dumps({"skipped": skipped}).encode()]
-    raise AssertionError
+    if library == "tokenizers":
+        content, skipped = _by_tokenizers(name, settings, texts), 0
+    else:
+        content, skipped = _by_sentencepiece(name, settings, texts)
+    return [content, json.dumps({"skipped": skipped}).encode()]
 
 
 def _by_tokenizers(name: str, settings: Mapping[str, Any], texts: Iterator[str]) -> bytes:
