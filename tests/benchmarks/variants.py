@@ -2,7 +2,7 @@
 
 Parity-aware BPE: ours and `ParityBpeTrainer` of `tokenizers`, by turns, each in its own process; times are medians,
 from the texts in memory to the merges. Texts of `help` are trained on, those of `parallel` are measured. Plain BPE on
-the same texts shows what parity costs and gains.
+the same texts shows what parity costs and gains, and Unigram, WordPiece and SentencePiece by their libraries.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from _common import costs, in_fresh_process, is_installed, machine, parser, table
+from _library_variants import by_library, one_by_library
 
 _ROUNDS = 7
 _MERGES = 1_500
@@ -77,6 +78,8 @@ def train_theirs(texts: Texts, parallel: Texts, **settings: Any) -> Any:
 def one(given: dict[str, Any]) -> dict[str, Any]:
     """Trains once, and measures the parallel texts."""
     texts, parallel = read(given["data"], given["bytes"])
+    if given["who"] == "library":
+        return one_by_library(texts, parallel, given["variant"], 256 + _MERGES)
     ours, theirs = _VARIANTS.get(given["variant"], ({}, {}))
     work: Callable[[], Any]
     if given["who"] == "tokenizers":
@@ -139,6 +142,7 @@ def main() -> None:
             ]
         )
     table(["way", "time", "of ours", "memory", "bytes per token", "Gini"], rows)
+    by_library(__file__, {"data": str(given.data), "bytes": given.bytes or _TEXT}, gini)
 
 
 if __name__ == "__main__":
