@@ -67,7 +67,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
             return change(arguments, console)
         if arguments.command == "convert":
-            from tokstudio.cli.converting import convert
+            from tokstudio.cli.exporting import convert
 
             return convert(arguments, console)
         if arguments.command in ("compare", "report"):
