@@ -200,8 +200,9 @@ def test_an_empty_corpus_is_refused(algorithm):
 
 
 def test_sentencepiece_finds_nothing_in_spaces():
-    with pytest.raises(CorpusError, match="finds no text to train on"):
-        trained("sentencepiece-unigram", [" ", "\n\n"])
+    for texts, end in ([" ", "\n\n"], r"corpus\.$"), (["▅"], r"corpus\. It passed over 1 line\.$"):
+        with pytest.raises(CorpusError, match=f"finds no text to train on in this {end}"):
+            trained("sentencepiece-unigram", texts)
 
 
 @pytest.mark.parametrize("algorithm", ["sentencepiece-bpe", "sentencepiece-unigram"])
@@ -287,6 +288,8 @@ def test_an_abort_of_the_library_is_an_error():
         ({"vocabulary_size": 0}, "from 1 to 1,048,576"),
         ({"vocabulary_size": None}, "Set a vocabulary size"),
         ({"vocabulary_size": 1 << 21}, "from 1 to 1,048,576"),
+        ({"vocabulary_size": 4, "special_tokens": ["<x>"]}, "greater than 4"),
+        ({"algorithm": "unigram", "vocabulary_size": 2, "special_tokens": ["<x>", "<unk>"]}, "greater than 2"),
         ({"min_frequency": 3}, "can only be set for the algorithm wordpiece"),
         ({"continuing_prefix": ""}, "can only be set for the algorithm wordpiece"),
         ({"algorithm": "unigram", "byte_fallback": True}, "sentencepiece-bpe or sentencepiece-unigram"),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.wording import several
 
 #: SentencePiece passes over longer lines, in bytes of UTF-8. Its byte pair encoding aborts at a word of 65,536
 #: characters, and its Unigram takes time with the square of the length of a text that repeats itself.
@@ -21,6 +22,7 @@ _SPACES = " {2,}"
 # What SentencePiece puts before the words of its errors: the kind, the place in its sources, the condition.
 _PLACE = re.compile(r"^[A-Z_]+: (?:\S+\(\d+\) \[.*?\] ?(?=[A-Z]|$))?")
 _TOO_FEW = "not large enough to contain all chars"  # of the Unigram of tokenizers
+_NO_TEXT = re.compile(r"\[!(sentences_|required_chars_)\.empty\(\)\]")
 _TOO_SMALL = re.compile(r"required_chars\. \d+ vs (\d+)\.")
 
 
@@ -132,8 +134,8 @@ def _in_words(error: str, skipped: int) -> str:
             f"the vocabulary size must be at least {int(found.group(1)):,}, one for each character of the corpus and "
             "special token: set it higher, or cover fewer characters."
         )
-    words = _PLACE.sub("", error).strip().removesuffix(".")
-    if words:
-        return f"the sentencepiece library cannot train on this corpus: {words}."
-    passed = f" It passed over {skipped:,} lines." if skipped else ""
-    return f"the sentencepiece library finds no text to train on in this corpus.{passed}"
+    if _NO_TEXT.search(error):
+        passed = f" It passed over {several(skipped, 'line')}." if skipped else ""
+        return f"the sentencepiece library finds no text to train on in this corpus.{passed}"
+    words = (_PLACE.sub("", error).strip() or error).removesuffix(".")
+    return f"the sentencepiece library cannot train on this corpus: {words}."

@@ -84,6 +84,9 @@ class LibraryConfig:
         self._check_text("continuing prefix", self.continuing_prefix)
         if self.unknown_token == "":
             raise ConfigError("The unknown token must not be an empty string.")
+        least = len({*self.special_tokens, self.unknown, *self._controls})
+        if self.vocabulary_size <= least:
+            raise ConfigError(f"Vocabulary size must be greater than {least:,}: so many tokens are special ones.")
         if self.library == "sentencepiece":
             for token in (*self.special_tokens, self.unknown):
                 if "\0" in token:
@@ -98,6 +101,11 @@ class LibraryConfig:
     def library(self) -> Literal["tokenizers", "sentencepiece"]:
         """The library that trains."""
         return "sentencepiece" if self.algorithm in _SENTENCEPIECE else "tokenizers"
+
+    @property
+    def _controls(self) -> tuple[str, ...]:
+        """The tokens that the library makes without being asked."""
+        return ("<s>", "</s>") if self.library == "sentencepiece" else ()
 
     @property
     def repeatable(self) -> bool:

@@ -95,8 +95,8 @@ def train_by_library_work(corpus: Corpus, config: LibraryConfig) -> Work[Trained
     tokenizer = yield from _open_work(content, config)
     if len(tokenizer) > config.vocabulary_size:
         raise ConfigError(
-            f"Vocabulary size must be at least {len(tokenizer):,}: the library gives each character of the corpus a "
-            "token."
+            f"Vocabulary size must be at least {len(tokenizer):,}: the library gives each character of the corpus and "
+            "each special token a token."
         )
     return TrainedByLibrary(
         tokenizer,
