@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tokstudio.core.corpus.readers.reading import Reading as Reading
     from tokstudio.core.formats import load as load
     from tokstudio.core.formats import save as save
+    from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
+    from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
+    from tokstudio.core.library_training.train import train_by_library as train_by_library
     from tokstudio.core.model.run import MergeBatch as MergeBatch
     from tokstudio.core.model.run import Run as Run
     from tokstudio.core.model.run import TrainingConfig as TrainingConfig
@@ -88,6 +91,9 @@ _MODULES = {
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",
+    "LibraryConfig": "library_training.config",
+    "TrainedByLibrary": "library_training.train",
+    "train_by_library": "library_training.train",
     "load": "formats",
     "save": "formats",
 }

@@ -26,7 +26,7 @@ def one_by_pattern(file: str, variant: str) -> dict[str, Any]:
 
 def by_pattern(program: str, file: Path) -> None:
     """Prints the table, from the file to the merges."""
-    print(f"\nmixed 10 MB, {_SIZE:,} tokens, SuperBPE across words from {_TRANSITION:,} on; {_ROUNDS} runs; {machine()}\n")
+    print(f"\nmixed 10 MB, {_SIZE:,} tokens, SuperBPE across words from {_TRANSITION:,} on; {machine()}\n")
     made: dict[str, list[dict[str, Any]]] = {variant: [] for variant in _WAYS}
     for variant in _ROUNDS * [*_WAYS]:
         if (result := in_fresh_process(program, {"who": "pattern", "file": str(file), "variant": variant})) is not None:

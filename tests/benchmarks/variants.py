@@ -5,8 +5,8 @@ from the texts in memory to the merges. Texts of `help` are trained on, those of
 the same texts shows what parity costs and gains; so it does on mixed 10 MB, where each script is a language and there
 are no parallel texts, with our own story as the text that is measured.
 
-SuperBPE and BPE of whole characters: mixed 10 MB, from its file to the merges, beside plain BPE with the same pattern and
-size. Unigram, WordPiece and SentencePiece: trained by their libraries, on the texts of parity.
+SuperBPE and BPE of whole characters: mixed 10 MB, from its file to the merges, beside plain BPE with the same pattern
+and size. Unigram, WordPiece and SentencePiece: trained by their libraries, on the texts of parity.
 """
 
 # SPDX-License-Identifier: MIT

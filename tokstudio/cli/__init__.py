@@ -12,6 +12,7 @@ import io
 import sys
 from collections.abc import Sequence
 
+from tokstudio.cli.arguments.library_training import LIBRARY_ALGORITHMS
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, complain
@@ -53,6 +54,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
     if arguments.command is None:
         return _open_window(arguments)
     with Console(not arguments.quiet and not getattr(arguments, "json", False)) as console, signals.caught():
+        if arguments.command == "train" and arguments.algorithm in LIBRARY_ALGORITHMS:
+            from tokstudio.cli.library_training import train_by_library
+
+            return train_by_library(arguments, console, signals)
         if arguments.command in ("train", "extend"):
             from tokstudio.cli.training import extend, train
 
@@ -62,7 +67,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
             return change(arguments, console)
         if arguments.command == "convert":
-            from tokstudio.cli.converting import convert
+            from tokstudio.cli.exporting import convert
 
             return convert(arguments, console)
         if arguments.command in ("compare", "report"):

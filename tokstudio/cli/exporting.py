@@ -1,20 +1,27 @@
-"""The exports of commands, checks of places before long work begins, and the proof of a changed tokenizer."""
+"""The exports of commands, checks of places before long work begins, and the proof of a changed tokenizer.
+
+The command `convert` does nothing but export.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from tokstudio.cli.process.terminal import Console
+from tokstudio.cli.loading import load_source
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.atomic_files import StagedFiles, write_files
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
+from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.formats.report import described
 from tokstudio.core.surgery.verify import verify_all_work
 from tokstudio.core.tokenizer.embedding_map import embedding_map_work
@@ -82,6 +89,37 @@ def export(
         for sentence in filter(None, (report.renumbered, *report.losses, *report.notes)):
             console.say(f"{path.name}: {sentence}")
     return reports
+
+
+def convert(arguments: argparse.Namespace, console: Console) -> int:
+    """Reads, writes and proves; returns the exit code."""
+    exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
+    check_places(exports, console)
+    original = load_source(arguments, console)
+    if arguments.merges is not None:
+        original = original.at(arguments.merges)
+    tokenizer, moved = closed_gaps(original) if arguments.close_gaps else (original, ())
+    check_losses(tokenizer, exports, arguments.accept_loss)
+    for sentence in moved:
+        console.say(sentence)
+    sample = console.finish(read_file_work(arguments.sample)) if arguments.sample is not None else b""
+    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, original)
+    if not reports:
+        return FAILED
+    report = replace(reports[0], notes=(*moved, *reports[0].notes))
+    if arguments.report is not None:
+        console.finish(write_files({arguments.report: [report.text().encode()]}))
+    if arguments.json:
+        facts = {
+            "files": [str(file) for file in report.files],
+            "proof": report.proof,
+            "renumbered": report.renumbered,
+            "losses": list(report.losses),
+            "notes": list(report.notes),
+            "snippet": report.snippet,
+        }
+        put(sys.stdout, json.dumps(facts) + "\n")
+    return DONE
 
 
 class Proving:

@@ -42,7 +42,7 @@ from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.core.training.trainer import Trainer
 
-_SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
+SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
 _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so no forecast is needed
 
 
@@ -66,7 +66,7 @@ def _train_to_the_end(
     extension: Extension | None = None,
 ) -> int:
     exports: list[tuple[str, Path]] = arguments.export
-    corpus = _read(arguments, console)
+    corpus = read_texts(arguments, console)
     if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
@@ -79,7 +79,7 @@ def _train_to_the_end(
         if code in (DONE, FAILED) or len(run):
             console.say(_summary(run))
             with signals.finishing():
-                sample = corpus.sample(_SAMPLE) if exports or extension else b""
+                sample = corpus.sample(SAMPLE) if exports or extension else b""
                 made = trainer.tokenizer()
                 if extension is not None:
                     made = extension.finished(made, sample)
@@ -143,7 +143,8 @@ def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
     return True
 
 
-def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
+def read_texts(arguments: argparse.Namespace, console: Console) -> Corpus:
+    """The corpus of the arguments, with its weights, or a sample of it."""
     reading, documents = reading_of(arguments), _documents(arguments)
     corpus = console.finish(
         read_corpus_work(arguments.files, arguments.counts, documents, arguments.encoding, console, reading)
@@ -191,7 +192,7 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
         base=arguments.base,
         base_vocabulary=base_vocabulary,
         unknown_token=arguments.unknown_token,
-        special_tokens=[_utf8(token) for token in arguments.special] or counted.special_tokens,
+        special_tokens=[utf8(token) for token in arguments.special] or counted.special_tokens,
         special_placement=arguments.special_placement,
         **chosen_ties(arguments),
         max_token_bytes=arguments.max_token_bytes,
@@ -219,8 +220,8 @@ def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collect
         )
 
 
-def _utf8(token: str) -> str:
-    """A special token as it was typed, if it is valid text."""
+def utf8(token: str) -> str:
+    """A special token as it was typed; raises ConfigError where it is not valid text."""
     try:
         token.encode()
     except UnicodeEncodeError as error:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from pathlib import Path
 from tokstudio.core import kernels
 from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.subprocesses import import_folder, is_bundle, module_command
+from tokstudio.core.base.subprocesses import end_with_parent, import_folder, is_bundle, module_command
 from tokstudio.core.kernels.cache import ROOM, are_cached, list_cached, note_problem, problem, remove_older
 
 _lock = threading.Lock()
@@ -188,18 +187,11 @@ def _can_keep() -> bool:
     return folder is not None and problem() is None
 
 
-def _end_with_parent() -> None:
-    """Ends this process when its parent ends."""
-    # A read from a stream would hold its lock when the interpreter ends.
-    os.read(0, 1)
-    os._exit(1)
-
-
 def main() -> int:
     """Compiles the named parts, or all of them and records that; returns 1 where they cannot be cached."""
     parts = sys.argv[1:]
     if parts:
-        threading.Thread(target=_end_with_parent, daemon=True).start()
+        threading.Thread(target=end_with_parent, daemon=True).start()
     discard_outdated()
     if not _can_keep():
         return 1

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tokstudio.cli.arguments.library_training import LIBRARY_ALGORITHMS, add_library, check_library
 from tokstudio.cli.arguments.parser import (
     ALGORITHMS,
     EXIT_CODES,
@@ -63,8 +64,9 @@ def train(words: Sequence[str]) -> argparse.Namespace:
     )
     _add_superbpe(_add_parity(parser))
     _add_tokens(parser)
+    add_library(parser)
     _add_results(parser)
-    return _checked(parser, parser.parse_args(words))
+    return check_library(parser, _checked(parser, parser.parse_args(words)))
 
 
 def extend(words: Sequence[str]) -> argparse.Namespace:
@@ -169,7 +171,7 @@ def _add_parity(parser: argparse.ArgumentParser) -> Callable[..., object]:
     add = parser.add_argument_group("algorithm").add_argument
     add(
         "--algorithm",
-        choices=ALGORITHMS,
+        choices=ALGORITHMS + LIBRARY_ALGORITHMS,
         default="bpe",
         help="bpe; parity for parity-aware BPE: each text is a language, and at every merge the language that is "
         "longest in tokens chooses; or superbpe for SuperBPE: BPE with --pattern to --transition, then across words",

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -32,3 +33,14 @@ def module_command(module: str, *arguments: str) -> list[str]:
 def import_folder() -> Path:
     """The folder that contains the package `tokstudio`."""
     return Path(__file__).resolve().parents[3]
+
+
+def end_with_parent() -> None:
+    """Ends this process when the parent has ended, which closes standard input; for a thread of its own.
+
+    What the parent still sends is lost.
+    """
+    # Not through sys.stdin, whose lock this thread would still hold when the program ends.
+    while os.read(0, 1):
+        pass
+    os._exit(1)

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import threading
 from typing import NoReturn
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.subprocesses import end_with_parent
 from tokstudio.core.hub import encodings, repositories
 from tokstudio.core.hub.names import TIKTOKEN, parse_name
 
@@ -36,7 +36,7 @@ def main() -> int:
     """Fetches the tokenizer whose name is the argument."""
     # As an exception, so that files that have not arrived whole are removed.
     signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     reports, name = Reports(), parse_name(sys.argv[1])
     reports.progress(0, 0)
     fetch = encodings.fetch if name.source == TIKTOKEN else repositories.fetch
@@ -55,11 +55,3 @@ def main() -> int:
 
 def _leave(*_: object) -> NoReturn:
     sys.exit(1)
-
-
-def _end_with_parent() -> None:
-    """Ends this process when the parent has ended, which closes standard input."""
-    # Not through sys.stdin, whose lock this thread would still hold when the program ends.
-    while os.read(0, 1):
-        pass
-    os._exit(1)

@@ -32,6 +32,10 @@ from tokstudio.core.libraries.torture_text import torture_text
 _SMALL = 1_000_000
 
 
+class LibraryEnded(FormatError):
+    """A library ended its process without an answer."""
+
+
 @dataclass(frozen=True)
 class LibraryInput:
     """A file for its library to read, with its name in messages.
@@ -144,7 +148,7 @@ class LibraryProcess:
         """The answers to a request with its content, which `Answers.answer` describes; None without a process.
 
         Raises:
-            FormatError: The library refuses, or ends the process.
+            FormatError: The library refuses; `LibraryEnded`: it ends the process.
         """
         question = _Question(request, content)
         # In a thread of its own, so that a caller that stops between two reports keeps no other caller waiting.
@@ -163,7 +167,7 @@ class LibraryProcess:
             title = TITLES[request.get("library", "tokenizers")]
             # Libraries that get no memory end with this signal.
             why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "; try again."
-            raise FormatError(f"{request['name']}: {title} ended without an answer{why}")
+            raise LibraryEnded(f"{request['name']}: {title} ended without an answer{why}")
         status, content = question.answer
         if status == REFUSED:
             raise FormatError(content.decode())

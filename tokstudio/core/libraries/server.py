@@ -11,8 +11,10 @@ import base64
 import json
 import struct
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.memory import limit_memory
+from tokstudio.core.base.subprocesses import end_with_parent
 
 DONE, REFUSED = b"\0", b"\1"
 LENGTH = struct.Struct("<Q")
@@ -323,26 +326,59 @@ def _sized(file: BinaryIO) -> bytes | None:
     return None if head is None else read_exactly(file, *LENGTH.unpack(head))
 
 
+def _receive(source: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """The next request with its content; None where the input ends."""
+    request = _sized(source)
+    content = None if request is None else _sized(source)
+    return None if request is None or content is None else (json.loads(request), content)
+
+
+def _send(target: BinaryIO, make: Callable[[], list[bytes]]) -> None:
+    """Sends the parts that are made, or the reason why they are refused."""
+    try:
+        status, content = DONE, b"".join(LENGTH.pack(len(part)) + part for part in make())
+    except FormatError as error:
+        status, content = REFUSED, str(error).encode()
+    target.write(status + LENGTH.pack(len(content)) + content)
+    target.flush()
+
+
+def _train(request: Mapping[str, Any], first: bytes, source: BinaryIO, target: BinaryIO) -> list[bytes]:
+    """Trains on the content of this request and of all that follow, up to an empty one; answers all but the last."""
+    from tokstudio.core.libraries.training import train
+
+    def texts() -> Iterator[str]:
+        content = first
+        while content:
+            yield from content.decode().split("\n")[:-1]
+            _send(target, list)
+            received = _receive(source)
+            if received is None:
+                sys.exit(1)
+            content = received[1]
+        threading.Thread(target=end_with_parent, daemon=True).start()
+
+    with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot train on this corpus"):
+        return train(request["name"], request["library"], request["settings"], texts())
+    raise AssertionError
+
+
 def main() -> int:
     """Answers requests until the input ends; the first argument, if any, limits the memory in bytes.
 
-    A request is JSON and content, both preceded by their lengths; an answer is a status, a length and parts.
+    A request is JSON and content, both preceded by their lengths; an answer is a status, a length and parts. A process
+    that has trained answers nothing more.
     """
     if len(sys.argv) > 1:
         limit_memory(int(sys.argv[1]))
     source, target = sys.stdin.buffer, sys.stdout.buffer
     answers = Answers()
-    while (request := _sized(source)) is not None:
-        behind = _sized(source)
-        if behind is None:
-            return 1
-        try:
-            parts = answers.answer(json.loads(request), behind)
-            status, content = DONE, b"".join(LENGTH.pack(len(part)) + part for part in parts)
-        except FormatError as error:
-            status, content = REFUSED, str(error).encode()
-        target.write(status + LENGTH.pack(len(content)) + content)
-        target.flush()
+    while (received := _receive(source)) is not None:
+        request, content = received
+        if request["do"] == "train":
+            _send(target, partial(_train, request, content, source, target))
+            break
+        _send(target, partial(answers.answer, request, content))
     return 0
 
 

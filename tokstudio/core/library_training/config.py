@@ -1,0 +1,176 @@
+"""The configuration of a training by another library, with its checks."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, cast, get_args
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.text.utf8 import to_utf8
+
+LibraryAlgorithm = Literal["unigram", "wordpiece", "sentencepiece-bpe", "sentencepiece-unigram"]
+LIBRARY_ALGORITHMS: tuple[LibraryAlgorithm, ...] = get_args(LibraryAlgorithm)
+TITLES: Mapping[LibraryAlgorithm, str] = {
+    "unigram": "Unigram",
+    "wordpiece": "WordPiece",
+    "sentencepiece-bpe": "SentencePiece BPE",
+    "sentencepiece-unigram": "SentencePiece Unigram",
+}
+#: The largest vocabulary that is read again from any of their files.
+LARGEST_VOCABULARY = 1 << 20
+
+_WORDPIECE, _SENTENCEPIECE = ("wordpiece",), ("sentencepiece-bpe", "sentencepiece-unigram")
+_PREFIX, _COVERAGE = "##", 0.9995
+_UNKNOWN = {"wordpiece": "[UNK]"}
+_USUAL_UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryConfig:
+    """The configuration of a training by the library `tokenizers` or `sentencepiece`, which splits text in its own way.
+
+    `tokenizers`: "unigram" (Kudo 2018, arXiv 1804.10959) normalizes text by NMT's rules and NFKC, and joins spaces to
+    words as SentencePiece does. "wordpiece" splits text as BERT does (arXiv 1810.04805), cased and with accents.
+    `sentencepiece` (Kudo and Richardson 2018, arXiv 1808.06226): "sentencepiece-bpe" and "sentencepiece-unigram", with
+    the defaults of its trainer: NMT's rules with NFKC, and the control tokens `<s>` and `</s>` beside the unknown one.
+
+    Attributes:
+        algorithm: The name of the algorithm, and with it of the library.
+        vocabulary_size: The tokens to make, special tokens included; fewer where the corpus does not have so many.
+        special_tokens: Texts with an id of their own, the first ones. SentencePiece takes them out of the text and
+            always recognises them; `tokenizers` trains on them as on any text.
+        unknown_token: The token for characters that are in no other; None for the usual one, "[UNK]" for WordPiece and
+            "<unk>" for others. Its id is 0, unless `tokenizers` finds it among the special tokens.
+        min_frequency: For WordPiece: pairs that occur less often are not merged; None for no limit.
+        continuing_prefix: For WordPiece: what tokens inside a word begin with; None for "##".
+        character_coverage: For SentencePiece: the share of characters, from 0.98 to 1, that get a token; the rarest
+            are unknown. None for 0.9995.
+        byte_fallback: For SentencePiece: whether 256 tokens stand for the bytes of unknown characters.
+        held_out: Share of the corpus, from 0 to below 1, that is kept out of training; the same text as of plain BPE.
+
+    Raises:
+        ConfigError: A value is invalid, or the algorithm has no such setting.
+    """
+
+    algorithm: LibraryAlgorithm
+    vocabulary_size: int
+    special_tokens: Sequence[str] = ()
+    unknown_token: str | None = None
+    min_frequency: int | None = None
+    continuing_prefix: str | None = None
+    character_coverage: float | None = None
+    byte_fallback: bool = False
+    held_out: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in LIBRARY_ALGORITHMS:
+            raise ConfigError(
+                f"Algorithm {shown(str(self.algorithm))} is unknown. Choose one of: {', '.join(LIBRARY_ALGORITHMS)}."
+            )
+        # The same checks as of plain BPE, and plain types.
+        plain = self.as_plain
+        if plain.vocabulary_size is None or not 1 <= plain.vocabulary_size <= LARGEST_VOCABULARY:
+            raise ConfigError(f"Vocabulary size must be from 1 to {LARGEST_VOCABULARY:,}.")
+        for name in ("vocabulary_size", "special_tokens", "min_frequency", "held_out"):
+            object.__setattr__(self, name, getattr(plain, name))
+        self._check_settings()
+        self._check_text("unknown token", self.unknown_token)
+        self._check_text("continuing prefix", self.continuing_prefix)
+        if self.unknown_token == "":
+            raise ConfigError("The unknown token must not be an empty string.")
+        least = len({*self.special_tokens, self.unknown, *self._controls})
+        if self.vocabulary_size <= least:
+            raise ConfigError(f"Vocabulary size must be greater than {least:,}: so many tokens are special ones.")
+        if self.library == "sentencepiece":
+            for token in (*self.special_tokens, self.unknown):
+                if "\0" in token:
+                    raise ConfigError(f"{shown(token)}: SentencePiece allows no token with the character U+0000.")
+
+    @property
+    def title(self) -> str:
+        """The name of the algorithm in messages."""
+        return TITLES[self.algorithm]
+
+    @property
+    def library(self) -> Literal["tokenizers", "sentencepiece"]:
+        """The library that trains."""
+        return "sentencepiece" if self.algorithm in _SENTENCEPIECE else "tokenizers"
+
+    @property
+    def _controls(self) -> tuple[str, ...]:
+        """The tokens that the library makes without being asked."""
+        return ("<s>", "</s>") if self.library == "sentencepiece" else ()
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same corpus gives the same tokenizer each time.
+
+        The trainers of `tokenizers` go through their tables of words in an order that changes from run to run, on
+        which ids, the choice between equal counts, and the last digits of scores depend.
+        """
+        return self.library == "sentencepiece"
+
+    @property
+    def unknown(self) -> str:
+        """The unknown token."""
+        return self.unknown_token or _UNKNOWN.get(self.algorithm, _USUAL_UNKNOWN)
+
+    @cached_property
+    def as_plain(self) -> TrainingConfig:
+        """The part that plain BPE has too, for the held-out split and for measuring."""
+        return TrainingConfig(
+            vocabulary_size=self.vocabulary_size,
+            min_frequency=self.min_frequency,
+            base="characters",
+            special_tokens=self.special_tokens,
+            held_out=self.held_out,
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """What the trainer in the library's process needs; see `core.libraries.training`."""
+        others = [token for token in self.special_tokens if token != self.unknown]
+        made: dict[str, Any] = {
+            "algorithm": self.algorithm,
+            "vocabulary_size": self.vocabulary_size,
+            "special_tokens": others,
+            "unknown_token": self.unknown,
+        }
+        if self.library == "sentencepiece":
+            coverage = _COVERAGE if self.character_coverage is None else self.character_coverage
+            return made | {"character_coverage": coverage, "byte_fallback": self.byte_fallback}
+        if len(others) == len(self.special_tokens):
+            made["special_tokens"] = [self.unknown, *others]
+        else:
+            made["special_tokens"] = list(self.special_tokens)
+        if self.algorithm == "wordpiece":
+            made["min_frequency"] = self.min_frequency or 0
+            made["continuing_prefix"] = _PREFIX if self.continuing_prefix is None else self.continuing_prefix
+        return made
+
+    def _check_settings(self) -> None:
+        """Refuses the settings of other algorithms, and a coverage that SentencePiece does not take."""
+        given = {
+            "A minimum frequency": (self.min_frequency is not None, _WORDPIECE),
+            "A continuing prefix": (self.continuing_prefix is not None, _WORDPIECE),
+            "A character coverage": (self.character_coverage is not None, _SENTENCEPIECE),
+            "A byte fallback": (self.byte_fallback, _SENTENCEPIECE),
+        }
+        for what, (is_set, algorithms) in given.items():
+            if is_set and self.algorithm not in algorithms:
+                raise ConfigError(f"{what} can only be set for the algorithm {' or '.join(algorithms)}.")
+        coverage: object = self.character_coverage
+        is_number = isinstance(coverage, (int, float)) and not isinstance(coverage, bool)
+        if coverage is not None and not (is_number and 0.98 <= cast("float", coverage) <= 1):
+            raise ConfigError(f"The character coverage must be from 0.98 to 1, not {reprlib.repr(coverage)}.")
+
+    def _check_text(self, name: str, value: object) -> None:
+        if value is None:
+            return
+        if not isinstance(value, str) or to_utf8(value).decode() != value:
+            raise ConfigError(f"The {name} must be a string of valid text, not {reprlib.repr(value)}.")

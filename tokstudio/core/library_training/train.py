@@ -1,0 +1,140 @@
+"""Trains a tokenizer by the library that its algorithm is from, in a process of its own, and opens the result."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.base.progress import Work, finish, part_of
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.formats import FORMATS, Format, load_work
+from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
+from tokstudio.core.library_training.config import LibraryConfig
+from tokstudio.core.library_training.lines import Lines, lines_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedByLibrary:
+    """What a library made of a corpus.
+
+    Attributes:
+        tokenizer: The tokenizer, for which the library encodes; its `source_files` are what the library wrote.
+        config: The configuration.
+        bytes: Bytes of text trained on, of each source as often as its weight says.
+        lines: Lines of it.
+        skipped: Lines that the library passed over: for SentencePiece those above 65,000 bytes, and those with U+2585.
+        replaced: Places that were not UTF-8 and became U+FFFD.
+        held_out: The text that was kept out of training.
+        version: The version of the library.
+        seconds: How long it took.
+    """
+
+    tokenizer: Tokenizer
+    config: LibraryConfig
+    bytes: int
+    lines: int
+    skipped: int
+    replaced: int
+    held_out: tuple[Source, ...]
+    version: str
+    seconds: float
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """The content of what the library wrote, by its usual name: `tokenizer.json` or `tokenizer.model`."""
+        return self.tokenizer.source_files
+
+
+def own_format(config: LibraryConfig) -> Format:
+    """The one format that holds such a tokenizer: that of its library."""
+    return next(known for known in FORMATS.values() if known.readable and known.library == config.library)
+
+
+def train_by_library(corpus: Corpus, config: LibraryConfig) -> TrainedByLibrary:
+    """Trains by another library, in a process of its own, on the lines of a corpus without their line feeds.
+
+    The result is what the library makes of these lines with these settings. With `sentencepiece`, the same corpus gives
+    the same files; `tokenizers` gives slightly different ones each time, see `LibraryConfig.repeatable`. A document
+    ends a line. A source of weight 3 is given three times.
+
+    Raises:
+        ConfigError: A source has word counts or a fractional weight, or the vocabulary is too small for the characters.
+        CorpusError: There is no text, the library refuses it, or its process ends while it trains.
+    """
+    return finish(train_by_library_work(corpus, config))
+
+
+def train_by_library_work(corpus: Corpus, config: LibraryConfig) -> Work[TrainedByLibrary]:
+    """Does the same as `train_by_library`; closing the work ends the process.
+
+    The phases are "splitting", "reading" with the bytes that the library has taken, then "training" and
+    "opening" without a number.
+    """
+    started = time.perf_counter()
+    lines = yield from lines_work(corpus, config.held_out)
+    try:
+        content, facts = yield from _train_work(lines, config)
+    except LibraryEnded as error:
+        raise CorpusError(
+            f"{config.title}: the {config.library} library ended while it trained. It may need more memory than it may "
+            "take, which is half of this computer's: train on less text."
+        ) from error
+    except FormatError as error:
+        raise CorpusError(str(error)) from error
+    tokenizer = yield from _open_work(content, config)
+    if len(tokenizer) > config.vocabulary_size:
+        raise ConfigError(
+            f"Vocabulary size must be at least {len(tokenizer):,}: the library gives each character of the corpus and "
+            "each special token a token."
+        )
+    return TrainedByLibrary(
+        tokenizer,
+        config,
+        lines.bytes,
+        lines.count,
+        facts["skipped"],
+        lines.replaced,
+        lines.held_out,
+        version(config.library),
+        time.perf_counter() - started,
+    )
+
+
+def _train_work(lines: Lines, config: LibraryConfig) -> Work[tuple[bytes, dict[str, Any]]]:
+    """Gives the lines to the library piece by piece; returns its file and further facts."""
+    known = {"library": config.library, "name": config.title}
+    request = {"do": "train", **known, "settings": config.settings()}
+    done, total = 0, lines.bytes
+    with closing(LibraryProcess()) as process:
+        for content, size in lines.pieces():
+            answer = yield from part_of(process.ask(request, content, "reading"), "reading", done, size, total)
+            if answer is None:
+                raise FormatError(f"{config.title}: no process can be started to train it: close other programs.")
+            done += size
+            # A process that were started anew now would have lost the lines before, and does not know this request.
+            request = {"do": "go on", **known}
+        answer = yield from process.ask(request, b"", "training")
+    assert answer is not None
+    content, facts = answer
+    return content, json.loads(facts)
+
+
+def _open_work(content: bytes, config: LibraryConfig) -> Work[Tokenizer]:
+    try:
+        with TemporaryDirectory(prefix="tokstudio-") as folder:
+            path = Path(folder, own_format(config).files[0])
+            path.write_bytes(content)
+            return (yield from part_of(load_work(path), "opening", 0, 0, 0)).tokenizer
+    except OSError as error:
+        raise FormatError(f"{config.title}: its file cannot be written: {error.strerror or error}.") from error
