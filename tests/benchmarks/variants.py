@@ -3,18 +3,21 @@
 Parity-aware BPE: ours and `ParityBpeTrainer` of `tokenizers`, by turns, each in its own process; times are medians,
 from the texts in memory to the merges. Texts of `help` are trained on, those of `parallel` are measured. Plain BPE on
 the same texts shows what parity costs and gains.
+
+SuperBPE: the mixed text of 10 MB, from its file to the merges, beside plain BPE with the same pattern and size.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _common import costs, in_fresh_process, is_installed, machine, parser, table
+from _common import costs, in_fresh_process, is_installed, machine, parser, table, texts, training_by_phase
 
 _ROUNDS = 7
 _MERGES = 1_500
@@ -25,6 +28,8 @@ _VARIANTS = {
     "hybrid, 500": ({"global_merges": 500}, {"global_merges": 500}),
     "window": ({"window": 100}, {"variant": "window"}),
 }
+_SIZE, _TRANSITION = 32_000, 24_000
+_OF_SUPERBPE = {"SuperBPE": {"algorithm": "superbpe", "transition": _TRANSITION}, "plain BPE": {}}
 
 Texts = dict[str, str]
 
@@ -75,16 +80,20 @@ def train_theirs(texts: Texts, parallel: Texts, **settings: Any) -> Any:
 
 
 def one(given: dict[str, Any]) -> dict[str, Any]:
-    """Trains once, and measures the parallel texts."""
-    texts, parallel = read(given["data"], given["bytes"])
+    """Trains once, and measures the parallel texts, or that of the training."""
+    if "file" in given:
+        settings = _OF_SUPERBPE[given["variant"]]
+        cost, trainer = training_by_phase([given["file"]], vocabulary_size=_SIZE, pattern="gpt2", **settings)
+        return {**cost, "ratio": trainer.run.bytes_per_token()}
+    languages, parallel = read(given["data"], given["bytes"])
     ours, theirs = _VARIANTS.get(given["variant"], ({}, {}))
     work: Callable[[], Any]
     if given["who"] == "tokenizers":
-        work = lambda: train_theirs(texts, parallel, **theirs)  # noqa: E731
+        work = lambda: train_theirs(languages, parallel, **theirs)  # noqa: E731
     else:
         beside = parallel if given["who"] == "parity" else None
         train_ours({"a": "ab ab", "b": "cd cd"}, beside and {"a": "ab", "b": "cd"}, **ours)  # loads the loops
-        work = lambda: train_ours(texts, beside, **ours)  # noqa: E731
+        work = lambda: train_ours(languages, beside, **ours)  # noqa: E731
     cost, made = costs(work)
     if given["who"] == "tokenizers":
         lengths = [len(made.encode(text).ids) for text in parallel.values()]
@@ -102,6 +111,7 @@ def gini(lengths: list[int]) -> float:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--one")
+    arguments.add_argument("--way", choices=["parity", "superbpe"], help="only this way of learning")
     given = arguments.parse_args()
     if given.one is not None:
         import json
@@ -110,6 +120,35 @@ def main() -> None:
         return
     if given.data is None:
         sys.exit("Say where the texts are: --data FOLDER, or set TOKSTUDIO_DATA.")
+    if given.way in (None, "parity"):
+        parity(given)
+    if given.way in (None, "superbpe"):
+        superbpe(given)
+
+
+def superbpe(given: Namespace) -> None:
+    """Prints the table of SuperBPE."""
+    print(f"Mixed text, {_SIZE:,} tokens, from {_TRANSITION:,} on across words; median of {_ROUNDS}; {machine()}\n")
+    made: dict[str, list[dict[str, Any]]] = {variant: [] for variant in _OF_SUPERBPE}
+    with texts(given, "mixed_10mb.txt") as (file,):
+        for variant in _ROUNDS * [*_OF_SUPERBPE]:
+            if (result := in_fresh_process(__file__, {"file": str(file), "variant": variant})) is not None:
+                made[variant].append(result)
+    rows = [
+        [
+            f"TokStudio, {variant}",
+            f"{median(result['seconds'] for result in results):.2f} s",
+            f"{median(result['memory'] for result in results) / 1e6:.0f} MB",
+            f"{results[0]['ratio']:.3f}",
+        ]
+        for variant, results in made.items()
+        if results
+    ]
+    table(["way", "time", "memory", "bytes per token"], rows)
+
+
+def parity(given: Namespace) -> None:
+    """Prints the table of parity-aware BPE."""
     print(f"{len(_LANGUAGES)} languages, {_MERGES:,} merges, median of {_ROUNDS} by turns; {machine()}\n", flush=True)
     rivals = ["parity", "tokenizers"] if is_installed("tokenizers") else ["parity"]
     tasks = [(who, variant) for variant in _VARIANTS for who in rivals] + [("bpe", "")]

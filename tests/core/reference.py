@@ -8,8 +8,9 @@ says what a pattern matches.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -222,6 +223,46 @@ def train_slowly_with_pattern(documents: Sequence[bytes], pattern: str, **settin
     """The same where each pre-token is a document of its own: each once, in order, with how often it occurs."""
     words = Counter(word for document in documents for word in pre_tokens(document, pattern))
     return train_slowly(list(words), weights=list(words.values()), **settings)
+
+
+def pieces(document: bytes, pattern: str | None) -> list[bytes]:
+    """What the pattern matches, and what is between its matches; the whole document without a pattern."""
+    if pattern is None:
+        return [document] if document else []
+    text, made, at = document.decode("utf-8", "surrogateescape"), list[str](), 0
+    for match in regex.finditer(pattern, text):
+        made += [text[at : match.start()], match.group()]
+        at = match.end()
+    return [piece.encode("utf-8", "surrogateescape") for piece in [*made, text[at:]] if piece]
+
+
+def encode_by_rank(word: bytes, ranks: Mapping[tuple[int, int], int]) -> list[int]:
+    """Merges the pair with the lowest rank, everywhere in the word, again and again; `ranks` count from 0."""
+    ids = list(word)
+    while best := min((pair for pair in pairwise(ids) if pair in ranks), key=ranks.__getitem__, default=None):
+        ids = replace(ids, *best, 256 + ranks[best])
+    return ids
+
+
+def train_second_stage(
+    documents: Sequence[bytes],
+    merges: Sequence[tuple[int, int]],
+    tokens: Sequence[bytes],
+    pattern: str | None,
+    max_words: int,
+    **settings,
+) -> tuple[list[int], Recount]:
+    """SuperBPE goes on from the merges of stage 1: how often each token occurs before, and the new merges."""
+
+    def refuses(token: bytes) -> bool:
+        return len(re.findall(rb"[^ ]+", token)) > max_words or b": " in token
+
+    words = Counter(piece for document in documents for piece in pieces(document, pattern))
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    ids, weights = [encode_by_rank(word, ranks) for word in words], list(words.values())
+    before = Recount([], [], [], list(tokens), ids, "").uses(weights)
+    start = (list(tokens), ids)
+    return before, train_slowly([], weights=weights, refuses=refuses, start=start, **settings)
 
 
 def encode_slowly(

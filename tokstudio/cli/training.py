@@ -37,6 +37,7 @@ from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.core.training.trainer import Trainer
@@ -202,6 +203,9 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
         global_merges=arguments.global_merges,
         window=arguments.window,
         alpha=arguments.alpha,
+        transition=arguments.transition,
+        second_pattern=arguments.second_pattern,
+        max_words=arguments.max_words,
     )
 
 
@@ -246,7 +250,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
             console.show(trainer.progress)
         assert trainer.prepared is not None
         if arguments.export:
-            check_losses(trainer.tokenizer(), arguments.export, arguments.accept_loss)
+            check_losses(_with_last_pattern(trainer), arguments.export, arguments.accept_loss)
         report_preparation(trainer.prepared, trainer.config, trainer.corpus.weight_scale, console)
         return _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
@@ -256,6 +260,12 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
             raise
         console.complain(str(error) or "This computer does not have enough free memory to go on.")
         return FAILED
+
+
+def _with_last_pattern(trainer: Trainer) -> Tokenizer:
+    """The tokenizer so far, with the pattern that it will have at the end."""
+    tokenizer, config = trainer.tokenizer(), trainer.config
+    return tokenizer if config.transition is None else tokenizer.changed(pattern=config.as_second_stage().pattern)
 
 
 def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -299,8 +309,19 @@ def _summary(run: Run) -> str:
     ended = f"Stopped after {seconds}" if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}"
     return (
         f"{ended}. {several(len(run), 'merge')}, {run.bytes_per_token():.2f} bytes per token, "
-        f"{count_text(run.tokens_before, run.weight_scale)} -> {_tokens(run):,} tokens."
+        f"{count_text(run.tokens_before, run.weight_scale)} -> {_tokens(run):,} tokens.{_stages(run)}"
     )
+
+
+def _stages(run: Run) -> str:
+    """A sentence about the stages of SuperBPE."""
+    first = run.config.first_merges(run.base_size)
+    if first is None or (len(run) < first and run.ended == STOPPED):
+        return ""
+    if len(run) < first:
+        size = run.vocabulary_size
+        return f" Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most {size:,}."
+    return f" Of the merges, stage 1 made {first:,} and stage 2 {len(run) - first:,}."
 
 
 def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, kept: Path | None) -> dict[str, object]:
@@ -313,6 +334,8 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
         "seconds": run.seconds,
         "files": [str(file) for report in reports for file in report.files],
     }
+    if run.config.transition is not None:
+        outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
     if run.config.held_out:
         outcome["held_out_bytes_per_token"] = held_out
     if kept is not None:

@@ -352,7 +352,7 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
         "merge": "3, n, 1, 1, 1, 1, NULL",
         "token": "3, n, x'00', 'base', 1",
         "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
-        "run": f"n + 9, '', ''{', NULL' * 14}",
+        "run": f"n + 9, '', ''{', NULL' * 15}",
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",
     }[table]

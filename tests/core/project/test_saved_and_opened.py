@@ -153,7 +153,7 @@ def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
 def test_a_project_of_the_second_version_opens(tmp_path):
     project = small_project()
     path = saved(project, tmp_path / "mine.tokstudio")
-    _make_earlier(path, 2, {"run": ("start", "languages", "parallel"), "merge": ("chosen_by",)})
+    _make_earlier(path, 2, {"run": ("start", "languages", "parallel", "second_counts"), "merge": ("chosen_by",)})
     again = opened(path)
     assert differences(again.runs[0].run, project.runs[0].run) == []
     assert differences(opened(saved(again, path)).runs[0].run, project.runs[0].run) == []
@@ -174,7 +174,7 @@ def test_a_project_of_the_first_version_opens(tmp_path):
     path = saved(project, tmp_path / "mine.tokstudio")
     added = {
         "source": ("weight", "counted_with", "places", "reading"),
-        "run": ("weights", "start", "languages", "parallel"),
+        "run": ("weights", "start", "languages", "parallel", "second_counts"),
         "merge": ("chosen_by",),
     }
     _make_earlier(path, 1, added)

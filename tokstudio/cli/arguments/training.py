@@ -61,7 +61,7 @@ def train(words: Sequence[str]) -> argparse.Namespace:
         help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
         "none, which lets merges cross spaces)",
     )
-    _add_parity(parser)
+    _add_superbpe(_add_parity(parser))
     _add_tokens(parser)
     _add_results(parser)
     return _checked(parser, parser.parse_args(words))
@@ -164,14 +164,15 @@ def _add_limits(parser: argparse.ArgumentParser) -> Callable[..., object]:
     return add
 
 
-def _add_parity(parser: argparse.ArgumentParser) -> None:
+def _add_parity(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds the choice of the algorithm and the settings of parity; returns what adds those of others."""
     add = parser.add_argument_group("algorithm").add_argument
     add(
         "--algorithm",
         choices=ALGORITHMS,
         default="bpe",
-        help="bpe, or parity for parity-aware BPE: each text is a language, and at every merge the language that is "
-        "longest in tokens chooses",
+        help="bpe; parity for parity-aware BPE: each text is a language, and at every merge the language that is "
+        "longest in tokens chooses; or superbpe for SuperBPE: BPE with --pattern to --transition, then across words",
     )
     add(
         "--parallel",
@@ -205,6 +206,32 @@ def _add_parity(parser: argparse.ArgumentParser) -> None:
         help="for parity: pass over a language that made too many of the last W choices, such as 100",
     )
     add("--alpha", type=float, default=2.0, metavar="A", help="with --window: more than A / languages are too many")
+    return add
+
+
+def _add_superbpe(add: Callable[..., object]) -> None:
+    add(
+        "--transition",
+        type=whole,
+        metavar="N",
+        help="for superbpe: the first stage ends at N tokens, base and special tokens included",
+    )
+    add(
+        "--second-pattern",
+        default="",
+        metavar="NAME|REGEX",
+        help="for superbpe: how the second stage and the tokenizer split text, a name or a regular expression; what "
+        "lies between two matches stays together (default: that of the paper, which splits at numbers, several marks, "
+        "and spaces before a space)",
+    )
+    add(
+        "--max-words",
+        type=whole,
+        default=4,
+        metavar="N",
+        help="for superbpe: the second stage makes no token of more than N words between spaces (default: 4), nor one "
+        "with a colon before a space",
+    )
 
 
 def _add_tokens(parser: argparse.ArgumentParser) -> None:

@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import count_text, size_of_memory
+from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
 from tokstudio.core.model.run import Run
+from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
 from tokstudio.core.training.from_tokenizer import new_engine, order_of_tokens, start_of
 from tokstudio.core.training.prepare_corpus import prepare_corpus_work
+from tokstudio.core.training.superbpe import start_of_second_stage
 from tokstudio.core.training.symbols import huggingface_order
 
 if TYPE_CHECKING:
@@ -107,14 +109,32 @@ class WhyMerge:
     scale: int = 1  # counts are in units of 1 / this
     # For parity-aware BPE; all counts are then those in the text of the language that chose.
     choosing: Choosing | None = None
+    stage: int | None = None  # of SuperBPE, 1 or 2
+    # In stage 2: pairs that occur as often or more but were dropped, because their token would have too many words or a
+    # colon before a space; most frequent first.
+    vetoed: tuple[PairCount, ...] = ()
 
     @property
     def reason(self) -> str:
-        """The reason for this pair, in one sentence; before it, that for the language."""
+        """The reason for this pair, in one sentence; before it, that for the language, or what the stage may merge."""
+        if self.stage is not None:
+            return f"{self._reason_of_stage()} {self._reason()}"
         if self.choosing is None:
             return self._reason()
         within = "" if self.choosing.number < 0 else " In its text:"
         return f"{self.choosing.reason}{within} {self._reason()}"
+
+    def _reason_of_stage(self) -> str:
+        if self.stage == 1:
+            return "Stage 1 chose, within words."
+        if not self.vetoed:
+            return "Stage 2 chose, across words."
+        pairs, most = several(len(self.vetoed), "pair"), count_text(self.vetoed[0].count, self.scale)
+        dropped = "was dropped that occurs" if len(self.vetoed) == 1 else "were dropped that occur"
+        return (
+            f"Stage 2 chose, across words. {pairs} {dropped} as often or more, up to {most} times: "
+            "with too many words, or a colon before a space."
+        )
 
     def _reason(self) -> str:
         times = "once" if self.chosen.count == self.scale else f"{count_text(self.chosen.count, self.scale)} times"
@@ -142,21 +162,16 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     if (yield from corpus.sha256_work()) != run.corpus.sha256:
         raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
     corpus = replace(corpus, weights=run.corpus.weights)
-    start, count = start_of(run), int(run.counts[own - 1])
-    prepared, units = yield from prepare_corpus_work(corpus, run.config, start=start)
-    # A language may have chosen by a lower count than that in all.
-    floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)
-    engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
-    del units
-    yield from _repeat_work(engine, run, own - 1)
+    count = int(run.counts[own - 1])
+    engine, base_order, begun = yield from _engine_work(corpus, run, own)
+    yield from _repeat_work(engine, run, begun, own - 1)
     choosing = _choosing(engine, run, own - 1)
-    pairs = yield from _frequent_work(engine, count, runners_up + 1)
+    pairs, refused = yield from _frequent_work(engine, count, runners_up + 1)
     if run.chosen is not None:
         count = int(pairs.count.max(initial=0))
-    later = np.arange(run.base_size, run.base_size + own, dtype=np.int32)
-    base_order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
-    order = np.concatenate([base_order, later])
-    contest = _Contest(pairs, order, Tokenizer.from_run(run).tokens, run.config.base == "bytes")
+    later = np.arange(len(base_order), run.base_size + own, dtype=np.int32)
+    order, tokens = np.concatenate([base_order, later]), Tokenizer.from_run(run).tokens
+    contest = _Contest(pairs, order, tokens, run.config.base == "bytes")
     ranked = yield from contest.best_work(run.config.tie_break, runners_up + 1)
     best = [PairCount(int(pairs.left[row]), int(pairs.right[row]), int(pairs.count[row])) for row in ranked]
     left, right = run.merges[own - 1].tolist()
@@ -168,7 +183,34 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
     tied = int(np.count_nonzero(pairs.count == best[0].count))
     others, rule = tuple(best[1:]), run.config.tie_break
-    return WhyMerge(number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale, choosing)
+    stage = run.stage_of(own)
+    vetoed = _vetoed(refused, run, tokens, count) if stage == 2 else ()
+    return WhyMerge(
+        number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale, choosing, stage, vetoed
+    )
+
+
+def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArray[np.int32], int]]:
+    """The engine that made a merge, counted from 1; the order of its first ids for ties; the merges before it began."""
+    count, start, config, begun = int(run.counts[own - 1]), start_of(run), run.config, 0
+    if run.second_stage is not None and run.stage_of(own) == 2:
+        begun, config = run.second_stage[0], config.as_second_stage()
+        start = start_of_second_stage(run.config, run.merges[:begun], run.alphabet, run.base_size)
+    prepared, units = yield from prepare_corpus_work(corpus, config, start=start)
+    # A language may have chosen by a lower count than that in all.
+    floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)
+    engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
+    order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
+    return engine, order, begun
+
+
+def _vetoed(refused: Pairs, run: Run, tokens: Tokens, count: int) -> tuple[PairCount, ...]:
+    """The pairs that stage 2 of SuperBPE does not merge and that occur at least `count` times."""
+    rows = np.flatnonzero(refused.count >= count).tolist()
+    pairs = [PairCount(int(refused.left[row]), int(refused.right[row]), int(refused.count[row])) for row in rows]
+    spelled = ((tokens[pair.left] or b"") + (tokens[pair.right] or b"") for pair in pairs)
+    made = [pair for pair, token in zip(pairs, spelled, strict=True) if is_vetoed(token, run.config.max_words)]
+    return tuple(sorted(made, key=lambda pair: -pair.count))
 
 
 def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
@@ -185,11 +227,13 @@ def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
 
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
     """Refuses corpora that do not fit into memory. With a pattern each word is stored once, which takes little."""
-    free = free_memory()
-    if free is None or run.config.pattern != "none":
+    free, tokens = free_memory(), run.tokens_before if run.config.pattern == "none" else 0
+    if run.second_stage is not None and run.stage_of(number) == 2:
+        tokens = int(run.second_stage[1].sum())
+    if free is None or not tokens:
         return
     counted = any(source.counts is not None for source in corpus.sources)
-    positions = min(run.tokens_before, sum(len(source.data) for source in corpus.sources))
+    positions = min(tokens, sum(len(source.data) for source in corpus.sources))
     needed = merging_memory(positions, number, weighted=counted or run.corpus.weights is not None)
     if needed > MOST_OF_FREE * free:
         problem = f"about {size_of_memory(needed)} of memory, but only {size_of_memory(free)} is free"
@@ -199,9 +243,8 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
         )
 
 
-def _repeat_work(engine: Engine, run: Run, merges: int) -> Work[None]:
-    """Makes the first merges of a run again."""
-    made = 0
+def _repeat_work(engine: Engine, run: Run, made: int, merges: int) -> Work[None]:
+    """Makes the merges of a run again, after those before the engine began, up to so many."""
     while made < merges:
         yield Progress("repeating", made, merges)
         batch = engine.advance(merges - made)
@@ -214,12 +257,12 @@ def _repeat_work(engine: Engine, run: Run, merges: int) -> Work[None]:
         made += len(batch.left)
 
 
-def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[Pairs]:
-    """At least `wanted` of the most frequent pairs: all that reach some count, which is at most `floor`."""
+def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[tuple[Pairs, Pairs]]:
+    """At least `wanted` of the most frequent pairs: all that reach some count, at most `floor`; and those refused."""
     while True:
-        pairs = yield from engine.recount_work(floor)
+        pairs, refused = yield from engine.recount_work(floor)
         if len(pairs) >= wanted or floor == 1:
-            return pairs
+            return pairs, refused
         floor = max(1, floor // _FLOOR_STEP)
 
 

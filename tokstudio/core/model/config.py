@@ -14,10 +14,12 @@ from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
 from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.model.parity import ALPHA, ParallelText, check_parity, parallel_texts, ratios_by_name
+from tokstudio.core.model.superbpe import MAX_WORDS, SECOND_PATTERN, check_superbpe
+from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
 
-Algorithm = Literal["bpe", "parity"]
+Algorithm = Literal["bpe", "parity", "superbpe"]
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings"]
 SpecialPlacement = Literal["last", "first"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
@@ -28,7 +30,7 @@ PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 _LARGEST_VOCABULARY = 2**31 - 1
 _LARGEST_NUMBER = 2**62
 _DEFAULT = cast("TieBreak", "")
-_DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings"}
+_DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings", "superbpe": "first"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,9 @@ class TrainingConfig:
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
         forbidden: Tokens not to make, as rules; see `Forbidden`. A pair that would make one is never merged.
         algorithm: "bpe", or "parity" for parity-aware BPE (arXiv 2508.04796): at every merge one language chooses, and
-            the most frequent pair of its text is merged everywhere. Each entry of the corpus is a language.
+            the most frequent pair of its text is merged everywhere. Each entry of the corpus is a language. Or
+            "superbpe" for SuperBPE (arXiv 2503.13423): stage 1 is BPE with `pattern` up to the `transition`. Stage 2
+            splits the text by `second_pattern`, makes all merges of stage 1 in it, and goes on, across words.
         parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
             string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
             chooses. Without any, the one with the fewest bytes per token in the corpus, divided by its ratio. Kept as
@@ -64,6 +68,11 @@ class TrainingConfig:
         window: For parity: a language that made more than `alpha` / languages of the last so many choices is passed
             over. None for no such rule.
         alpha: See `window`.
+        transition: For superbpe: the vocabulary size, as above, at which stage 2 begins.
+        second_pattern: For superbpe: how stage 2, and the tokenizer, split text: a name of `patterns.NAMES`, or a
+            regular expression. What lies between two matches is a pre-token too. "" for that of the paper.
+        max_words: For superbpe: stage 2 makes no token with more words, which are separated by spaces; nor one with a
+            colon before a space.
 
     Raises:
         ConfigError: A value is invalid or cannot work, or neither limit is set.
@@ -87,6 +96,9 @@ class TrainingConfig:
     global_merges: int = 0
     window: int | None = None
     alpha: float = ALPHA
+    transition: int | None = None
+    second_pattern: str = ""
+    max_words: int = MAX_WORDS
 
     def __post_init__(self) -> None:
         size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
@@ -104,12 +116,16 @@ class TrainingConfig:
             "ratios": ratios_by_name(self.ratios),
             "global_merges": _whole("Global merges", self.global_merges) or 0,
             "window": _whole("The window", self.window),
+            "transition": _whole("The transition", self.transition, _LARGEST_VOCABULARY),
+            "max_words": _whole("The most words of a token", self.max_words) or 0,
         }
         if self.base_vocabulary is not None:
             plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
         _require_one_of("Algorithm", self.algorithm, ALGORITHMS)
         if self.tie_break == _DEFAULT:
             plain["tie_break"] = _DEFAULT_TIES[self.algorithm]
+        if self.algorithm == "superbpe" and self.second_pattern == "":
+            plain["second_pattern"] = SECOND_PATTERN
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         check_parity(self)
@@ -125,14 +141,33 @@ class TrainingConfig:
         self._check_tokens()
         if self.base_size is not None:
             self.check_size(self.base_size)
-        if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
+        for name, pattern in (("Pattern", self.pattern), ("The second pattern", self.second_pattern)):
+            if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ConfigError(f"{name} must be a string, not {reprlib.repr(pattern)}.")
         check_pattern(self.pattern)
+        check_superbpe(self, None if self.base_size is None else self.base_size + len(self.trailing_specials))
         Forbidden(self.forbidden)
 
     def as_plain(self) -> TrainingConfig:
         """The same for plain BPE."""
-        return replace(self, algorithm="bpe", parallel=(), ratios=(), global_merges=0, window=None, alpha=ALPHA)
+        of_parity = {"parallel": (), "ratios": (), "global_merges": 0, "window": None, "alpha": ALPHA}
+        of_superbpe = {"transition": None, "second_pattern": "", "max_words": MAX_WORDS}
+        return replace(self, algorithm="bpe", **of_parity, **of_superbpe)
+
+    def as_second_stage(self) -> TrainingConfig:
+        """Stage 2 of SuperBPE as a plain training."""
+        return replace(self.as_plain(), pattern=covering(self.second_pattern))
+
+    def first_merges(self, base_size: int) -> int | None:
+        """How many merges after `base_size` ids are those of stage 1 of SuperBPE; None for other algorithms."""
+        return None if self.transition is None else self.transition - base_size - len(self.trailing_specials)
+
+    def patterns_after(self, merges: int, base_size: int) -> tuple[str, tuple[str, int] | None]:
+        """The pattern of the tokenizer with so many merges after `base_size` ids, and its `first_stage`."""
+        first = self.first_merges(base_size)
+        if first is None or merges <= first:
+            return self.pattern, None
+        return covering(self.second_pattern), (self.pattern, first)
 
     @property
     def leading_specials(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from tokstudio.core.model.config import TrainingConfig
 REACHED_SIZE = "reached vocabulary size"
 NOTHING_LEFT = "nothing left to merge"
 STOPPED = "stopped"
+
+#: Of SuperBPE: the number of merges of stage 1, and int64, the occurrences of each id before the first of stage 2.
+SecondStage: TypeAlias = tuple[int, NDArray[np.int64]]
 
 
 class _StartTokenizer(Protocol):
@@ -42,6 +45,7 @@ class MergeBatch:
         count: int64, occurrences of the pair when it was chosen.
         tokens_after: int64, tokens in the corpus after the merge.
         chosen_by: int16, the number of the language that chose each merge, as in `Run.chosen`; None for plain BPE.
+        second_counts: For merges of stage 2 of SuperBPE: see `Run`; None for others.
     """
 
     first: int
@@ -50,6 +54,7 @@ class MergeBatch:
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
     chosen_by: NDArray[np.int16] | None = None
+    second_counts: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
@@ -107,6 +112,9 @@ class Run:
             about the merges made here, and facts of the text before the first merge are those after its encoding by the
             tokenizer.
         chosen: Who chose each merge; None for plain BPE. The counts are those of all languages together.
+        second_counts: For SuperBPE, once stage 2 has made a merge: int64 [base + merges of stage 1], occurrences of
+            each id before that merge, when the text is split as in stage 2. Counts and tokens up to the transition are
+            those of the text as stage 1 splits it, those after it as stage 2 does.
     """
 
     config: TrainingConfig
@@ -122,10 +130,12 @@ class Run:
     seconds: float
     start: _StartTokenizer | None = None
     chosen: ChosenBy | None = None
+    second_counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.merges, self.counts, self.tokens_after, self.base_counts):
-            array.setflags(write=False)
+        for array in (self.merges, self.counts, self.tokens_after, self.base_counts, self.second_counts):
+            if array is not None:
+                array.setflags(write=False)
         if self.chosen is not None:
             self.chosen.numbers.setflags(write=False)
 
@@ -147,6 +157,19 @@ class Run:
     def merges_before(self) -> int:
         """The merges of the tokenizer that training started from."""
         return 0 if self.start is None else len(self.start.merges)
+
+    @property
+    def second_stage(self) -> SecondStage | None:
+        """Of a run by SuperBPE past its transition: the number of merges before that, and `second_counts`."""
+        if self.second_counts is None:
+            return None
+        return len(self.second_counts) - self.base_size, self.second_counts
+
+    def stage_of(self, merge: int) -> int | None:
+        """Which stage of SuperBPE, 1 or 2, made a merge of this run, counted from 1; None for other algorithms."""
+        if self.config.transition is None:
+            return None
+        return 1 if self.second_stage is None or merge <= self.second_stage[0] else 2
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
@@ -170,12 +193,12 @@ class Run:
     @cached_property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], replacements of each merge: the decrease in tokens."""
-        return merged(self.tokens_before, self.tokens_after)
+        return merged(self.tokens_before, self.tokens_after, self.second_stage)
 
     def uses(self, merges: int | None = None) -> NDArray[np.int64]:
         """How often each token occurs in the corpus after so many merges (None: all), by id."""
         n = len(self) if merges is None else merges
-        return uses(self.base_counts, self.merges[:n], self.merged[:n])
+        return uses(self.base_counts, self.merges[:n], self.merged[:n], second_stage=self.second_stage)
 
     def bytes_per_token(self, merges: int | None = None) -> float:
         """The compression ratio after so many merges (None: all): UTF-8 bytes per token; 0 for an empty corpus."""
@@ -206,9 +229,16 @@ def vocabulary_size(config: TrainingConfig, base_size: int, merges: int, start: 
     return merges + (base_size + len(config.trailing_specials) if start is None else len(start))
 
 
-def merged(tokens_before: int, tokens_after: NDArray[np.int64]) -> NDArray[np.int64]:
+def merged(
+    tokens_before: int, tokens_after: NDArray[np.int64], second_stage: SecondStage | None = None
+) -> NDArray[np.int64]:
     """int64 [n], the decrease in tokens at each merge."""
-    return -np.diff(tokens_after, prepend=tokens_before)
+    made = -np.diff(tokens_after, prepend=tokens_before)
+    if second_stage is not None:
+        # The text was split anew before this merge.
+        first, counts = second_stage
+        made[first] = counts.sum() - tokens_after[first]
+    return made
 
 
 def uses(
@@ -216,12 +246,16 @@ def uses(
     merges: NDArray[np.int32],
     replacements: NDArray[np.int64],
     results: NDArray[np.int32] | None = None,
+    second_stage: SecondStage | None = None,
 ) -> NDArray[np.int64]:
     """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
-    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges` and `merged` of a `Run`. Where the merges
-    make the ids `results` instead of those after the base, `base_counts` must have all ids.
+    Returns int64 [base + n], by id. The arguments are `base_counts`, `merges`, `merged` and `second_stage` of a `Run`.
+    Where the merges make the ids `results` instead of those after the base, `base_counts` must have all ids.
     """
+    if second_stage is not None and len(merges) > second_stage[0]:
+        first, base_counts = second_stage
+        merges, replacements = merges[first:], replacements[first:]
     counts = np.concatenate([base_counts, replacements if results is None else replacements[:0]])
     if results is not None:
         np.add.at(counts, results, replacements)

@@ -43,6 +43,9 @@ CHANGED = MappingProxyType({0x295: 0x2A9})
 
 Ends = Generator[NDArray[np.int64], None, None]
 
+# What follows an expression in its covering pattern, before and after the expression again.
+BEFORE_REST, AFTER_REST = "|(?:(?!", r")[\s\S])++"
+
 
 def without_newer(text: str) -> str:
     """A text without the characters that the installed `regex` puts into other classes than Unicode 16 does."""
@@ -51,11 +54,20 @@ def without_newer(text: str) -> str:
     return kept.tobytes().decode("utf-32-le")
 
 
+def covered(pattern: str) -> str | None:
+    """The expression whose covering pattern this is (see `covering`); None where it is no covering pattern."""
+    size = len(pattern) - len(BEFORE_REST) - len(AFTER_REST)
+    expression = pattern[: max(0, size) // 2]
+    return expression if expression and pattern == f"{expression}{BEFORE_REST}{expression}{AFTER_REST}" else None
+
+
 class CustomRegex:
     """A compiled custom expression, and the translation of characters for it."""
 
     def __init__(self, pattern: str) -> None:
-        self._compiled = _compile(pattern)
+        expression = covered(pattern)
+        self._compiled = _compile(expression or pattern)
+        self._keeps_rest = expression is not None
         self._pattern = pattern
         self._translation: NDArray[np.uint32] | None = None
 
@@ -64,7 +76,7 @@ class CustomRegex:
         document = yield from self._decode_work(data, start, stop)
         at = 0
         while at < len(document.text):
-            ends = _find(self._compiled, document, at)
+            ends = _find(self._compiled, document, at, self._keeps_rest)
             yield from document.in_bytes_work(at, ends)
             at = ends[-1]
 
@@ -145,8 +157,8 @@ def _printable(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
-def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
-    """The ends of the next matches from `at` on; at least one.
+def _find(pattern: Pattern[str], document: _Document, at: int, keeps_rest: bool) -> list[int]:
+    """The ends of the next matches from `at` on, or also of what lies between them; at least one.
 
     By default `regex` releases the interpreter's lock for every match, and getting it back from a busy thread takes
     longer than thousands of matches. So the lock is kept for a short time, and released only for a single match that
@@ -162,16 +174,20 @@ def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
             for match in pattern.finditer(text, at, concurrent=concurrent, timeout=seconds):
                 first, last = match.span()
                 if first != here:
-                    _refuse_drop(document, here, first)
+                    if not keeps_rest:
+                        _refuse_drop(document, here, first)
+                    ends.append(first)
                 if last == first:
                     raise ConfigError(
                         f"The pattern matches empty text at character {here + 1:,}: {_MUST_TAKE}", _MATCHES_EMPTY
                     )
                 ends.append(last)
                 here = last
-                if len(ends) == most or last == len(text):
+                if len(ends) >= most or last == len(text):
                     return ends
-            _refuse_drop(document, here, len(text))
+            if not keeps_rest:
+                _refuse_drop(document, here, len(text))
+            return [*ends, len(text)]
         except TimeoutError:
             if ends:
                 return ends

@@ -116,13 +116,18 @@ class Splitter:
         return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def known_name(pattern: str) -> str:
+    """The name of a pattern that is one in another spelling; others as they are."""
+    return _SPELLINGS.get(pattern, pattern)
+
+
 @lru_cache(maxsize=16)
 def splitter(pattern: str) -> Splitter:
     """The splitter of a named pattern or a regular expression; raises ConfigError where it cannot split text.
 
     Whether an expression covers all text is found only in splitting. Takes a few milliseconds at most.
     """
-    name = _SPELLINGS.get(pattern, pattern)
+    name = known_name(pattern)
     if name in NAMES:
         return Splitter(pattern, NAMES.index(name))
     if 1 < len(pattern) <= _LONGEST_NAME and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():

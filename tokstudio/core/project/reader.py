@@ -43,10 +43,12 @@ _SOURCE_COLUMNS = (
     *(f"typeof({column}) AS {column}" for column in _BLOBS),
     "reading",
 )
+_RUN_BLOBS = ("parallel", "second_counts")
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
     *("tokens_before", "ended", "versions", "weights", "start", "languages", "seconds"),
-    *("length(parallel) AS parallel_bytes", "typeof(parallel) AS parallel"),
+    *(f"length({column}) AS {column}_bytes" for column in _RUN_BLOBS),
+    *(f"typeof({column}) AS {column}" for column in _RUN_BLOBS),
 )
 
 
@@ -179,11 +181,13 @@ def _counted_with(row: Row) -> CountedWith:
     return CountedWith(pattern, tuple(texts), str(documents))
 
 
-def _read_numbers_work(connection: sqlite3.Connection, row: Row, column: str) -> Work[NDArray[np.int64]]:
+def _read_numbers_work(
+    connection: sqlite3.Connection, row: Row, column: str, table: str = "source"
+) -> Work[NDArray[np.int64]]:
     size = row.whole(f"{column}_bytes")
     if size % 8:
         raise row.fault(column, "its length is not a multiple of 8 bytes")
-    raw = yield from _read_blob_work(connection, "source", column, row.whole("number"), size)
+    raw = yield from _read_blob_work(connection, table, column, row.whole("number"), size)
     return raw.view("<i8").astype(np.int64)
 
 
@@ -214,12 +218,16 @@ def _read_runs_work(
             pattern = None if row.is_null("pattern") else row.text("pattern")
             runs.append(ProjectTokenizer(title, kept, pattern, state))
         else:
-            row.blob_type("parallel")
+            for column in _RUN_BLOBS:
+                row.blob_type(column)
             size = 0 if row.is_null("parallel_bytes") else row.whole("parallel_bytes")
             texts = np.empty(0, np.uint8)
             if size:
                 texts = yield from _read_blob_work(connection, "run", "parallel", row.whole("number"), size)
-            run = yield from read_run_work(connection, row, texts.tobytes())
+            second: NDArray[np.int64] | None = None
+            if not row.is_null("second_counts_bytes"):
+                second = yield from _read_numbers_work(connection, row, "second_counts", "run")
+            run = yield from read_run_work(connection, row, texts.tobytes(), second)
             indexes = row.indexes("sources", len(sources))
             if indexes and run.corpus.weights is not None:
                 if len(run.corpus.weights) != len(indexes):

@@ -28,7 +28,7 @@ from tokstudio.core.project.database import connect, is_system_error, plain_erro
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.schema import SUFFIX
-from tokstudio.core.project.writer import insert_batch, save_work
+from tokstudio.core.project.writer import as_bytes, insert_batch, save_work
 
 _LOCK = ".lock"
 _RECORDING = f".run{SUFFIX}"
@@ -57,6 +57,7 @@ class Recorder:
         self._locking = threading.Lock()
         self._lock: sqlite3.Connection | None = None
         self._recording: sqlite3.Connection | None = None
+        self._has_second_counts = False
 
     def begin_work(self, entry: ProjectRun, sources: tuple[ProjectSource, ...]) -> Work[None]:
         """Begins to record a run, instead of any earlier recording.
@@ -71,6 +72,7 @@ class Recorder:
             yield from save_work(Project(sources, (stopped,)), self._file(_RECORDING), private=True)
             with plain_errors(self._file(_RECORDING)):
                 self._open_recording(entry.run.base_size)
+                self._has_second_counts = entry.run.second_counts is not None
         except TokStudioError as error:
             self._give_up(error)
 
@@ -79,7 +81,10 @@ class Recorder:
         if len(batch):
             rows = np.stack([batch.left, batch.right, batch.count, batch.tokens_after], axis=1).astype("<i8")
             chosen = None if batch.chosen_by is None else batch.chosen_by.astype("<i2").tobytes()
-            self._change("INSERT INTO batch VALUES (?, ?, ?)", (batch.first, rows.tobytes(), chosen), seconds)
+            second = None if batch.second_counts is None or self._has_second_counts else as_bytes(batch.second_counts)
+            values = batch.first, rows.tobytes(), chosen, None if second is None else second.tobytes()
+            self._change("INSERT INTO batch VALUES (?, ?, ?, ?)", values, seconds)
+            self._has_second_counts |= second is not None
 
     def finish(self, run: Run) -> None:
         """Records the end of the run; the recording is kept until it is discarded, or another run begins."""
@@ -145,7 +150,8 @@ class Recorder:
             recording.execute(f"PRAGMA {setting}")
         # The ids of special tokens after the merges change with every merge.
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
-        recording.execute("CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL, chosen_by BLOB)")
+        columns = "first INTEGER PRIMARY KEY, merges BLOB NOT NULL, chosen_by BLOB, second_counts BLOB"
+        recording.execute(f"CREATE TABLE batch ({columns})")
 
     def _change(self, statement: str, values: tuple[object, ...], seconds: float) -> None:
         recording = self._recording
@@ -280,12 +286,14 @@ def _complete_work(file: Path) -> Work[None]:
 def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
     """Moves the merges of all batches into the table of merges."""
     connection.execute("BEGIN")
-    # A recording of an earlier version does not say who chose.
+    # A recording of an earlier version has fewer columns.
     for first, packed, *more in connection.execute("SELECT * FROM batch ORDER BY first"):
         columns = np.frombuffer(packed, "<i8").reshape(-1, 4).T
         merges = columns[:2].astype(np.int32)
         chosen = np.frombuffer(more[0], "<i2").astype(np.int16) if more and more[0] is not None else None
         insert_batch(connection, _RUN, MergeBatch(first, merges[0], merges[1], columns[2], columns[3], chosen))
+        if len(more) > 1 and more[1] is not None:
+            connection.execute("UPDATE run SET second_counts = ?", (more[1],))
         yield Progress("looking for lost work")
     connection.execute("DROP TABLE batch")
     connection.execute("COMMIT")

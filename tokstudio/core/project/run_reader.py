@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import chain
+from operator import mul
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +20,15 @@ from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
 from tokstudio.core.formats.common.merge_list import MergeList, first_repeated
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, ChosenBy, Run, TrainedOn, special_ids, uses
+from tokstudio.core.model.run import (
+    NOTHING_LEFT,
+    REACHED_SIZE,
+    STOPPED,
+    ChosenBy,
+    Run,
+    TrainedOn,
+    special_ids,
+)
 from tokstudio.core.project.checked_row import LARGEST, Row
 from tokstudio.core.project.database import version_of
 from tokstudio.core.project.parallel import with_texts
@@ -37,10 +46,12 @@ _MERGES = "SELECT number, left, right, count, tokens_after, {} FROM merge WHERE 
 _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 
-def read_run_work(connection: sqlite3.Connection, row: Row, parallel: bytes = b"") -> Work[Run]:
+def read_run_work(
+    connection: sqlite3.Connection, row: Row, parallel: bytes = b"", second_counts: NDArray[np.int64] | None = None
+) -> Work[Run]:
     """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible.
 
-    `parallel` are its parallel texts, one after another.
+    `parallel` are its parallel texts, one after another; `second_counts` is as in `Run`.
     """
     number, config, weights = row.whole("number"), _config(row, parallel), _weights(row)
     start, trailing = read_start(row), dict[int, bytes]()
@@ -51,6 +62,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row, parallel: bytes = b"
         alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
     made = MergeList(alphabet) if start is None else MergeList.of(start)
     merges, counts, tokens_after, chosen_by = yield from _read_merges_work(connection, row, made, len(base_counts))
+    _check_second_counts(row, config, second_counts, len(base_counts), len(merges))
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
     if trailing and trailing != dict(expected):
         raise row.fault("tokens", "the special tokens after the merges are not those of the configuration")
@@ -74,6 +86,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row, parallel: bytes = b"
         seconds=row.real("seconds"),
         start=start,
         chosen=_chosen(row, config, chosen_by),
+        second_counts=second_counts,
     )
     yield Progress("checking", number)
     if (problem := _problem(run)) is not None:
@@ -94,6 +107,20 @@ def _config(row: Row, parallel: bytes) -> TrainingConfig:
         raise row.fault("config", words.rstrip(".")) from error
     except TypeError as error:
         raise row.fault("config", "a setting has the wrong type") from error
+
+
+def _check_second_counts(
+    row: Row, config: TrainingConfig, counts: NDArray[np.int64] | None, base_size: int, merges: int
+) -> None:
+    """Raises FormatError unless there is a count of each id at the transition, exactly where a later merge is."""
+    first = config.first_merges(base_size)
+    if (counts is None) != (first is None or merges <= first):
+        raise row.fault("second_counts", "they belong to runs past a transition, and to no others")
+    if counts is None or first is None:
+        return
+    # Floating point cannot overflow here.
+    if len(counts) != base_size + first or np.any(counts < 0) or counts.astype(np.float64).sum() > LARGEST:
+        raise row.fault("second_counts", "there must be one for each id before the transition")
 
 
 def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> ChosenBy | None:
@@ -276,10 +303,19 @@ def _problem(run: Run) -> str | None:
         return "the falls in tokens do not match the counts"
     # A language whose turn it is chooses by its own counts. What all choose together comes first.
     together = slice(size if run.chosen is None else config.global_merges)
-    if np.any(np.diff(run.counts[together]) > 0):
+    rises = np.diff(run.counts[together]) > 0
+    if run.second_stage is not None:
+        first, _ = run.second_stage
+        rises[first - 1 : first] = False  # other text was counted
+    if np.any(rises):
         return "a pair occurs more often than the one that was merged before it"
     if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"
-    if np.any(uses(run.base_counts, run.merges, run.merged) < 0):
+    ends = [size] if run.second_stage is None else [run.second_stage[0], size]
+    if any(np.any(run.uses(end) < 0) for end in ends):
         return "a token is merged more often than it occurs"
+    if run.second_counts is not None:
+        lengths = Tokenizer.from_run(run).tokens.lengths()[: len(run.second_counts)]
+        if sum(map(mul, run.second_counts.tolist(), lengths.tolist())) != run.corpus.bytes:
+            return "the counts at the transition do not add up to the text"
     return None

@@ -58,6 +58,7 @@ TABLES = (
   start TEXT CHECK (typeof(start) IN ('text', 'null')), -- JSON: the tokenizer it started from; since version 3
   languages TEXT CHECK (typeof(languages) IN ('text', 'null')), -- JSON: names, for parity-aware BPE; since version 3
   parallel BLOB CHECK (typeof(parallel) IN ('blob', 'null')), -- its texts, one after another; since version 3
+  second_counts BLOB CHECK (typeof(second_counts) IN ('blob', 'null')), -- of ids at the transition; since version 3
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (

@@ -120,7 +120,12 @@ def _settings(source: Source | None) -> str | None:
 def _numbers(source: Source) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     for column, array in (("ends", source.ends), ("places", source.places), ("counts", source.counts)):
         if array is not None:
-            yield column, np.ascontiguousarray(array, "<i8").view(np.uint8)
+            yield column, as_bytes(array)
+
+
+def as_bytes(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Numbers as a project stores them: 8 bytes each, little endian."""
+    return np.ascontiguousarray(numbers, "<i8").view(np.uint8)
 
 
 def _fill_work(
@@ -149,7 +154,7 @@ def _insert_run_work(
 ) -> Work[None]:
     run = entry.run
     connection.execute(
-        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?)",
         (
             number,
             _text(entry.name),
@@ -170,6 +175,8 @@ def _insert_run_work(
     )
     if run.config.parallel:
         yield from _fill_work(connection, "run", "parallel", number, parallel_bytes(run.config))
+    if run.second_counts is not None:
+        yield from _fill_work(connection, "run", "second_counts", number, as_bytes(run.second_counts))
     tokens = chain(_base_rows(number, run), _trailing_rows(number, run))
     while rows := list(islice(tokens, _ROWS)):
         connection.executemany("INSERT INTO token VALUES (?, ?, ?, ?, ?)", rows)

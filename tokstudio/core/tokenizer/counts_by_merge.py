@@ -36,8 +36,21 @@ def tokens_by_merge(
     return left + int(made.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(made)])
 
 
+def stages_of(tokenizer: Tokenizer) -> tuple[Tokenizer, ...]:
+    """The tokenizer with all merges; before it the one at the end of stage 1 of SuperBPE, which splits otherwise."""
+    stage = tokenizer.first_stage
+    return (tokenizer,) if stage is None else (tokenizer.at(stage[1]), tokenizer)
+
+
 def why_not_by_merge(tokenizer: Tokenizer) -> str | None:
     """Why the counts after fewer merges do not follow from those after all, as a sentence; None where they do."""
+    if tokenizer.first_stage is not None:
+        return f"Up to merge {tokenizer.first_stage[1]:,} it splits text by another pattern."
+    return why_merges_differ(tokenizer)
+
+
+def why_merges_differ(tokenizer: Tokenizer) -> str | None:
+    """The same for text that is split alike after any number of merges."""
     if tokenizer.no_playhead is not None:
         return f"Only all merges can be counted together: {tokenizer.no_playhead}."
     results = tokenizer.merge_results

@@ -52,6 +52,7 @@ class Tokenizer(Abilities, TextMethods):
         roles: See `roles`.
         run: The run it comes from, if any.
         origin: See `origin`.
+        first_stage: See `first_stage`.
         checked: Whether the merges are known to be valid.
 
     Raises:
@@ -73,6 +74,7 @@ class Tokenizer(Abilities, TextMethods):
         roles: Mapping[str, str] | None = None,
         run: Run | None = None,
         origin: Origin[Tokenizer] | None = None,
+        first_stage: tuple[str, int] | None = None,
         checked: bool = False,
     ) -> None:
         self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
@@ -92,7 +94,7 @@ class Tokenizer(Abilities, TextMethods):
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
-        self._roles, self._run, self._origin = dict(roles or {}), run, origin
+        self._roles, self._run, self._origin, self._first_stage = dict(roles or {}), run, origin, first_stage
         self._dropout: Dropout | None = None
         self._limit = len(self._merges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
@@ -126,9 +128,9 @@ class Tokenizer(Abilities, TextMethods):
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
         results = np.arange(base_size, end, dtype=np.int32)
-        return cls(
-            merges, results, alphabet=alphabet, special_tokens=specials, pattern=config.pattern, run=run, checked=True
-        )
+        made = cls(merges, results, alphabet=alphabet, special_tokens=specials, run=run, checked=True)
+        made._pattern, made._first_stage = config.patterns_after(len(merges), base_size)
+        return made
 
     def extended(self, merges: NDArray[np.int32], first: int, run: Run | None = None) -> Tokenizer:
         """The same tokenizer with further merges, which are known to be valid and make the ids from `first` on."""
@@ -205,6 +207,11 @@ class Tokenizer(Abilities, TextMethods):
         return self._pattern
 
     @property
+    def first_stage(self) -> tuple[str, int] | None:
+        """Of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges."""
+        return self._first_stage
+
+    @property
     def extra_tokens(self) -> Mapping[int, bytes]:
         """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
         return dict(self._extra)
@@ -261,7 +268,10 @@ class Tokenizer(Abilities, TextMethods):
         return "byte" if self._alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
-        """The tokenizer with the first `merges` merges and the same ids; raises ConfigError where there are fewer."""
+        """The tokenizer with the first `merges` merges and the same ids; raises ConfigError where there are fewer.
+
+        Up to the transition of SuperBPE it splits text as stage 1 did, after it as stage 2 does.
+        """
         merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
@@ -271,6 +281,8 @@ class Tokenizer(Abilities, TextMethods):
         for cached in ("tokens", "_encoder"):
             vars(earlier).pop(cached, None)
         earlier._limit = merges
+        if self._first_stage is not None and merges <= self._first_stage[1]:
+            earlier._pattern, earlier._first_stage = self._first_stage[0], None
         if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
             earlier._origin = origin if merges == self._limit else None
         return earlier
@@ -387,8 +399,8 @@ class Tokenizer(Abilities, TextMethods):
         return (yield from self.tokens.joined_work(ids))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        more = {**self._arguments(), "run": self._run, "origin": self._origin, "checked": True}
-        return partial(Tokenizer, **more), (), {"_dropout": self._dropout}
+        more = {**self._arguments(), "run": self._run, "origin": self._origin, "first_stage": self._first_stage}
+        return partial(Tokenizer, **more, checked=True), (), {"_dropout": self._dropout}
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make it, but for where it is from."""

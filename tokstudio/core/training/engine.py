@@ -218,8 +218,11 @@ class Engine:
                 return True
             refused.add((left, right))
 
-    def recount_work(self, floor: int) -> Work[Pairs]:
-        """Counts anew all pairs that may be merged and occur at least `floor` times. For use between two merges."""
+    def recount_work(self, floor: int) -> Work[tuple[Pairs, Pairs]]:
+        """Counts anew all pairs that occur at least `floor` times: those that may be merged, and those refused.
+
+        For use between two merges.
+        """
         state = self._state
         self._begin_round(floor)
         while state[k.STAGE] not in _MERGING:
@@ -228,11 +231,15 @@ class Engine:
         counts, places = yield from self._counts_work()
         rows = np.flatnonzero(counts >= floor)
         keys = self._tables.pairs[1:, k.KEY][rows]
-        if self._allows is not None:
+        allowed = np.ones(len(keys), np.bool_)
+        if (allows := self._allows) is not None:
             listed: list[int] = keys.tolist()
-            allowed = [self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in listed]
-            rows, keys = rows[np.array(allowed, np.bool_)], keys[np.array(allowed, np.bool_)]
-        return Pairs(keys >> 32, keys & k.NUMBER_BITS, counts[rows], places[rows])
+            allowed[:] = [allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in listed]
+        yes, no = (
+            Pairs(keys[those] >> 32, keys[those] & k.NUMBER_BITS, counts[rows[those]], places[rows[those]])
+            for those in (allowed, ~allowed)
+        )
+        return yes, no
 
     def _counts_work(self) -> Work[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The count of each stored pair, and the first of its places; right after they were counted anew."""

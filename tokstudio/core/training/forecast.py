@@ -35,6 +35,9 @@ _A_POSITION = 13
 _A_WEIGHT = 8
 _A_LANGUAGE_POSITION = 16  # in addition, for parity-aware BPE: its origin, base unit and parallel count
 _A_PAIR = 60
+# Of stage 2 of SuperBPE: positions and distinct pre-tokens for a byte of text, and seconds to split and encode one.
+_SECOND_POSITIONS, _SECOND_SEQUENCES = 0.3, 0.025
+_SECOND_SECONDS = 0.4e-6
 _A_WORD = 60  # during counting, in each thread
 _A_HELD_BYTE = 1
 _FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
@@ -126,9 +129,13 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         if splitter(config.pattern).kind == OWN:
             counting_memory += yield from _decoded_work(whole, config)
         memory = max(memory, counting_memory) + words
+    seconds = preparing + merging + measuring
+    if config.algorithm == "superbpe":
+        seconds += trained_on * _SECOND_SECONDS + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
+        memory = max(memory, (yield from _second_memory_work(whole, config, trained_on, merges)))
     if config.held_out:
         memory += read * _A_HELD_BYTE
-    made = Forecast(preparing + merging + measuring, int(memory), free, sample, "")
+    made = Forecast(seconds, int(memory), free, sample, "")
     if free is None or not made.too_large:
         return made
     fitting = int(sample * MOST_OF_FREE * free / memory)
@@ -137,6 +144,14 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
     problem = f"about {size_of_memory(memory)} of memory, but only {size_of_memory(free)} is free: {advice}."
     return replace(made, sample=fitting, problem=f"This training would take {problem}")
+
+
+def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, merges: float) -> Work[float]:
+    """Bytes of memory at the peak of stage 2 of SuperBPE, for so many bytes of text."""
+    words = size * _SECOND_SEQUENCES * _A_WORD
+    second = splitter(config.as_second_stage().pattern)
+    splitting = (yield from _decoded_work(corpus, config)) if second.kind == OWN else 0
+    return words + max(splitting, merging_memory(size * _SECOND_POSITIONS, merges, weighted=True))
 
 
 def _in_use(corpus: Corpus) -> Corpus:

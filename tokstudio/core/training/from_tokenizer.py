@@ -16,13 +16,14 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.pretokenization.preparation import prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.changeable import check_changeable
-from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import why_merges_differ
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
 
@@ -42,9 +43,10 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
             vocabulary size is not above its present size.
     """
     if config.algorithm != "bpe":
-        raise ConfigError("Parity-aware BPE cannot start from a tokenizer: choose plain BPE.")
+        name = "SuperBPE" if config.algorithm == "superbpe" else "Parity-aware BPE"
+        raise ConfigError(f"{name} cannot start from a tokenizer: choose plain BPE.")
     check_changeable(start, whole_words=True)
-    if (reason := why_not_by_merge(start)) is not None:
+    if (reason := why_merges_differ(start)) is not None:
         raise ConfigError(f"This tokenizer cannot be trained further. {reason}")
     if start.alphabet.base != "bytes" or config.base != "bytes":
         raise ConfigError("Training can start only from a tokenizer whose base tokens are bytes.")
@@ -179,7 +181,10 @@ def start_of(run: Run) -> Tokenizer | None:
 def new_engine(
     units: Units, config: TrainingConfig, floor: int, scale: int, alphabet: Alphabet, start: Tokenizer | None
 ) -> Engine:
-    """The engine of a prepared corpus, down to counts of `floor`, in units of 1 / `scale`."""
+    """The engine of a prepared corpus, down to counts of `floor`, in units of 1 / `scale`.
+
+    That of stage 2 of SuperBPE has the tokenizer of stage 1 as its `start`.
+    """
     from tokstudio.core.training.engine import Engine
     from tokstudio.core.training.parity_engine import ParityEngine
 
@@ -196,8 +201,10 @@ def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet)
     would ever be produced, and files that name tokens by their text cannot hold both.
     """
     forbidden = Forbidden(config.forbidden)
-    taken = frozenset[bytes]() if start is None else finish(_taken_work(start))
-    if not forbidden and not taken:
+    most_words = config.max_words if config.algorithm == "superbpe" and start is not None else None
+    # What merges of stage 1 make is never the bytes of another of its tokens.
+    taken = frozenset[bytes]() if start is None or most_words is not None else finish(_taken_work(start))
+    if not forbidden and not taken and most_words is None:
         return None
     spelled = dict(alphabet.tokens)
     if start is not None:
@@ -205,7 +212,7 @@ def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet)
 
     def allowed(left: int, right: int, result: int) -> bool:
         made = spelled[left] + spelled[right]
-        if made in taken or made in forbidden:
+        if made in taken or made in forbidden or (most_words is not None and is_vetoed(made, most_words)):
             return False
         spelled[result] = made
         return True

@@ -17,7 +17,7 @@ from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import prepared_sources_work, start_of
 from tokstudio.core.training.prepare_corpus import valid_work
@@ -42,13 +42,25 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
-    config, tokenizer = run.config, Tokenizer.from_run(run)
-    encoder = tokenizer.encoder(config.pattern)
+    config, made = run.config, [np.empty(0, np.int64)]
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = [source for source, _ in valid]
     sources = yield from prepared_sources_work(sources, start_of(run))
-    finder = SpecialFinder(token.encode() for token in config.all_specials)
+    finder, size = SpecialFinder(token.encode() for token in config.all_specials), 0
+    for tokenizer in stages_of(Tokenizer.from_run(run)):
+        size, tokens = yield from _tokens_work(tokenizer, sources, finder)
+        made.append(tokens[len(made[-1]) :])
+    tokens = np.concatenate(made)
+    tokens.setflags(write=False)
+    return HeldOut(size, tokens)
+
+
+def _tokens_work(
+    tokenizer: Tokenizer, sources: Sequence[Source], finder: SpecialFinder
+) -> Work[tuple[int, NDArray[np.int64]]]:
+    """The bytes of text, and int64 [n + 1] its tokens after 0, 1, ... n merges."""
+    encoder = tokenizer.encoder(tokenizer.pattern)
     # Special tokens are cut out and not counted.
     nothing = np.full(len(finder) + 1, -1, np.int32)
     counts = np.zeros(len(tokenizer.tokens), np.int64)
@@ -62,9 +74,7 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
         yield Progress(_PHASE, done, size)
-    tokens = tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
-    tokens.setflags(write=False)
-    return HeldOut(counted, tokens)
+    return counted, tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
 
 
 def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:

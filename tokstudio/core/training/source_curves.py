@@ -20,7 +20,7 @@ from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import start_of
@@ -73,13 +73,33 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
             f"Curves by source are for at most {MOST_SOURCES} sources, and the corpus has {len(names):,}: "
             "open them as a folder, which counts as one."
         )
-    counted = (yield from count_text_work(text, run.config, start=start_of(run))) if isinstance(text, Corpus) else text
-    tokenizer, alphabet = Tokenizer.from_run(run), None
-    after = len(tokenizer.tokens)
+    size, made = np.zeros(len(names), np.int64), [np.empty((0, len(names)), np.int64)]
+    for tokenizer in stages_of(Tokenizer.from_run(run)):
+        counted = yield from _counted_work(run, text, tokenizer.pattern)
+        size, tokens = yield from _tokens_work(run, tokenizer, counted, len(names))
+        made.append(tokens[len(made[-1]) :])
+    return SourceCurves(names, size, np.concatenate(made))
+
+
+def _counted_work(run: Run, text: Corpus | CountedText, pattern: str) -> Work[CountedText]:
+    """The text, counted with the pattern of a run, or of its second stage."""
+    config = run.config if pattern == run.config.pattern else run.config.as_second_stage()
+    if isinstance(text, Corpus):
+        return (yield from count_text_work(text, config, start=start_of(run)))
+    if config is run.config:
+        return text
+    return (yield from count_text_work(Corpus(text.sources), replace(config, held_out=0.0)))
+
+
+def _tokens_work(
+    run: Run, tokenizer: Tokenizer, counted: CountedText, sources: int
+) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """int64 [sources], the bytes of each; and int64 [merges + 1, sources], its tokens after 0, 1, ... merges."""
+    after, alphabet = len(tokenizer.tokens), None
     if run.config.base == "characters" and run.config.unknown_token is None:
         alphabet = replace(run.alphabet, unknown=after)
     encoder = tokenizer.encoder("none", alphabet=alphabet)
-    size, totals = np.zeros(len(names), np.int64), np.zeros((len(names), after + 1), np.int64)
+    size, totals = np.zeros(sources, np.int64), np.zeros((sources, after + 1), np.int64)
     if counted.counts is not None:
         yield from _add_words_work(encoder, counted.counts, size, totals)
     total, done = sum(len(part.data) for _, part, _ in counted.documents), 0
@@ -87,11 +107,11 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         work = _documents_work(encoder, part, totals[number])
         size[number] += yield from part_of(work, _PHASE, done, len(part.data), total)
         done += len(part.data)
-    tokens = np.empty((len(tokenizer.merges) + 1, len(names)), np.int64)
+    tokens = np.empty((len(tokenizer.merges) + 1, sources), np.int64)
     for number, counts in enumerate(totals):
         tokens[:, number] = tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
-        yield Progress(_PHASE, number, len(names))
-    return SourceCurves(names, size, tokens)
+        yield Progress(_PHASE, number, sources)
+    return size, tokens
 
 
 def _add_words_work(

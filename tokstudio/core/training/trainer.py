@@ -31,6 +31,7 @@ from tokstudio.core.model.run import (
 from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.languages import languages_of
 from tokstudio.core.training.prepare_corpus import CountedText, Prepared, prepare_corpus_work
+from tokstudio.core.training.superbpe import check_corpus, start_of_second_stage
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
@@ -53,14 +54,17 @@ class Trainer:
     its merges stay the first ones, and the new ids follow its highest. The pattern must be its own, the special tokens
     are, and the vocabulary size counts its tokens too.
 
+    With SuperBPE, the corpus is prepared a second time at the transition.
+
     Attributes:
         ended: The reason of the end; None before it.
         seconds: Duration so far, without pauses.
         merges_made: Merges so far, including those of a resumed run, but not those of `start`.
-        prepared: Facts about the prepared corpus; None until it is laid out.
+        prepared: Facts about the prepared corpus, in stage 1 of SuperBPE; None until it is laid out.
 
     Raises:
-        ConfigError: The tokenizer cannot be trained further, or not with these settings.
+        ConfigError: The tokenizer cannot be trained further, or not with these settings, or word counts are given to
+            SuperBPE.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class Trainer:
     ) -> None:
         self.corpus = corpus
         self.config = config if start is None else check_start(start, config)
+        check_corpus(corpus, self.config)
         self.start = start
         self.ended: str | None = None
         self.seconds = 0.0
@@ -80,6 +85,10 @@ class Trainer:
         self.merges_made = 0
         self._languages = tuple(language.name for language in languages_of(corpus, self.config))
         self._to_repeat: Run | None = None
+        self._threads = threads
+        self._second: Prepared | None = None  # the corpus as stage 2 of SuperBPE splits it
+        self._second_start: Tokenizer | None = None
+        self._stage_begins = 0  # merges before this stage
         self._engine: Engine | None = None
         self._merging: MergingProgress | None = None
         self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(
@@ -171,7 +180,7 @@ class Trainer:
             return Progress("merging", 1000, 1000)
         if self._engine is None:
             return self._preparation
-        if self.merges_made == 0 and (share := self._engine.first_count) is not None:
+        if self.merges_made == self._stage_begins and (share := self._engine.first_count) is not None:
             return Progress("counting", int(1000 * share), 1000)
         if self._to_repeat is not None:
             return Progress("repeating", self.merges_made, len(self._to_repeat))
@@ -215,6 +224,7 @@ class Trainer:
             seconds=self.seconds,
             start=self.start,
             chosen=self._chosen(batches) if self._languages else None,
+            second_counts=batches[-1].second_counts,
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -227,19 +237,22 @@ class Trainer:
         if self._engine is None:
             self._prepare()
             return None
-        limit = max_merges(self.config, self._base_size, self.start)
+        transition, limit = self._transition, self._limit
         if limit is not None and self.merges_made >= limit:
             self._end(REACHED_SIZE)
+            return None
+        if self.merges_made == transition:
+            self._begin_second_stage()
             return None
         allowed = _ALL if merges is None else merges
         if self._to_repeat is not None:
             allowed = len(self._to_repeat) - self.merges_made
-        elif limit is not None:
-            allowed = min(allowed, limit - self.merges_made)
-        made = self._engine.advance(allowed)
+        ends = [end - self.merges_made for end in (transition, limit) if end is not None]
+        made = self._engine.advance(min(allowed, *ends) if ends else allowed)
         if made is not None and len(made.left):
             assert self._merging is not None
-            self._merging.note(self._engine, self.merges_made + len(made.left), int(made.count[-1]))
+            in_stage = self.merges_made - self._stage_begins + len(made.left)
+            self._merging.note(self._engine, in_stage, int(made.count[-1]))
         if made is None:
             if self._to_repeat is not None:
                 raise CorpusError(_NOT_REPEATABLE)
@@ -270,6 +283,16 @@ class Trainer:
         assert self.prepared is not None
         return len(self.prepared.base_counts)
 
+    @property
+    def _limit(self) -> int | None:
+        """The merges that the vocabulary size allows."""
+        return max_merges(self.config, self._base_size, self.start)
+
+    @property
+    def _transition(self) -> int | None:
+        """The merges of stage 1 of SuperBPE, until stage 2 begins."""
+        return self.config.first_merges(self._base_size) if self._second_start is None else None
+
     def _prepare(self) -> None:
         """Does one piece of the preparation."""
         from tokstudio.core.training.from_tokenizer import new_engine
@@ -281,13 +304,26 @@ class Trainer:
         except StopIteration as end:
             self._preparing = None
             prepared, units = end.value
-            self.prepared = prepared
+            if self._second_start is None:
+                self.prepared = prepared
+            else:
+                self._second = prepared
             # With a size alone, merging goes on to pairs that occur once.
             scale = self.corpus.weight_scale
             floor = min(scale * self.config.min_frequency, _ALL) if self.config.min_frequency else 1
-            self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, self.start)
-            limit = max_merges(self.config, self._base_size, self.start)
-            self._merging = MergingProgress(prepared.positions, limit, floor)
+            start = self._second_start or self.start
+            self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, start)
+            limit = self._limit if self._transition is None else self._transition
+            self._merging = MergingProgress(prepared.positions, limit and limit - self._stage_begins, floor)
+
+    def _begin_second_stage(self) -> None:
+        """Prepares the corpus for stage 2 of SuperBPE, next."""
+        self._release()
+        self._stage_begins = self.merges_made
+        start = start_of_second_stage(self.config, self.run.merges, self._alphabet, self._base_size)
+        self._second_start, config = start, self.config.as_second_stage()
+        self._preparing = prepare_corpus_work(self.corpus, config, self._threads, start=start)
+        self._preparation = Progress("reading", 0, self.corpus.bytes)
 
     def _batch(self, made: ChosenMerges | None) -> MergeBatch:
         """Merges as a batch for the caller; those of a resumed run are checked and held back."""
@@ -298,8 +334,9 @@ class Trainer:
         self.merges_made += len(made.left)
         assert self.prepared is not None
         after = made.tokens_after + self.prepared.unknown
-        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, made.chosen_by)
-        for array in (batch.left, batch.right, batch.count, batch.tokens_after, batch.chosen_by):
+        second = None if self._second is None else self._second.base_counts
+        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, made.chosen_by, second)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after, batch.chosen_by, second):
             if array is not None:
                 array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
@@ -310,6 +347,7 @@ class Trainer:
             and np.array_equal(run.merges[here, 1], made.right)
             and np.array_equal(run.counts[here], made.count)
             and np.array_equal(run.tokens_after[here], batch.tokens_after)
+            and (second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second)))
         )
         if not same:
             raise CorpusError(_NOT_REPEATABLE)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.model.run import MergeBatch, merged
+from tokstudio.core.model.run import MergeBatch, SecondStage, merged
 
 
 class MergeLog:
     """The merges made so far, with their counts."""
 
     def __init__(self) -> None:
+        self.second_stage: SecondStage | None = None  # see `Run.second_stage`
         self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
@@ -43,12 +44,14 @@ class MergeLog:
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], the replacements of each merge."""
         if len(self._merged) != self._length:
-            self._merged = merged(self.tokens_before, self.tokens_after)
+            self._merged = merged(self.tokens_before, self.tokens_after, self.second_stage)
         return self._merged
 
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         n = self._length + len(batch)
+        if batch.second_counts is not None and self.second_stage is None:
+            self.second_stage = self._length, batch.second_counts
         if n > len(self._count):
             size = max(n, 2 * len(self._count))
             self._merges = np.resize(self._merges, (size, 2))

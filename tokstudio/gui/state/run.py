@@ -333,7 +333,7 @@ class StudioRun:
         """
         if self.start is None:
             self.log.replace(made.merges, made.counts, made.tokens_after)
-            self.log.tokens_before = made.tokens_before
+            self.log.tokens_before, self.log.second_stage = made.tokens_before, made.second_stage
             return
         merges, results = self.start.merges, self.start.merge_results
         self._start_counts = counts = made.base_counts.copy()
@@ -393,6 +393,7 @@ class StudioRun:
             merges=self.merges[own],
             counts=self.log.count[own],
             tokens_after=self.log.tokens_after[own],
+            second_counts=None if self.log.second_stage is None else self.log.second_stage[1],
             seconds=self.seconds,
             ended=STOPPED,
         )
@@ -424,9 +425,7 @@ class StudioRun:
         return np.arange(len(tokens), dtype=np.float64), ratio
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """The count of each token in the corpus after a number of merges, by id, in units of 1 / `weight_scale`.
-
-        None if that is not known.
+        """The count of each token in the corpus after a number of merges, by id, scaled by `weight_scale`; or None.
 
         Every pane asks for those at the playhead, so the last answer is cached; do not write to it.
         """
@@ -441,7 +440,7 @@ class StudioRun:
     def _count_uses(self, merges: NDArray[np.int32], merged: NDArray[np.int64]) -> NDArray[np.int64]:
         assert self.base_counts is not None
         if self.start is None or self._start_counts is None:
-            return uses(self.base_counts, merges, merged)
+            return uses(self.base_counts, merges, merged, second_stage=self.log.second_stage)
         results = self.start.merge_results
         own = np.arange(self.base_size, self.base_size + len(self) - self.before, dtype=np.int32)
         counts = np.concatenate([self._start_counts, np.zeros(len(own), np.int64)])
@@ -481,8 +480,9 @@ class StudioRun:
         special = next((text for text, number in self.special_tokens.items() if number == token), None)
         if special is not None:
             return self.special_uses(special)
-        replacements = self.log.merged[:merges]
-        base = self.base_size
+        if self.log.second_stage is not None and (found := self.uses(merges)) is not None:
+            return int(found[token])
+        replacements, base = self.log.merged[:merges], self.base_size
         made = self.base_counts[token] if token < base else replacements[token - base]
         # Each merge of a token with itself takes two of it.
         taken = sum(replacements[self.merges[:merges, side] == token].sum() for side in (0, 1))

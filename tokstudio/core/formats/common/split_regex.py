@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 
 from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.pretokenization.covering import covering, leaves_gaps
+from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
 
 # The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, others for a possessive
@@ -16,8 +18,16 @@ REPEATED_GROUP = re.compile(r"\{[0-9,]+\}\+")
 
 
 def written_regex(pattern: str) -> str:
-    """The regular expression of a pattern other than "none", for the library."""
+    """The regular expression of a pattern other than "none", for the library, which isolates what it matches."""
+    if (expression := covered(pattern)) is not None:
+        return expression
     return next((_WRITTEN[name] for name, regex in REGEX.items() if pattern in (name, regex)), pattern)
+
+
+def isolating_pattern(regex: str) -> str:
+    """Like `known_pattern`, for the library, which makes pre-tokens of text between matches too; or ConfigError."""
+    known = known_pattern(regex)
+    return covering(regex) if known not in NAMES and leaves_gaps(regex) else known
 
 
 def named_pattern(name: str, regex: str) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.merge_list import id_problem
-from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, known_pattern, written_regex
+from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, isolating_pattern, known_pattern, written_regex
 from tokstudio.core.formats.common.vocabulary import missing_part
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.pretokenization.patterns import NAMES
@@ -301,7 +301,7 @@ def _split_pattern(step: object) -> str:
             pass
         case _:
             raise Beyond("its pre-tokenizer does not split text by a regular expression")
-    # A pattern that covers all text leaves nothing between its matches, so these behave alike.
+    # With a pattern that covers all text, these behave alike; the last drops other text.
     behavior = (settings.get("behavior"), settings.get("invert", False))
     if behavior not in (("Isolated", False), ("Isolated", True), ("Removed", True)):
         raise Beyond("its pre-tokenizer drops or joins what its pattern finds")
@@ -310,6 +310,6 @@ def _split_pattern(step: object) -> str:
     if REPEATED_GROUP.search(regex):
         return regex
     try:
-        return known_pattern(regex)
+        return isolating_pattern(regex) if behavior[0] == "Isolated" else known_pattern(regex)
     except ConfigError as error:
         raise Beyond("its pattern does not split text as TokStudio can") from error

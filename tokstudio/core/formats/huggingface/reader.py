@@ -11,6 +11,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList
+from tokstudio.core.formats.common.split_regex import written_regex
 from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled, utf8
 from tokstudio.core.formats.huggingface import models, parts
 from tokstudio.core.formats.huggingface.library import library_work
@@ -158,7 +159,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
         from tokstudio.core.libraries.client import check_split_work
 
         try:
-            yield from check_split_work(name, pattern, pattern)
+            yield from check_split_work(name, pattern, written_regex(pattern))
         except FormatError as error:
             raise Beyond("its pattern does not split text as TokStudio can") from error
     tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, (), preparation, said)

@@ -1,0 +1,377 @@
+"""SuperBPE: against its definition, with its playhead and curves, and what is refused."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import (
+    REACHED_SIZE,
+    encode_by_rank,
+    named_pattern,
+    pieces,
+    pre_tokens,
+    train_second_stage,
+    train_slowly_with_pattern,
+)
+from tests.core.texts import document, patient
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.superbpe import SECOND_PATTERN
+from tokstudio.core.pretokenization.covering import covering
+from tokstudio.core.pretokenization.custom_regex import covered
+from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.training.held_out_curve import held_out_work
+from tokstudio.core.training.prepare_corpus import count_text_work
+from tokstudio.core.training.source_curves import source_curves_work
+from tokstudio.core.training.trainer import extend
+
+CORPORA = Path(__file__).parents[3] / "resources" / "corpora"
+TEXT = (
+    "the end of the day: one of the cats sat on the mat, at the end of the day.\n"
+    "12345 of the 67 dogs ... ran to the end of the road (and so on), as of the 1st of May!!\n"
+) * 6
+SECONDS = {"": SECOND_PATTERN, "none": None, "whitespace": r"\s*\S+|\s+", r"\d+": r"\d+", r"b| +c": r"b| +c"}
+
+
+def superbpe(size=330, transition=290, pattern="gpt2", **more):
+    return TrainingConfig(vocabulary_size=size, algorithm="superbpe", transition=transition, pattern=pattern, **more)
+
+
+def by_definition(texts, config):
+    """Merges, counts, tokens after each, and the counts of tokens at the transition."""
+    rules = {name: getattr(config, name) for name in ("min_frequency", "tie_break", "max_token_bytes")}
+    pattern = named_pattern(config.pattern)
+    first = train_slowly_with_pattern(texts, pattern, vocabulary_size=config.transition, **rules)
+    if first.ended != REACHED_SIZE:
+        return first.merges, first.counts, first.tokens_after, None
+    before, second = train_second_stage(
+        texts,
+        first.merges,
+        first.tokens,
+        SECONDS["" if config.second_pattern == SECOND_PATTERN else config.second_pattern],
+        config.max_words,
+        vocabulary_size=config.vocabulary_size,
+        **rules,
+    )
+    return (
+        first.merges + second.merges,
+        first.counts + second.counts,
+        first.tokens_after + second.tokens_after,
+        before if second.merges else None,
+    )
+
+
+def assert_is_the_definition(run, texts):
+    merges, counts, tokens_after, before = by_definition(texts, run.config)
+    assert run.merges.tolist() == [list(pair) for pair in merges]
+    assert run.counts.tolist() == counts
+    assert run.tokens_after.tolist() == tokens_after
+    assert (None if run.second_counts is None else run.second_counts.tolist()) == before
+
+
+words = st.lists(
+    st.sampled_from([" of", " the", "the", " end", ":", " a", " 12", "3", "...", "\n", "  ", "é", "-"]), max_size=40
+).map(lambda parts: "".join(parts).encode())
+configs = st.builds(
+    lambda first, more, **others: superbpe(256 + first + more, 256 + first, **others),
+    st.integers(0, 25),
+    st.integers(1, 25),
+    pattern=st.sampled_from(["gpt2", "cl100k", "whitespace"]),
+    second_pattern=st.sampled_from([*SECONDS]),
+    max_words=st.integers(1, 4),
+    tie_break=st.sampled_from(TIE_BREAKS),
+    max_token_bytes=st.sampled_from([None, None, 3, 6]),
+    min_frequency=st.sampled_from([None, None, 2]),
+)
+
+
+@settings(patient, max_examples=150)
+@given(st.lists(words | document, max_size=5), configs)
+def test_the_definition(texts, config):
+    assert_is_the_definition(train(Corpus.from_texts(texts), config).run, texts)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """About 100 kB in many languages, with code."""
+    files = [*CORPORA.glob("*.*"), *(CORPORA / "story").glob("*.txt")]
+    texts = [file.read_text(encoding="utf-8") for file in sorted(files)]
+    assert 90_000 < sum(len(text.encode()) for text in texts) < 130_000
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("transition", "pattern", "second", "more"),
+    [
+        (256, "gpt2", "", {}),
+        (400, "gpt2", "", {"tie_break": "huggingface"}),
+        (1200, "cl100k", "", {"max_words": 2}),
+        (3000, "o200k", r"\d+", {"tie_break": "bytes"}),
+        (2000, "whitespace", "none", {"max_words": 3}),
+    ],
+)
+def test_the_definition_on_large_text(large, transition, pattern, second, more):
+    corpus, config = Corpus.from_texts(large), superbpe(transition + 25, transition, pattern, second_pattern=second)
+    run = train(corpus, TrainingConfig(**{**vars(config), **more})).run
+    first = run.merges[: transition - 256]
+    # Stage 1 is plain BPE, which is held against its definition elsewhere.
+    settings = {"pattern": pattern, "tie_break": run.config.tie_break}
+    if len(first):
+        plain = train(corpus, TrainingConfig(vocabulary_size=transition, **settings)).run
+        assert first.tolist() == plain.merges.tolist()
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in first.tolist():
+        tokens.append(tokens[left] + tokens[right])
+    before, slow = train_second_stage(
+        [text.encode() for text in large],
+        [tuple(pair) for pair in first.tolist()],
+        tokens,
+        SECONDS[second],
+        run.config.max_words,
+        vocabulary_size=transition + 25,
+        tie_break=run.config.tie_break,
+    )
+    assert run.merges[transition - 256 :].tolist() == [list(pair) for pair in slow.merges]
+    assert run.counts[transition - 256 :].tolist() == slow.counts
+    assert run.tokens_after[transition - 256 :].tolist() == slow.tokens_after
+    assert run.second_counts.tolist() == before
+
+
+class TestDefinition:
+    def test_the_merges_of_stage_1_are_whole(self):
+        tokenizer = train(Corpus.from_text(TEXT), superbpe())
+        plain = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=290, pattern="gpt2"))
+        assert tokenizer.merges[:34].tolist() == plain.merges.tolist()
+        assert tokenizer.merge_results.tolist() == list(range(256, 330))
+
+    @pytest.mark.parametrize("second", ["none", "whitespace", "gpt2"])
+    def test_stage_2_alone_is_plain_where_nothing_is_vetoed(self, second):
+        texts = ["a b a b c", "cab cab abba"] * 5
+        made = train(Corpus.from_texts(texts), superbpe(275, 256, second_pattern=second, max_words=100)).run
+        plain = train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=275, pattern=second)).run
+        assert made.merges.tolist() == plain.merges.tolist()
+        assert made.tokens_after.tolist() == plain.tokens_after.tolist()
+
+    @pytest.mark.parametrize("most", [1, 2, 4])
+    def test_no_token_has_more_words_or_a_colon_before_a_space(self, most):
+        corpus = Corpus.from_text("Note: all of it is at the end of it: all of it. " * 9)
+        made = train(corpus, superbpe(400, 270, max_words=most))
+        tokens = [made.tokens[token] for token in made.merge_results[14:].tolist()]
+        assert max(len(token.split()) for token in tokens) == most
+        assert not any(b": " in token for token in tokens)
+        # Plain BPE makes both.
+        plain = train(corpus, TrainingConfig(vocabulary_size=400))
+        assert any(b": " in plain.tokens[token] for token in plain.merge_results.tolist())
+
+    def test_text_between_matches_is_a_pre_token(self):
+        tokenizer = train(Corpus.from_text(TEXT), superbpe())
+        parts = pieces(TEXT.encode(), SECOND_PATTERN)
+        assert len(parts) > 20
+        ranks = {tuple(pair): rank for rank, pair in enumerate(tokenizer.merges.tolist())}
+        assert tokenizer.encode(TEXT) == [token for part in parts for token in encode_by_rank(part, ranks)]
+
+    def test_training_ends_in_stage_1_where_nothing_is_left_to_merge(self):
+        run = train(Corpus.from_text("ab ab ab"), superbpe(400, 300)).run
+        assert (run.ended, len(run), run.second_counts) == ("nothing left to merge", 2, None)
+
+    def test_weights_and_special_tokens_hold_in_both_stages(self):
+        texts = {"one": "a b <s> a b c", "two": "c d c d e <s>"}
+        corpus = Corpus(tuple(Source.from_texts([text], name) for name, text in texts.items()))
+        more = {"special_tokens": ["<s>"], "second_pattern": "none"}
+        for place, first in (("last", 256), ("first", 257)):
+            config = superbpe(267, 260, special_placement=place, **more)
+            made = train(corpus.with_weights({"one": 3, "two": 0.5}), config)
+            repeated = [text for name, text in texts.items() for _ in range(6 if name == "one" else 1)]
+            same = train(Corpus.from_texts(repeated), config)
+            assert made.merges.tolist() == same.merges.tolist()
+            assert (2 * made.run.counts / 1000).tolist() == same.run.counts.tolist()
+            assert made.merge_results.tolist() == list(range(first, first + 10))
+            assert len(made) == 267
+            assert b"<s>" not in b"|".join(made.tokens[token] for token in made.merge_results.tolist())
+
+    def test_forbidden_tokens_are_made_in_neither_stage(self):
+        made = train(Corpus.from_text(TEXT), superbpe(forbidden=["th", "of "]))
+        tokens = [made.tokens[token] for token in made.merge_results.tolist()]
+        assert not any(b"th" in token or b"of " in token for token in tokens)
+        assert any(b" " in token.strip() for token in tokens)
+
+
+class TestPlayhead:
+    def test_up_to_the_transition_text_is_split_as_in_stage_1(self):
+        tokenizer, text = train(Corpus.from_text(TEXT), superbpe()), "the end of the day ... 12345"
+        for merges in (0, 10, 34, 35, 60, 74):
+            earlier = tokenizer.at(merges)
+            size = 256 + merges
+            if merges in (0, 10, 34):
+                assert earlier.pattern == "gpt2"
+                words = pre_tokens(text.encode(), named_pattern("gpt2"))
+            else:
+                assert earlier.pattern == tokenizer.pattern == covering(SECOND_PATTERN)
+                words = pieces(text.encode(), SECOND_PATTERN)
+                assert earlier.encode(text) == train(Corpus.from_text(TEXT), superbpe(size)).encode(text)
+            ranks = {tuple(pair): rank for rank, pair in enumerate(tokenizer.merges[:merges].tolist())}
+            assert earlier.encode(text) == [token for word in words for token in encode_by_rank(word, ranks)]
+        assert tokenizer.at(60).at(20).pattern == "gpt2"
+        assert pickle.loads(pickle.dumps(tokenizer)).at(20).pattern == "gpt2"
+
+    def test_a_run_stopped_in_stage_1_has_its_pattern(self):
+        trainer = Trainer(Corpus.from_text(TEXT), superbpe())
+        while trainer.merges_made < 20:
+            trainer.advance(5)
+        assert trainer.tokenizer().pattern == "gpt2"
+        while trainer.merges_made < 40:
+            trainer.advance(5)
+        assert trainer.tokenizer().pattern == covering(SECOND_PATTERN)
+
+    def test_uses_and_bytes_per_token_are_those_of_the_text_at_that_time(self):
+        tokenizer = train(Corpus.from_text(TEXT), superbpe())
+        run = tokenizer.run
+        for merges in (0, 1, 33, 34, 35, 50, 74):
+            ids = tokenizer.at(merges).encode(TEXT)
+            assert run.uses(merges).tolist() == np.bincount(ids, minlength=len(run.uses(merges))).tolist()
+            assert run.bytes_per_token(merges) == len(TEXT) / len(ids)
+
+    def test_held_out_text_and_sources_are_measured_at_every_merge(self):
+        corpus = Corpus(
+            (Source.from_texts([TEXT], "a"), Source.from_texts(["to the end of a day, 12 times. " * 9], "b"))
+        )
+        tokenizer = train(corpus, superbpe())
+        text = "at the end of 1234 days ...\n\nthe cats: " * 3
+        held_out = finish(held_out_work(tokenizer.run, [Source.from_texts([text], "c")]))
+        counted = finish(count_text_work(corpus, tokenizer.run.config))
+        by_source, again = (finish(source_curves_work(tokenizer.run, text)) for text in (corpus, counted))
+        assert again.tokens.tolist() == by_source.tokens.tolist()
+        for merges in (0, 20, 34, 35, 74):
+            earlier = tokenizer.at(merges)
+            assert held_out.tokens[merges] == len(earlier.encode(text))
+            sizes = [len(earlier.encode(bytes(source.data))) for source in corpus.sources]
+            assert by_source.tokens[merges].tolist() == sizes
+
+    def test_counts_after_fewer_merges_do_not_follow_from_those_after_all(self):
+        tokenizer = train(Corpus.from_text(TEXT), superbpe())
+        assert why_not_by_merge(tokenizer) == "Up to merge 34 it splits text by another pattern."
+        assert why_not_by_merge(tokenizer.at(34)) is None
+
+
+class TestTraining:
+    @pytest.mark.parametrize("merges", [0, 10, 34, 35, 60])
+    def test_a_run_goes_on_as_if_it_had_not_ended(self, merges):
+        corpus = Corpus.from_text(TEXT)
+        whole, trainer = train(corpus, superbpe()).run, Trainer(corpus, superbpe())
+        while trainer.merges_made < merges:
+            trainer.advance(merges - trainer.merges_made)
+        trainer.stop()
+        resumed = Trainer.resume(corpus, trainer.run, superbpe())
+        batches = list(resumed)
+        assert batches[0].first == merges + 1
+        for name in ("merges", "counts", "tokens_after", "second_counts"):
+            assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
+        assert [batch.second_counts is None for batch in batches] == [batch.first <= 34 for batch in batches]
+
+    def test_a_resumed_run_keeps_its_transition(self):
+        corpus = Corpus.from_text(TEXT)
+        run = train(corpus, superbpe()).run
+        for other in (superbpe(400, 280), superbpe(400, max_words=3), superbpe(400, second_pattern="none")):
+            with pytest.raises(ConfigError, match="Only the limits"):
+                Trainer.resume(corpus, run, other)
+        again = Trainer.resume(corpus, run, superbpe(340))
+        assert len(list(again)) > 0
+        assert again.run.merges.tolist() == train(corpus, superbpe(340)).run.merges.tolist()
+
+    def test_another_corpus_at_the_transition_is_noticed(self):
+        corpus = Corpus.from_text(TEXT)
+        run = train(corpus, superbpe()).run
+        changed = np.array(run.second_counts)
+        changed[0] += 1
+        object.__setattr__(run, "second_counts", changed)
+        with pytest.raises(Exception, match="do not match this corpus"):
+            list(Trainer.resume(corpus, run, superbpe(340)))
+
+    def test_held_out_text_is_the_same_in_both_stages(self):
+        config = superbpe(290, 270, held_out=0.3)
+        text = (2 * TEXT).encode()
+        trainer = Trainer(Corpus.from_text(text), config)
+        for _ in trainer:
+            pass
+        size = sum(len(source.data) for source in trainer.prepared.held_out)
+        run = trainer.run
+        lengths = [len(trainer.tokenizer().tokens[token]) for token in range(len(run.second_counts))]
+        assert int((run.second_counts * lengths).sum()) == run.corpus.bytes == len(text) - size
+
+    def test_progress_never_leaves_its_bounds(self):
+        trainer, phases = Trainer(Corpus.from_text(TEXT), superbpe()), []
+        while trainer.ended is None:
+            trainer.advance(3)
+            phases.append(trainer.progress.phase)
+            assert 0 <= trainer.progress.done <= max(trainer.progress.total, 1)
+        assert phases.index("encoding") > phases.index("merging")
+
+    def test_a_superbpe_tokenizer_can_be_extended(self):
+        made = train(Corpus.from_text(TEXT), superbpe())
+        config = TrainingConfig(vocabulary_size=340, pattern=made.pattern)
+        more = extend(made, Corpus.from_text(TEXT + "a new day: a new dog. " * 9), config)
+        assert more.merges[:74].tolist() == made.merges.tolist()
+        assert more.pattern == made.pattern
+
+
+class TestCovering:
+    def test_a_covering_pattern_says_what_it_covers(self):
+        made = covering(SECOND_PATTERN)
+        assert (covered(made), covering(made), covered(SECOND_PATTERN)) == (SECOND_PATTERN, made, None)
+        assert covering("gpt2") == covering(named_pattern("gpt2")) == "gpt2"
+
+    @settings(patient)
+    @given(words | document, st.sampled_from([SECOND_PATTERN, r"\d+", "b| +c", r"(?<=a)b|\s$"]))
+    def test_it_splits_into_matches_and_what_is_between(self, text, pattern):
+        made, expected = covering(pattern), pieces(text, pattern)
+        assert splitter(made).split(text) == expected
+        # Other libraries match the covering pattern as it is written.
+        assert pre_tokens(text, made) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"transition": None}, "needs a transition"),
+        ({"transition": 255}, "at least 256, not 255"),
+        ({"transition": 256, "special_tokens": ["<s>"]}, "at least 257, not 256"),
+        ({"transition": 330}, "below the vocabulary size, 330, not 330"),
+        ({"transition": 2.5}, "must be a whole number"),
+        ({"max_words": 0}, "must be at least 1"),
+        ({"pattern": "none"}, "needs a pattern for its first stage"),
+        ({"second_pattern": "gpt3"}, 'second pattern cannot be used. Pattern "gpt3" is unknown'),
+        ({"second_pattern": "("}, "second pattern cannot be used. The pattern does not compile"),
+        ({"second_pattern": r"(a)\1"}, "cannot refer to its own groups"),
+        ({"second_pattern": "x*"}, "second pattern cannot be used. The pattern matches empty"),
+        ({"second_pattern": 3}, "second pattern must be a string"),
+        ({"base": "characters"}, "needs bytes"),
+        ({"window": 100}, "only be set for parity-aware BPE"),
+        ({"algorithm": "bpe"}, "transition can only be set for SuperBPE"),
+        ({"algorithm": "parity"}, "transition can only be set for SuperBPE"),
+        ({"algorithm": "bpe", "transition": None, "max_words": 3}, "most words of a token can only be set"),
+        ({"algorithm": "bpe", "transition": None, "second_pattern": "none"}, "second pattern can only be set"),
+    ],
+)
+def test_invalid_settings(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainingConfig(
+            **{"vocabulary_size": 330, "transition": 290, "pattern": "gpt2", "algorithm": "superbpe"} | settings
+        )
+
+
+def test_it_does_not_start_from_a_tokenizer_or_train_on_word_counts():
+    start = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270, pattern="gpt2"))
+    with pytest.raises(ConfigError, match="SuperBPE cannot start from a tokenizer"):
+        Trainer(Corpus.from_text(TEXT), superbpe(), start=start)
+    with pytest.raises(ConfigError, match="has word counts, but SuperBPE splits text in two ways"):
+        Trainer(Corpus.from_counts({"the": 3}), superbpe())
