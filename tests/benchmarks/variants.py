@@ -4,7 +4,8 @@ Parity-aware BPE: ours and `ParityBpeTrainer` of `tokenizers`, by turns, each in
 from the texts in memory to the merges. Texts of `help` are trained on, those of `parallel` are measured. Plain BPE on
 the same texts shows what parity costs and gains.
 
-SuperBPE: the mixed text of 10 MB, from its file to the merges, beside plain BPE with the same pattern and size.
+SuperBPE and BPE of whole characters: the mixed text of 10 MB, from its file to the merges, beside plain BPE with the
+same pattern and size.
 """
 
 # SPDX-License-Identifier: MIT
@@ -29,7 +30,11 @@ _VARIANTS = {
     "window": ({"window": 100}, {"variant": "window"}),
 }
 _SIZE, _TRANSITION = 32_000, 24_000
-_OF_SUPERBPE = {"SuperBPE": {"algorithm": "superbpe", "transition": _TRANSITION}, "plain BPE": {}}
+_ON_MIXED = {
+    "plain BPE": {},
+    "whole characters": {"algorithm": "whole-characters"},
+    "SuperBPE": {"algorithm": "superbpe", "transition": _TRANSITION},
+}
 
 Texts = dict[str, str]
 
@@ -82,7 +87,7 @@ def train_theirs(texts: Texts, parallel: Texts, **settings: Any) -> Any:
 def one(given: dict[str, Any]) -> dict[str, Any]:
     """Trains once, and measures the parallel texts, or that of the training."""
     if "file" in given:
-        settings = _OF_SUPERBPE[given["variant"]]
+        settings = _ON_MIXED[given["variant"]]
         cost, trainer = training_by_phase([given["file"]], vocabulary_size=_SIZE, pattern="gpt2", **settings)
         return {**cost, "ratio": trainer.run.bytes_per_token()}
     languages, parallel = read(given["data"], given["bytes"])
@@ -111,7 +116,7 @@ def gini(lengths: list[int]) -> float:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--one")
-    arguments.add_argument("--way", choices=["parity", "superbpe"], help="only this way of learning")
+    arguments.add_argument("--way", choices=["parity", "mixed"], help="only this way of learning")
     given = arguments.parse_args()
     if given.one is not None:
         import json
@@ -122,16 +127,18 @@ def main() -> None:
         sys.exit("Say where the texts are: --data FOLDER, or set TOKSTUDIO_DATA.")
     if given.way in (None, "parity"):
         parity(given)
-    if given.way in (None, "superbpe"):
-        superbpe(given)
+    if given.way in (None, "mixed"):
+        mixed(given)
 
 
-def superbpe(given: Namespace) -> None:
-    """Prints the table of SuperBPE."""
-    print(f"Mixed text, {_SIZE:,} tokens, from {_TRANSITION:,} on across words; median of {_ROUNDS}; {machine()}\n")
-    made: dict[str, list[dict[str, Any]]] = {variant: [] for variant in _OF_SUPERBPE}
+def mixed(given: Namespace) -> None:
+    """Prints the table of what is trained on the mixed text."""
+    print(
+        f"Mixed text, {_SIZE:,} tokens, SuperBPE across words from {_TRANSITION:,} on; {_ROUNDS} runs; {machine()}\n"
+    )
+    made: dict[str, list[dict[str, Any]]] = {variant: [] for variant in _ON_MIXED}
     with texts(given, "mixed_10mb.txt") as (file,):
-        for variant in _ROUNDS * [*_OF_SUPERBPE]:
+        for variant in _ROUNDS * [*_ON_MIXED]:
             if (result := in_fresh_process(__file__, {"file": str(file), "variant": variant})) is not None:
                 made[variant].append(result)
     rows = [

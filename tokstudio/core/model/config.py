@@ -112,12 +112,6 @@ class TrainingConfig:
     second_pattern: str = ""
     max_words: int = MAX_WORDS
 
-    @property
-    def rules(self) -> Forbidden:
-        """The tokens not to make: those forbidden, and those that the algorithm does not make."""
-        of_algorithm = ("split-characters",) if self.algorithm == "whole-characters" else ()
-        return Forbidden((*self.forbidden, *of_algorithm))
-
     def __post_init__(self) -> None:
         size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
         frequency = _whole("Minimum frequency", self.min_frequency)

@@ -15,6 +15,7 @@ from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TITLES, TrainingConfig
+from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.pretokenization.preparation import prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
@@ -198,7 +199,7 @@ def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet)
     After a start from a tokenizer, no merge may make the bytes of a token that it has already: only one of the two
     would ever be produced, and files that name tokens by their text cannot hold both.
     """
-    forbidden = config.rules
+    forbidden = Forbidden(config.forbidden)
     most_words = config.max_words if config.algorithm == "superbpe" and start is not None else None
     # What merges of stage 1 make is never the bytes of another of its tokens.
     taken = frozenset[bytes]() if start is None or most_words is not None else finish(_taken_work(start))
