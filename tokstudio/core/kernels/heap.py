@@ -52,6 +52,15 @@ def prefix_of(unit_bits: int, left_prefix: int, left_units: int, right_prefix: i
     return left_prefix if shift >= 63 else left_prefix | (right_prefix >> shift)
 
 
+@njit(nogil=True, cache=True, inline="always")
+def cuts_character(lacking: Int64, key: int) -> bool:
+    """Whether a merge would join a part of a character to anything but the rest of it; see `tables`."""
+    left, right = lacking[key >> 32], lacking[key & k.NUMBER_BITS]
+    if left == 0:
+        return right != 0
+    return right >= 0 or left + right < (0 if left > 0 else -3)
+
+
 @njit(nogil=True, cache=True)
 def before(count: int, tie: int, other_count: int, other_tie: int) -> bool:
     """Whether a pair is chosen before another, by count and tie key alone."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.heap import before, prefix_of, sift_down, sorts_after, tie_of_ids
+from tokstudio.core.kernels.heap import before, cuts_character, prefix_of, sift_down, sorts_after, tie_of_ids
 from tokstudio.core.kernels.intrinsics import prefetch
 from tokstudio.core.kernels.tables import Int32, Int64, Tables
 
@@ -67,7 +67,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
     symbols, weights, pool, pairs, index, heap = t.symbols, t.weights, t.pool, t.pairs, t.pair_index, t.heap
     spans, sizes, order, spelling, units = t.token_span, t.token_bytes, t.token_order, t.spelling, t.units
     left_slot, right_slot, left_count, right_count = t.left_slot, t.right_slot, t.left_count, t.right_count
-    touched = t.touched
+    touched, lacking = t.touched, t.token_lacking
     weighted, by_bytes = weights.size > 0, state[k.TIE_RULE] == k.BY_BYTES
     rule, floor, longest = state[k.TIE_RULE], state[k.FLOOR], state[k.MAX_BYTES]
     mask = index.size - 1
@@ -103,6 +103,9 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                 return k.ROUND_OVER
             if pair == 0:
                 continue
+            if lacking.size > 0 and cuts_character(lacking, pairs[pair, k.KEY]):
+                pairs[pair, k.COUNT] = 0
+                continue
             if state[k.ALLOWED] != k.ANY and state[k.ALLOWED] != pairs[pair, k.KEY]:
                 return k.ASKS
 
@@ -120,6 +123,8 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             spans[token] = spans[left] + spans[right]
             sizes[token] = sizes[left] + sizes[right]
             order[token] = token
+            if lacking.size > 0:
+                lacking[token] = lacking[left] + lacking[right]
             if by_bytes:
                 spelling[token, k.SPELT] = spelling[left, k.SPELT] + spelling[right, k.SPELT]
                 spelling[token, k.PREFIX] = prefix_of(

@@ -117,6 +117,9 @@ class Tables(NamedTuple):
     token_bytes: Int64
     token_order: Int32  # for ties by the order of ids
     spelling: Int64  # [tokens, 3] for ties by bytes; else [0, 3]
+    # [tokens] for whole characters, else [0]: the bytes that a character lacks at the end of a token; below 0, so many
+    # bytes continue a character and do not begin it; 0 for whole characters. That of a merge is the sum of its parts'.
+    token_lacking: Int64
 
     # For counting the pairs of a round: the places and weights in each cell, a cell for every pair or for several.
     cells: Int32

@@ -7,6 +7,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from types import MappingProxyType
 from typing import Literal, cast, get_args
 
 from tokstudio.core.base.errors import ConfigError
@@ -19,9 +20,18 @@ from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
 
-Algorithm = Literal["bpe", "parity", "superbpe"]
+Algorithm = Literal["bpe", "parity", "superbpe", "whole-characters"]
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings"]
 SpecialPlacement = Literal["last", "first"]
+#: The name of each algorithm at the beginning of a sentence.
+TITLES: Mapping[Algorithm, str] = MappingProxyType(
+    {
+        "bpe": "Plain BPE",
+        "parity": "Parity-aware BPE",
+        "superbpe": "SuperBPE",
+        "whole-characters": "BPE of whole characters",
+    }
+)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)
 BASES: tuple[Base, ...] = get_args(Base)
@@ -31,7 +41,9 @@ _LARGEST_VOCABULARY = 2**31 - 1
 _LARGEST_NUMBER = 2**62
 _DEFAULT = cast("TieBreak", "")
 #: The tie rule of each algorithm where none is chosen.
-DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {"bpe": "first", "parity": "mapped-strings", "superbpe": "first"}
+DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {
+    name: "mapped-strings" if name == "parity" else "first" for name in ALGORITHMS
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +71,9 @@ class TrainingConfig:
         algorithm: "bpe", or "parity" for parity-aware BPE (arXiv 2508.04796): at every merge one language chooses, and
             the most frequent pair of its text is merged everywhere. Each entry of the corpus is a language. Or
             "superbpe" for SuperBPE (arXiv 2503.13423): stage 1 is BPE with `pattern` up to the `transition`. Stage 2
-            splits the text by `second_pattern`, makes all merges of stage 1 in it, and goes on, across words.
+            splits the text by `second_pattern`, makes all merges of stage 1 in it, and goes on, across words. Or
+            "whole-characters", as arXiv 2505.24689 proposes: BPE in which a merge joins whole characters, or parts of
+            one character; so no token has a part of a character beside anything else.
         parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
             string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
             chooses. Without any, the one with the fewest bytes per token in the corpus, divided by its ratio. Kept as
@@ -130,6 +144,8 @@ class TrainingConfig:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         check_parity(self)
+        if self.algorithm == "whole-characters" and self.base != "bytes":
+            raise ConfigError("Characters as base tokens are whole already: choose plain BPE.")
         if size is None and frequency is None:
             raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
         if frequency is not None and frequency < 2:

@@ -18,6 +18,7 @@ from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.count_pairs import count_pairs, eligible_pair
+from tokstudio.core.kernels.heap import cuts_character
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.config import TieBreak
@@ -64,6 +65,7 @@ class Units:
     values: NDArray[np.int32] | None = None
     value_ends: NDArray[np.int64] | None = None
     languages: Languages | None = None  # for parity-aware BPE
+    lacking: NDArray[np.int64] | None = None  # [base], for whole characters: as in `tables.Tables`
 
 
 @dataclass(frozen=True)
@@ -212,11 +214,17 @@ class Engine:
         t, at, refused = self._tables, 0, set[tuple[int, int]]()
         while True:
             left, right, at = eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state, at)
-            if left < 0 or self._allows is None:
+            if left < 0 or (self._allows is None and not len(t.token_lacking)):
                 return left >= 0
-            if (left, right) not in refused and self._allows(left, right, self.vocabulary):
+            if (left, right) not in refused and self._may_merge(left, right):
                 return True
             refused.add((left, right))
+
+    def _may_merge(self, left: int, right: int) -> bool:
+        lacking = self._tables.token_lacking
+        if len(lacking) and cuts_character(lacking, left << 32 | right):
+            return False
+        return self._allows is None or self._allows(left, right, self.vocabulary)
 
     def recount_work(self, floor: int) -> Work[tuple[Pairs, Pairs]]:
         """Counts anew all pairs that occur at least `floor` times: those that may be merged, and those refused.
@@ -232,9 +240,9 @@ class Engine:
         rows = np.flatnonzero(counts >= floor)
         keys = self._tables.pairs[1:, k.KEY][rows]
         allowed = np.ones(len(keys), np.bool_)
-        if (allows := self._allows) is not None:
+        if self._allows is not None or len(self._tables.token_lacking):
             listed: list[int] = keys.tolist()
-            allowed[:] = [allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in listed]
+            allowed[:] = [self._may_merge(key >> 32, key & k.NUMBER_BITS) for key in listed]
         yes, no = (
             Pairs(keys[those] >> 32, keys[those] & k.NUMBER_BITS, counts[rows[those]], places[rows[those]])
             for those in (allowed, ~allowed)
@@ -331,6 +339,7 @@ class Engine:
             token_span=np.ones(tokens, np.int32),
             token_bytes=grown(units.token_bytes, tokens),
             token_order=grown(units.tie_order, tokens),
+            token_lacking=np.zeros(0, np.int64) if units.lacking is None else grown(units.lacking, tokens),
             spelling=spelling,
             cells=np.zeros(0, np.int32),
             cell_weights=np.zeros(0, np.int64),

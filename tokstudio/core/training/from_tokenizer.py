@@ -14,7 +14,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
-from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.config import TITLES, TrainingConfig
 from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.pretokenization.preparation import prepare_work
@@ -43,8 +43,7 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
             vocabulary size is not above its present size.
     """
     if config.algorithm != "bpe":
-        name = "SuperBPE" if config.algorithm == "superbpe" else "Parity-aware BPE"
-        raise ConfigError(f"{name} cannot start from a tokenizer: choose plain BPE.")
+        raise ConfigError(f"{TITLES[config.algorithm]} cannot start from a tokenizer: choose plain BPE.")
     check_changeable(start, whole_words=True)
     if (reason := why_merges_differ(start)) is not None:
         raise ConfigError(f"This tokenizer cannot be trained further. {reason}")

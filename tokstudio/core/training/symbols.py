@@ -27,6 +27,8 @@ LARGEST_CORPUS = 2_000_000_000  # places must fit into 31 bits
 _BUDGET = 1 << 23
 _PIECE = 1 << 20
 _CONTEXT = 20  # bytes shown around a character that is not in the base vocabulary
+# The bytes that a character lacks after its first byte, for bytes from 0 on: ASCII, others, and first bytes.
+_LACKING, _AS_MANY = (0, -1, 1, 2, 3, 0), (128, 64, 32, 16, 8, 8)
 _ONCE = np.empty(0, np.int64)
 
 
@@ -140,6 +142,10 @@ class _Symbols:
             if config.tie_break == "mapped-strings":
                 values[self._first :] = BYTE_ORDER
             lengths = np.ones(base, np.int64)
+        lacking = None
+        if config.algorithm == "whole-characters":
+            lacking = np.zeros(base, np.int64)
+            lacking[self._first :] = np.repeat(_LACKING, _AS_MANY)
         config.check_size(base)
         by_character = config.tie_break == "huggingface"
         units = Units(
@@ -148,6 +154,7 @@ class _Symbols:
             token_bytes=lengths,
             tie_order=huggingface_order(alphabet, base) if by_character else np.arange(base, dtype=np.int32),
             values=np.maximum(values, 0),
+            lacking=lacking,
         )
         unknown = int(self._state[kernel.UNKNOWN])
         return Layout(units, alphabet, self._base_counts[:base].copy(), unknown, self._size, tuple(self._ends))
