@@ -50,8 +50,15 @@ _FIELDS = {
     "global_merges": "Global Merges",
     "window": "Window",
     "alpha": "Alpha",
+    "transition": "Transition",
+    "max_words": "Most Words",
 }
-_ALGORITHM = ("parallel", "algorithm", "tie_break")  # a change of the first of them may change those after it
+_ALGORITHM = (
+    "parallel",
+    "algorithm",
+    "tie_break",
+    "transition",
+)  # a change of the first of them may change those after it
 
 
 class _Change(QUndoCommand):

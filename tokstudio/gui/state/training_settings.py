@@ -18,12 +18,16 @@ from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
 from tokstudio.core.model.parity import ALPHA
+from tokstudio.core.model.superbpe import MAX_WORDS
 from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
 
 _LARGEST_NUMBER = 1 << 31  # the largest number of a field
 _ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
+_FIRST_STAGE = 0.75  # of the vocabulary, for SuperBPE
+# Valid settings of SuperBPE, likewise.
+_ANY_STAGES: Mapping[str, Any] = {"algorithm": "superbpe", "transition": 300, "pattern": "gpt2"}
 
 _RULES = {
     "mixed-scripts": "With letters of several scripts",
@@ -68,6 +72,8 @@ class Settings:
     global_merges: int | None = None
     window: int | None = None
     alpha: float = ALPHA
+    transition: int | None = None
+    max_words: int = MAX_WORDS
 
     def config(self) -> TrainingConfig:
         """The configuration; raises ConfigError if they are invalid."""
@@ -92,7 +98,10 @@ class Settings:
         """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
         usual = {**DEFAULT_TIES, "bpe": defaults.tie_break}
         ties = usual[algorithm] if self.tie_break == usual[self.algorithm] else self.tie_break
-        return replace(self, algorithm=algorithm, tie_break=ties)
+        transition = self.transition
+        if algorithm == "superbpe" and transition is None and self.vocabulary_size is not None:
+            transition = int(_FIRST_STAGE * self.vocabulary_size)
+        return replace(self, algorithm=algorithm, tie_break=ties, transition=transition)
 
     def to_plain(self) -> dict[str, Any]:
         """All of them by name, for a project."""
@@ -141,6 +150,8 @@ class Settings:
 
     def _of_algorithm(self) -> dict[str, Any]:
         """The algorithm with its own settings."""
+        if self.algorithm == "superbpe":
+            return {"algorithm": "superbpe", "transition": self.transition, "max_words": self.max_words}
         if self.algorithm != "parity":
             return {"algorithm": self.algorithm}
         measure = {"parallel": self.parallel} if self.parallel else {"ratios": self.ratios}
@@ -160,6 +171,19 @@ class Settings:
                 TrainingConfig(min_frequency=_ONE_LIMIT, max_token_bytes=self.max_token_bytes)
             elif name == "pattern":
                 check_pattern(self.pattern)
+                if self.algorithm == "superbpe":
+                    TrainingConfig(min_frequency=_ONE_LIMIT, **{**_ANY_STAGES, "pattern": self.pattern})
+            elif name == "algorithm":
+                if self.base != "bytes" and self.algorithm in ("superbpe", "whole-characters"):
+                    of_stages = _ANY_STAGES if self.algorithm == "superbpe" else {"algorithm": self.algorithm}
+                    TrainingConfig(min_frequency=_ONE_LIMIT, base=self.base, **of_stages)
+            elif name == "transition" and self.algorithm == "superbpe":
+                if self.base == "bytes":
+                    limits = self.vocabulary_size, self.min_frequency or _ONE_LIMIT
+                    stages = {**_ANY_STAGES, "transition": self.transition}
+                    TrainingConfig(vocabulary_size=limits[0], min_frequency=limits[1], **tokens, **stages)
+            elif name == "max_words" and self.algorithm == "superbpe":
+                TrainingConfig(min_frequency=_ONE_LIMIT, **{**_ANY_STAGES, "max_words": self.max_words})
             elif name == "forbidden":
                 Forbidden(self.forbidden)
             elif name in (own := self._of_algorithm()):
@@ -249,4 +273,6 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none
     "window": _whole_or_none,
     "alpha": _number,
+    "transition": _whole_or_none,
+    "max_words": lambda value: value is not None and _whole_or_none(value),
 }

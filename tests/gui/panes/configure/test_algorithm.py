@@ -12,6 +12,7 @@ from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import ALGORITHMS
 from tokstudio.gui.panes.configure import language_rows
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training import Settings
@@ -46,7 +47,7 @@ def settled(qtbot, session) -> None:
 
 def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     field = pane.algorithm
-    assert [choice.value for choice in field.choice.combo.choices] == ["bpe", "parity"]
+    assert [choice.value for choice in field.choice.combo.choices] == [*ALGORITHMS]
     assert session.training.settings.algorithm == "bpe"
     assert not field.parity.isVisible()
     choose(qtbot, field.choice.combo, 1)
@@ -262,3 +263,37 @@ def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, monkeypatch, tmp_path)
             assert window.actions_by_id[name].toolTip() == reason
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
+    session.corpus.add_text("the cat sat on the mat and the cat sat on the rat. " * 40)
+    session.training.set_settings(Settings(280))
+    box = pane.algorithm.choice.combo
+    choose(qtbot, box, [*ALGORITHMS].index("superbpe"))
+    fields = pane.algorithm.superbpe
+    assert fields.isVisible()
+    assert fields.transition.number.value() == session.training.settings.transition == 210
+    assert fields.transition.note.text().startswith("The transition must be at least 256")
+    assert "choose one, such as gpt2" in pane.pattern.choice.note.text() + pane.pattern.own.note.text()
+    assert not pane.buttons["train"].isEnabled()
+    fields.transition.number.setValue(270)
+    fields.words.number.setValue(2)
+    settings = replace(session.training.settings, pattern="gpt2")
+    session.training.set_settings(settings)
+    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    session.training.start()
+    settled(qtbot, session)
+    run = session.runs.active
+    expected = TrainingConfig(vocabulary_size=280, pattern="gpt2", algorithm="superbpe", transition=270, max_words=2)
+    assert run.config == expected
+    assert run.run.merges.tolist() == train(session.corpus.current, expected).run.merges.tolist()
+    assert Settings.from_text(settings.to_text()) == settings
+
+
+@pytest.mark.parametrize("name", ["superbpe", "whole-characters"])
+def test_algorithms_of_bytes_are_refused_for_characters(pane, session, name):
+    session.corpus.add_text("the cat")
+    session.training.set_settings(Settings(280, algorithm=name, pattern="gpt2", base="characters", transition=270))
+    assert pane.algorithm.choice.note.text() == session.training.settings.problem
+    session.training.set_settings(replace(session.training.settings, base="bytes"))
+    assert session.training.settings.problem is None

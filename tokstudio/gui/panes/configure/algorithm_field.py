@@ -14,6 +14,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import Algorithm
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
+from tokstudio.gui.panes.configure.superbpe_fields import SuperBpeFields
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -28,6 +29,10 @@ ALGORITHMS: Mapping[Algorithm, Choice] = {
         "parity",
         "Parity-aware BPE",
         "Languages choose by turns, to cost about the same (Foroutan et al., 2025).",
+    ),
+    "superbpe": Choice("superbpe", "SuperBPE", "Words first, then tokens across words (Liu et al., 2025)."),
+    "whole-characters": Choice(
+        "whole-characters", "Whole characters", "No token has a part of a character and more (Land and Arnett, 2025)."
     ),
 }
 
@@ -44,7 +49,8 @@ class AlgorithmField(QWidget):
         self.corpus_problem = ""  # why the algorithm cannot train on this corpus; "" if it can
         self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
         self.parity = ParityFields(session, theme, actions)
-        self.groups: Mapping[Algorithm, OwnFields] = {"parity": self.parity}
+        self.superbpe = SuperBpeFields(theme)
+        self.groups: Mapping[Algorithm, OwnFields] = {"parity": self.parity, "superbpe": self.superbpe}
         column(self.choice, *self.groups.values(), spacing=8, parent=self)
         self.choice.changed.connect(self.changed)
         for group in self.groups.values():
@@ -80,7 +86,8 @@ class AlgorithmField(QWidget):
         group = self._group
         self.corpus_problem = group.show_corpus(settings, corpus) if group else ""
         shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
-        self.choice.set_error(None if shown else self.corpus_problem or None)
+        problem = self.corpus_problem or settings.faults.get("algorithm")
+        self.choice.set_error(None if shown else problem)
 
     @property
     def _group(self) -> OwnFields | None:

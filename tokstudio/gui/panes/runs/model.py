@@ -240,6 +240,11 @@ def settings_lines(run: StudioRun) -> list[str]:
 def _algorithm(config: TrainingConfig) -> str:
     if config.algorithm == "bpe":
         return ""
+    if config.algorithm == "superbpe":
+        words = several(config.max_words, "word")
+        return f"SuperBPE, second stage from {config.transition:,} tokens on, at most {words}"
+    if config.algorithm == "whole-characters":
+        return "BPE of whole characters"
     told = ["parity-aware BPE", "parallel texts" if config.parallel else "bytes per token"]
     told += [f"ratio {ratio:g} of {name}" for name, ratio in cast("Sequence[tuple[str, float]]", config.ratios)]
     if config.global_merges:

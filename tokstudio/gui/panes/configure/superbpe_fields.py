@@ -1,0 +1,94 @@
+"""The settings of SuperBPE in the Configure pane: where stage 2 begins, and how many words a token may have."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QWidget
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.training.superbpe import check_corpus
+from tokstudio.gui.panes.configure.own_fields import OwnFields
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import LARGEST, Number
+from tokstudio.gui.widgets.fields import Field
+from tokstudio.gui.widgets.layouts import column
+
+_TRANSITION_HELP = "From this vocabulary size on, merges join words."
+_WORDS_HELP = "No token across words has more of them."
+
+
+class NumberField(Field):
+    """A whole number that cannot be switched off.
+
+    Args:
+        text: Its label.
+        help_text: One line of help.
+        theme: Fonts.
+    """
+
+    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
+        self.number = Number()
+        super().__init__(help_text, self.number)
+        self._theme = theme
+        self.add_label(text, self.number, word)
+        self.row.addWidget(self.number)
+        self.number.valueChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def set_value(self, value: int) -> None:
+        """Sets the number without emitting `changed`."""
+        with QSignalBlocker(self.number):
+            self.number.setValue(min(value, LARGEST))
+
+    def _apply_theme(self) -> None:
+        self.number.apply_style(self._theme)
+
+
+class SuperBpeFields(OwnFields):
+    """The fields."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.transition = NumberField("Transi&tion", _TRANSITION_HELP, theme, word="transition")
+        self.words = NumberField("Most &words", _WORDS_HELP, theme, word="transition")
+        column(self.transition, self.words, spacing=8, parent=self)
+        for field in (self.transition, self.words):
+            field.changed.connect(self.changed)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """The controls, in their order."""
+        return [self.transition.number, self.words.number]
+
+    @property
+    def named_fields(self) -> Mapping[str, Field]:
+        """The fields that can show an error, by name."""
+        return {"transition": self.transition, "most words": self.words}
+
+    def taken_over(self, settings: Settings) -> Settings:
+        """Returns the settings with the values of these fields."""
+        return replace(settings, transition=self.transition.number.value(), max_words=self.words.number.value())
+
+    def show_settings(self, settings: Settings) -> None:
+        """Shows settings and their errors without emitting signals."""
+        if settings.transition is not None:
+            self.transition.set_value(settings.transition)
+        self.words.set_value(settings.max_words)
+        self.transition.set_error(settings.faults.get("transition"))
+        self.words.set_error(settings.faults.get("max_words"))
+
+    def show_corpus(self, settings: Settings, corpus: Corpus) -> str:
+        """Returns why SuperBPE cannot train on the corpus, "" if it can."""
+        if settings.problem is None:
+            try:
+                check_corpus(corpus, settings.config())
+            except ConfigError as error:
+                return str(error)
+        return ""
