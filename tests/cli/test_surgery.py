@@ -156,10 +156,11 @@ def test_joining_and_renumbering(old, texts, out, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["renumbered"] > 100
     uses = np.bincount(load(back).encode(GERMAN), minlength=len(joined))
     assert (np.diff(uses) <= 0).all()
-    assert run("renumber", back, "--by", out, *export(back), "-q") == 0
-    assert load(back).tokens == joined.tokens
-    assert run("renumber", back, "--by", "rank", *export(back), "-q") == 0
-    assert load(back).merge_results.tolist() == list(range(256, 256 + len(joined.merges)))
+    again, sorted_ = tmp_path / "again.json", tmp_path / "sorted.json"
+    assert run("renumber", back, "--by", out, *export(again), "-q") == 0
+    assert load(again).tokens == joined.tokens
+    assert run("renumber", again, "--by", "rank", *export(sorted_), "-q") == 0
+    assert load(sorted_).merge_results.tolist() == list(range(256, 256 + len(joined.merges)))
 
 
 def test_special_tokens_are_renamed_and_added_in_one_change(old, out, tmp_path, capsys):
@@ -307,3 +308,33 @@ def test_a_pattern_that_is_not_used_is_said(old, tmp_path, capsys):
     assert "--pattern was not used" in capsys.readouterr().err
     assert run("prune", old, "--vocab-size", "300", "--pattern", "gpt2") == 0
     assert "--pattern was not used" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("result", ["--map", "--report", "--export"])
+def test_a_file_that_is_read_is_not_replaced(old, texts, tmp_path, capsys, result):
+    """Neither the tokenizer, nor a text, nor the reference."""
+    reference = tmp_path / "reference.json"
+    reference.write_text("the cat", encoding="utf-8")
+    for path in (old, texts[1], reference) if result == "--report" else (old, reference):
+        target = f"huggingface={path}" if result == "--export" else path
+        before = tmp_path.joinpath(path).read_bytes()
+        words = "extend", old, texts[1], "--vocab-size", "320", "--reference", reference, result, target
+        assert run(*words) == 1
+        assert "the command reads this file: give the result another path" in capsys.readouterr().err
+        assert tmp_path.joinpath(path).read_bytes() == before
+
+
+def test_an_empty_reference_is_refused(old, tmp_path, capsys):
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert run("prune", old, "--vocab-size", "300", "--reference", tmp_path / "empty.txt") == 1
+    assert "empty.txt: the reference text is empty." in capsys.readouterr().err
+
+
+def test_a_special_token_that_texts_have_is_an_error(old, tmp_path, out, capsys):
+    reference = tmp_path / "reference.txt"
+    reference.write_text("say [hello]\nnothing\n", encoding="utf-8")
+    assert run("specials", old, "--add", "hello") == 1
+    assert "is plain text" in capsys.readouterr().err
+    assert run("specials", old, "--add", "[hello]", "--reference", reference, *export(out)) == 1
+    assert "1 of 2 lines" in capsys.readouterr().err
+    assert not out.exists()

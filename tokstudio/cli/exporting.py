@@ -17,7 +17,7 @@ from pathlib import Path
 from tokstudio.cli.loading import load_source
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base.atomic_files import StagedFiles, write_files
-from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
@@ -122,6 +122,17 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
+def _refuse_inputs(arguments: argparse.Namespace, targets: set[str]) -> None:
+    """Raises FormatError where a result would replace a file that the command reads."""
+    given = vars(arguments)
+    read = [given["source"], given["reference"], given.get("other"), *given.get("corpus", ()), *given.get("files", ())]
+    inputs = [os.path.realpath(each) for each in read if each is not None and str(each) != "-"]
+    for target in targets:
+        if os.path.exists(target) and any(target == each or target.startswith(each + os.sep) for each in inputs):
+            name = os.path.basename(target)
+            raise FormatError(f"{name}: the command reads this file: give the result another path.")
+
+
 class Proving:
     """What the arguments of `parser.add_proof` ask for; made before long work, as it checks that files can be written.
 
@@ -141,8 +152,11 @@ class Proving:
             if (real := os.path.realpath(target)) in taken:
                 raise FormatError(f"{target.name}: two results would be written to this file: give each its own path.")
             taken.add(real)
+        _refuse_inputs(arguments, taken)
         path: Path | None = arguments.reference
         raw = b"" if path is None else console.finish(read_file_work(path))
+        if path is not None and not raw:
+            raise CorpusError(f"{path.name}: the reference text is empty.")
         self.reference = raw.decode("utf-8", "replace")
         self._proof: Proof | None = None
 

@@ -20,6 +20,7 @@ from tokstudio import (
     Tokenizer,
     TrainingConfig,
     add_specials,
+    embedding_map,
     extend,
     join,
     load,
@@ -347,4 +348,18 @@ def test_tokens_that_another_pattern_always_splits_are_listed():
     (point,) = [point for point in verify(forked).points if point.number == 4]
     assert point.holds
     assert f"{np.count_nonzero(reach != REACHED):,} never produced" in point.sentence
-    assert any(line.endswith("is always split. It was so before.") for line in point.details)
+    assert any(line.endswith("is always split by the pattern.") for line in point.details)
+
+
+def test_the_map_of_several_changes_is_that_of_the_first_tokenizer():
+    trained = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=290))
+    extended = extend(
+        trained, Corpus.from_text(TEXT + "wholly other words, wholly other " * 9), TrainingConfig(vocabulary_size=300)
+    )
+    made = prune(extended, 295, counts=np.append(np.zeros(290, np.int64), np.ones(10, np.int64))).tokenizer
+    (point,) = [point for point in verify(made).points if point.number == 8]
+    assert point.holds
+    table = embedding_map(made)
+    assert f"{len(table.old_ids):,} rows stay of the 290 of the first tokenizer" in point.sentence
+    assert f"{len(table.made):,} are made of parts" in point.sentence
+    assert len(table.made) > 0

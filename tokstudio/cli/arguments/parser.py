@@ -81,7 +81,7 @@ def add_proof(parser: argparse.ArgumentParser) -> None:
         "--reference",
         type=Path,
         metavar="FILE",
-        help="a text to compare line by line: how many lines get other ids, and the first of them before and after",
+        help="a text to compare line by line: how many lines become other tokens, and the first before and after",
     )
     add(
         "--map",

@@ -108,6 +108,11 @@ def check_text(tokenizer: Tokenizer, token: str) -> None:
     if ordinary:
         told = f"{shown(token)} is an ordinary token already, with the id {ordinary[0]:,}"
         raise ConfigError(f"{told}: choose another text.")
+    if token.replace(" ", "").isalnum():
+        raise ConfigError(
+            f"{shown(token)} is plain text, and libraries find a special token in any text: give it signs that texts "
+            f"do not have, such as {shown(f'<|{token}|>')}."
+        )
 
 
 def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # noqa: ANN401

@@ -19,7 +19,7 @@ from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.embedding_map import EmbeddingMap, embedding_map_work
-from tokstudio.core.tokenizer.origin import Origin
+from tokstudio.core.tokenizer.origin import Origin, from_the_first
 from tokstudio.core.tokenizer.reachability import CUT, REACHED, reachability_work
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -96,7 +96,7 @@ def verify_work(
     if origin is None:
         raise ConfigError("This tokenizer was not made from another: there is nothing to compare it with.")
     question = _Question(tokenizer, origin)
-    table = yield from embedding_map_work(tokenizer, origin)
+    table = yield from embedding_map_work(tokenizer, from_the_first(origin))
     points = [question.bytes(), question.merges(), question.base()]
     yield Progress("proving")
     points.append((yield from question.produced_work()))
@@ -187,9 +187,11 @@ class _Question:
         for token, pieces in (yield from _merged_alone_work(self._new, unreached)):
             shown_token = f"{_shown(self._new.tokens[token])} {token}"
             is_cut = reach[token] == CUT
-            line = f"{shown_token} {'is always split' if is_cut else f'becomes {_pieces(self._new, pieces)}'}."
+            told = "is always split by the pattern" if is_cut else f"becomes {_pieces(self._new, pieces)}"
+            line = f"{shown_token} {told}."
             before = int(old_ids[token])
-            if before < 0:
+            # A fork may have another pattern than the tokenizer that it was made from.
+            if before < 0 or is_cut:
                 listed.append(line)
             elif reached_before[before]:
                 broken.append(line)
@@ -224,16 +226,17 @@ class _Question:
         return Point(5, name, True, f"{several(number, 'text')}, {several(size, 'byte')}{changed}.")
 
     def lines_work(self, reference: str) -> Work[Point]:
-        """How many lines of a text have other ids."""
+        """How many lines of a text become other tokens; libraries find new special tokens in any text."""
         change = self._origin.change
-        name = "Lines of the reference text with other ids"
+        name = "Lines of the reference text with other tokens"
+        found = tuple(self._new.special_tokens.keys() - self._old.special_tokens.keys())
         lines = reference.splitlines()
         changed: list[str] = []
         count = 0
         for number, line in enumerate(lines, 1):
             text = _known(self._new, line)
             before = yield from self._old.encode_work(text)
-            after = yield from self._new.encode_work(text)
+            after = yield from self._new.encode_work(text, found)
             if not np.array_equal(self._new_ids[before], after):
                 count += 1
                 if not changed:
@@ -279,19 +282,21 @@ class _Question:
     def embedding(self, table: EmbeddingMap) -> Point:
         """The embedding map covers every token, and the parts of a new token are its bytes."""
         name = "The embedding map covers every token"
+        first = from_the_first(self._origin).old
         wrong: list[str] = []
         covered = np.sort(np.concatenate([table.new_ids, table.made]))
         if not np.array_equal(covered, self._new.tokens.ids()):
             wrong.append("Some tokens have no row, or two.")
-        unknown = self._old.alphabet.unknown
+        unknown = first.alphabet.unknown
         for token in table.made.tolist():
             parts: list[int] = table.parts_of(token).tolist()
-            spelled = b"".join([self._old.tokens[part] or b"" for part in parts])
+            spelled = b"".join([first.tokens[part] or b"" for part in parts])
             if spelled != self._new.tokens[token] and unknown not in parts:
                 wrong.append(f"The parts of token {token} are not its bytes.")
         if wrong:
             return _failed(8, name, wrong)
-        sentence = f"{several(len(table.old_ids), 'row stays', 'rows stay')}, {len(table.made):,} of parts."
+        kept = several(len(table.old_ids), "row stays", "rows stay")
+        sentence = f"{kept} of the {table.before:,} of the first tokenizer, {len(table.made):,} are made of parts."
         return Point(8, name, True, sentence)
 
     def _may_go(self, token: int) -> bool:

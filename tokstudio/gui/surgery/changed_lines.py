@@ -34,13 +34,14 @@ class ChangedLine:
 
 
 def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[tuple[ChangedLine, ...]]:
-    """The first lines of a text whose ids are not those of the tokenizer that it was made from."""
+    """The first lines of a text whose tokens are not those of the tokenizer that it was made from; see `lines_work`."""
     origin = tokenizer.origin
     assert origin is not None
     found: list[ChangedLine] = []
+    new_specials = tuple(tokenizer.special_tokens.keys() - origin.old.special_tokens.keys())
     for number, line in enumerate(reference.splitlines(), 1):
         before = yield from origin.old.encode_work(line)
-        after = yield from tokenizer.encode_work(line)
+        after = yield from tokenizer.encode_work(line, new_specials)
         mapped = origin.new_ids[before]
         if not np.array_equal(mapped, after):
             first = _first_difference(mapped, after)

@@ -103,6 +103,8 @@ class ExtendDialog(SurgeryDialog):
             kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
         else:
             kept = f"The first {several(self._merges, 'merge')} stay; what follows is learnt with these settings."
+            if self._old.special_tokens:
+                kept += " Ids have no gaps, so special tokens may get others: the map says which."
         return f"{kept} {corpus}"
 
     # ---- the change

@@ -101,7 +101,7 @@ class ProofDialog(QDialog):
 
     def _make_lines(self, theme: Theme) -> None:
         self.model = ChangedLinesModel(theme, self)
-        self.table = ReadOnlyTable("Lines with other ids")
+        self.table = ReadOnlyTable("Lines with other tokens")
         self.table.setModel(self.model)
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
@@ -168,7 +168,7 @@ class ProofDialog(QDialog):
             self._say_verdict(f"All {number} points hold.", "title")
         self.model.show(lines)
         first = "The first " if len(lines) == MOST else ""
-        self.lines_note.setText(f"{first}{len(lines):,} with other ids" if lines else "No line has other ids.")
+        self.lines_note.setText(f"{first}{len(lines):,} with other tokens" if lines else "No line has other tokens.")
 
     def _fail(self, error: Exception) -> None:
         self._say_verdict(problem_of(error).text, "error")

@@ -31,7 +31,7 @@ _RUN = Choice("run", "In its training", "As often as they were used in the train
 _CORPUS = Choice("corpus", "In the corpus", "The corpus of the window is encoded, and the tokens are counted.")
 _NONE = Choice("none", "Not counted", "The highest ids go first.")
 _IDS = (
-    Choice("renumber", "Close the gaps", "The ids that are left move up; the map says which became which."),
+    Choice("renumber", "Close the gaps", "The ids that are left become smaller; the map says which became which."),
     Choice("stay", "Stay", "All other ids stay, with gaps where tokens went."),
 )
 _FEW = 1  # uses
