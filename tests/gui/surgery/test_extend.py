@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE
 from tests.gui.surgery.dialogs import GERMAN, settled, train_by
+from tokstudio.core.surgery.verify import verify
 from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.works import at_merge
 
@@ -192,3 +193,21 @@ def test_every_tie_rule_can_be_chosen(session, theme, make_run, opened):
     run = make_run(vocabulary_size=270, pattern="gpt2")
     session.training.set_settings(replace(session.training.settings, tie_break="mapped-strings"))
     assert opened(ExtendDialog(session, run, theme, None)).ties.value == "mapped-strings"
+
+
+def test_a_fork_of_a_tokenizer_from_a_file_moves_no_id(qtbot, session, theme, make_run, opened):
+    run = make_run(vocabulary_size=275, pattern="gpt2", special_tokens=("<|end|>",))
+    session.runs.add_tokenizer(run.tokenizer.changed(), "opened")
+    session.corpus.add_text(GERMAN)
+    entry = session.runs.all[-1]
+    session.runs.activate(entry)
+    dialog = opened(ExtendDialog(session, entry, theme, 5))
+    assert "All ids stay" in dialog._about()
+    dialog.size_limit.number.setValue(270)
+    settled(qtbot, dialog)
+    train_by(qtbot, dialog)
+    made = session.runs.active.tokenizer
+    assert made.special_tokens == entry.tokenizer.special_tokens
+    first = len(entry.tokenizer.tokens)
+    assert made.merge_results.tolist() == [*range(256, 261), *range(first, first + 8)]
+    assert verify(made).holds

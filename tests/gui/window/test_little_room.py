@@ -186,8 +186,7 @@ def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, 
         essential += [pane.buttons["train"], pane.summary]
         if height == 900:
             essential += [pane.pattern.preview, pane.algorithm.choice.combo]
-        for widget in essential:
-            assert in_sight(widget), widget
+        qtbot.waitUntil(lambda: all(map(in_sight, essential)), timeout=PATIENCE)
         around = QRect(pane.mapToGlobal(QPoint()), pane.size())
         assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around)
 

@@ -28,7 +28,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import SurgeryDialog, check_fields
 from tokstudio.gui.surgery.reserved_field import ReservedField
 from tokstudio.gui.surgery.run_names import short_name
-from tokstudio.gui.surgery.works import Effect, at_merge, extension_work
+from tokstudio.gui.surgery.works import Effect, at_merge, closes_gaps, extension_work
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
 
@@ -103,8 +103,10 @@ class ExtendDialog(SurgeryDialog):
             kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
         else:
             kept = f"The first {several(self._merges, 'merge')} stay; what follows is learnt with these settings."
-            if self._old.special_tokens:
-                kept += " Ids have no gaps, so special tokens may get others: the map says which."
+            if closes_gaps(self._old):
+                kept += " Special tokens get the ids after them." if self._old.special_tokens else ""
+            else:
+                kept += " All ids stay, and new ones follow the highest."
         return f"{kept} {corpus}"
 
     # ---- the change
@@ -166,7 +168,7 @@ class ExtendDialog(SurgeryDialog):
 def _reserved(old: Tokenizer, merges: int | None) -> list[tuple[str, int]]:
     """The reserved special tokens with their ids, by id, as training starts with them."""
     tokens = sorted((number, token) for token, number in old.special_tokens.items() if is_reserved(old, token))
-    if merges is None or merges == len(old.merges):
+    if merges is None or merges == len(old.merges) or not closes_gaps(old):
         return [(token, number) for number, token in tokens]
     # A fork closes the gaps of the merges that it drops; see `at_merge`.
     left = old.at(merges).tokens.ids()

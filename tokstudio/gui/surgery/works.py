@@ -320,11 +320,23 @@ def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] |
     return [f"{head:>{width}}  {token}" for head, token in zip(heads, tokens, strict=True)]
 
 
+def closes_gaps(tokenizer: Tokenizer) -> bool:
+    """Whether ids move when a fork leaves out merges; see `at_merge`."""
+    return tokenizer.run is not None and tokenizer.run.start is None
+
+
 def at_merge(tokenizer: Tokenizer, merges: int, pattern: str) -> Tokenizer:
-    """The tokenizer after its first merges, without gaps between ids, with a pattern."""
+    """The tokenizer after its first merges, with a pattern.
+
+    That of a run that began with the base tokens has no gaps between ids, as if its training had ended there. Other ids
+    stay, with gaps: they are those of a file.
+    """
     if merges == len(tokenizer.merges):
         same = tokenizer.pattern == pattern
         return tokenizer if same else tokenizer.changed(pattern=pattern, origin=tokenizer.origin)
+    if not closes_gaps(tokenizer):
+        start = tokenizer.at(merges)
+        return start if start.pattern == pattern else start.changed(pattern=pattern)
     left = tokenizer.at(merges).tokens.ids()
     new_ids = np.full(len(tokenizer.tokens), -1, np.int32)
     new_ids[left] = np.arange(len(left))
