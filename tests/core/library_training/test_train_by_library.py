@@ -234,16 +234,21 @@ def started_processes(monkeypatch):
 
 def test_a_process_that_is_killed_gives_an_error(monkeypatch):
     monkeypatch.setattr(lines, "_PIECE", 100)
+    ask = client.LibraryProcess.ask
     for passed in (1, 20):
-        started = started_processes(monkeypatch)
-        work = train_by_library_work(Corpus.from_texts(TEXTS), config("wordpiece"))
-        read = (progress for progress in work if progress.phase == "reading" and progress.done)
-        for _ in range(passed):
-            next(read)
-        started[0].kill()
-        started[0].wait()
+        started, asked = started_processes(monkeypatch), []
+
+        def ask_or_kill(process, *given, started=started, asked=asked, last=passed):
+            if len(asked) == last:
+                started[0].kill()
+                started[0].wait()
+            asked.append(given)
+            return ask(process, *given)
+
+        monkeypatch.setattr(client.LibraryProcess, "ask", ask_or_kill)
         with pytest.raises(CorpusError, match="ended while it trained"):
-            finish(work)
+            train_by_library(Corpus.from_texts(TEXTS), config("wordpiece"))
+        assert len(asked) > passed
 
 
 def test_cancel_ends_the_process(monkeypatch):

@@ -195,7 +195,10 @@ class ProofDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        self.body.setMaximumHeight(self._grid.totalHeightForWidth(self.body.viewport().width()) + 1)
+        height = self._grid.totalHeightForWidth(self.body.viewport().width())
+        # Without it, the content is as high as narrow labels would be.
+        self._points.setMinimumHeight(height)
+        self.body.setMaximumHeight(height + 1)
 
     # ---- user actions
 
