@@ -195,7 +195,7 @@ class ProofDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        height = self._grid.totalHeightForWidth(self.body.viewport().width())
+        height = max(0, self._grid.totalHeightForWidth(self.body.viewport().width()))  # -1 without points
         # Without it, the content is as high as narrow labels would be.
         self._points.setMinimumHeight(height)
         self.body.setMaximumHeight(height + 1)
