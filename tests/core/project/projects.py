@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import fields, replace
 
 import numpy as np
+import pytest
 
 from tests.core.formats.trained import (
     SPECIALS,
@@ -179,3 +182,16 @@ def opened_or_refused(path) -> Project | None:
         assert words.isprintable(), words
         assert len(words) < 300, words
         return None
+
+
+def refuse_after(path, change, message):
+    """Asserts that a project is refused after a change, by the table itself where the message is "CHECK"."""
+    with closing(sqlite3.connect(path)) as connection:
+        if message == "CHECK":
+            with pytest.raises(sqlite3.IntegrityError, match=message):
+                connection.execute(change)
+            return
+        connection.execute(change)
+        connection.commit()
+    with pytest.raises(FormatError, match=message):
+        opened(path)

@@ -3,12 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
-from tokstudio.core.base.errors import FormatError
+from tests.core.project.projects import refuse_after
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -97,12 +94,4 @@ def test_a_killed_training_is_recovered(tmp_path):
 )
 def test_a_damaged_run_is_refused(tmp_path, change, message):
     path = saved(tmp_path / "p.tokstudio", train(CORPUS, CONFIG).run)
-    with closing(sqlite3.connect(path)) as connection:
-        if message == "CHECK":
-            with pytest.raises(sqlite3.IntegrityError, match=message):
-                connection.execute(change)
-            return
-        connection.execute(change)
-        connection.commit()
-    with pytest.raises(FormatError, match=message):
-        opened(path)
+    refuse_after(path, change, message)

@@ -9,6 +9,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from tests.core.project.projects import refuse_after
 from tests.core.training.test_superbpe import TEXT
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -112,15 +113,7 @@ def test_a_killed_training_is_recovered(tmp_path, begun, killed):
 )
 def test_a_damaged_run_is_refused(tmp_path, change, message):
     path = saved(tmp_path / "p.tokstudio", train(CORPUS, config_of()).run)
-    with closing(sqlite3.connect(path)) as connection:
-        if message == "CHECK":
-            with pytest.raises(sqlite3.IntegrityError, match=message):
-                connection.execute(change)
-            return
-        connection.execute(change)
-        connection.commit()
-    with pytest.raises(FormatError, match=message):
-        opened(path)
+    refuse_after(path, change, message)
 
 
 def test_counts_of_other_text_are_refused(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.encode import find
+from tokstudio.core.kernels.encode import find, replace_top, sift_in
 from tokstudio.core.kernels.tables import Int32, Int64
 
 _NONE = -1
@@ -22,33 +22,6 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _SHARE = 2.0**-53
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _sift_in(heap: Int64, size: int, entry: int) -> None:
-    """Adds an entry to a heap of `size` entries."""
-    at = size
-    while at > 0:
-        parent = (at - 1) >> 1
-        if heap[parent] <= entry:
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = entry
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _replace_top(heap: Int64, size: int, entry: int) -> None:
-    """Replaces the lowest of `size` entries."""
-    at, child = 0, 1
-    while child < size:
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if entry <= heap[child]:
-            break
-        heap[at] = heap[child]
-        at, child = child, 2 * child + 1
-    heap[at] = entry
 
 
 @njit(nogil=True, cache=True)
@@ -92,13 +65,13 @@ def encode_with_dropout(
             if i + 1 < n:
                 pending[i] = find(pairs, symbols[begin + i], symbols[begin + i + 1], limit)
                 if pending[i] != _NONE:
-                    _sift_in(heap, size, (pending[i] & ~_LOW) | i)
+                    sift_in(heap, size, (pending[i] & ~_LOW) | i)
                     size += 1
         skipped, last = 0, np.int64(_NONE)
         while size > 0:
             top = heap[0]
             size -= 1
-            _replace_top(heap, size, heap[size])
+            replace_top(heap, size, heap[size])
             place = top & _LOW
             # An entry can be outdated, or there twice.
             if top == last or pending[place] == _NONE or pending[place] >> 32 != top >> 32:
@@ -124,10 +97,10 @@ def encode_with_dropout(
                     continue
                 pending[left] = find(pairs, symbols[begin + left], symbols[begin + right], limit)
                 if pending[left] != _NONE:
-                    _sift_in(heap, size, (pending[left] & ~_LOW) | left)
+                    sift_in(heap, size, (pending[left] & ~_LOW) | left)
                     size += 1
             for k in range(skipped):
-                _sift_in(heap, size, passed[k])
+                sift_in(heap, size, passed[k])
                 size += 1
             skipped, last = 0, np.int64(_NONE)
         place = 0

@@ -58,6 +58,33 @@ def find(pairs: Int64, left: int, right: int, limit: int) -> int:
     return value if (value >> 32) < limit else _NONE
 
 
+@njit(nogil=True, cache=True, inline="always")
+def sift_in(heap: Int64, size: int, entry: int) -> None:
+    """Adds an entry to a heap of `size` entries."""
+    at = size
+    while at > 0:
+        parent = (at - 1) >> 1
+        if heap[parent] <= entry:
+            break
+        heap[at] = heap[parent]
+        at = parent
+    heap[at] = entry
+
+
+@njit(nogil=True, cache=True, inline="always")
+def replace_top(heap: Int64, size: int, entry: int) -> None:
+    """Replaces the lowest of `size` entries."""
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if entry <= heap[child]:
+            break
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = entry
+
+
 @njit(nogil=True, cache=True)
 def fill_pairs(merges: Int32, results: Int32, pairs: Int64) -> None:
     """Enters the rows of `merges` (int32 [n, 2]) with their ranks; of a repeated pair, the first counts."""
@@ -141,17 +168,8 @@ def encode_sequence(
     while size > 0 and budget > 0:
         budget -= 1
         top = heap[0]
-        # The last entry replaces the top and sinks.
         size -= 1
-        entry, at, child = heap[size], 0, 1
-        while child < size:
-            if child + 1 < size and heap[child + 1] < heap[child]:
-                child += 1
-            if entry <= heap[child]:
-                break
-            heap[at] = heap[child]
-            at, child = child, 2 * child + 1
-        heap[at] = entry
+        replace_top(heap, size, heap[size])
 
         place = top & _LOW
         if pending[place] >> 32 != top >> 32:
@@ -171,15 +189,8 @@ def encode_sequence(
             if value != pending[begin]:
                 pending[begin] = value
                 if value != _NONE:
-                    entry, at = (value & ~_LOW) | begin, size
+                    sift_in(heap, size, (value & ~_LOW) | begin)
                     size += 1
-                    while at > 0:
-                        parent = (at - 1) >> 1
-                        if heap[parent] <= entry:
-                            break
-                        heap[at] = heap[parent]
-                        at = parent
-                    heap[at] = entry
     state[HEAP_SIZE] = size
     return size == 0
 

@@ -167,24 +167,48 @@ class LimitField(Field):
         self.number.apply_style(self._theme)
 
 
-class ShareField(Field):
-    """A percentage that cannot be switched off.
+class SpinField(Field):
+    """A label and a number that cannot be switched off.
 
     Args:
-        text: Its label.
+        text: The label.
         help_text: One line of help.
+        control: The number.
         theme: Fonts.
     """
 
-    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
-        self.number = Percent()
-        super().__init__(help_text, self.number)
-        self._theme = theme
-        self.add_label(text, self.number, word)
-        self.row.addWidget(self.number)
-        self.number.valueChanged.connect(self.changed)
+    def __init__(self, text: str, help_text: str, control: Number | Decimal, theme: Theme, *, word: str = "") -> None:
+        super().__init__(help_text, control)
+        self._control, self._theme = control, theme
+        self.add_label(text, control, word)
+        self.row.addWidget(control)
+        control.valueChanged.connect(self.changed)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        self._control.apply_style(self._theme)
+
+
+class NumberField(SpinField):
+    """A whole number; see `SpinField`."""
+
+    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
+        self.number = Number()
+        super().__init__(text, help_text, self.number, theme, word=word)
+
+    def set_value(self, value: int) -> None:
+        """Sets the number without emitting `changed`."""
+        with QSignalBlocker(self.number):
+            self.number.setValue(min(value, LARGEST))
+
+
+class ShareField(SpinField):
+    """A percentage; see `SpinField`."""
+
+    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
+        self.number = Percent()
+        super().__init__(text, help_text, self.number, theme, word=word)
 
     def set_value(self, share: float) -> None:
         """Sets a share of 1 without emitting `changed`."""
@@ -192,29 +216,13 @@ class ShareField(Field):
             if not self.number.shows(share):
                 self.number.setValue(100 * share)
 
-    def _apply_theme(self) -> None:
-        self.number.apply_style(self._theme)
 
-
-class DecimalField(Field):
-    """A number with decimals, from 0 on, that cannot be switched off.
-
-    Args:
-        text: Its label.
-        help_text: One line of help.
-        most: The largest number.
-        theme: Fonts.
-    """
+class DecimalField(SpinField):
+    """A number with decimals, from 0 to `most`; see `SpinField`."""
 
     def __init__(self, text: str, help_text: str, most: float, theme: Theme, *, word: str = "") -> None:
         self.number = Decimal(most)
-        super().__init__(help_text, self.number)
-        self._theme = theme
-        self.add_label(text, self.number, word)
-        self.row.addWidget(self.number)
-        self.number.valueChanged.connect(self.changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        super().__init__(text, help_text, self.number, theme, word=word)
 
     def set_value(self, value: float) -> None:
         """Sets the number without emitting `changed`."""
@@ -225,9 +233,6 @@ class DecimalField(Field):
     def shows(self, value: float) -> bool:
         """Whether a number, which may have more decimals, is displayed as the current value."""
         return round(value, DECIMALS) == self.number.value()
-
-    def _apply_theme(self) -> None:
-        self.number.apply_style(self._theme)
 
 
 class ChoiceField(Field):

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.errors import ConfigError
@@ -15,40 +14,11 @@ from tokstudio.core.training.superbpe import check_corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import LARGEST, Number
-from tokstudio.gui.widgets.fields import Field
+from tokstudio.gui.widgets.fields import Field, NumberField
 from tokstudio.gui.widgets.layouts import column
 
 _TRANSITION_HELP = "From this vocabulary size on, merges join words."
 _WORDS_HELP = "No token across words has more of them."
-
-
-class NumberField(Field):
-    """A whole number that cannot be switched off.
-
-    Args:
-        text: Its label.
-        help_text: One line of help.
-        theme: Fonts.
-    """
-
-    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
-        self.number = Number()
-        super().__init__(help_text, self.number)
-        self._theme = theme
-        self.add_label(text, self.number, word)
-        self.row.addWidget(self.number)
-        self.number.valueChanged.connect(self.changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
-
-    def set_value(self, value: int) -> None:
-        """Sets the number without emitting `changed`."""
-        with QSignalBlocker(self.number):
-            self.number.setValue(min(value, LARGEST))
-
-    def _apply_theme(self) -> None:
-        self.number.apply_style(self._theme)
 
 
 class SuperBpeFields(OwnFields):
