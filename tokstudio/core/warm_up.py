@@ -97,8 +97,9 @@ def _exercise_text() -> None:
         TrainingConfig(vocabulary_size=size, special_tokens=specials, base="characters"),
     ):
         finish(prepare_corpus_work(corpus, config))
-        tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern=config.pattern)
-        tokenizer.encode("a tail")
+        tokenizer = Tokenizer(np.array([[97, 98], [98, 99], [99, 100]], np.int32), pattern=config.pattern)
+        tokenizer.encode("a ")  # by merging
+        tokenizer.encode("a tail")  # by longest matches, without a pattern
         tokenizer.with_dropout(0.5).encode("a tail")
         tokenizer.tokens.length(0)
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))

@@ -17,7 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.tokenizer.encoder import merge_table
+from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
 
@@ -272,7 +272,7 @@ def test_a_pickled_tokenizer_cannot_be_changed_either():
 
 def test_every_part_of_encoding_a_long_text_is_bounded():
     """The look-up of each pair, the making of the heap, and the merges."""
-    pairs = merge_table(np.array([[97, 98]], np.int32), np.array([256], np.int32))
+    pairs = MergeTable(np.array([[97, 98]], np.int32), np.array([256], np.int32)).pairs
     symbols, n = np.array([97, 98] * 500, np.int32), 1_000
     following, previous, pending = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
     scratch = symbols, following, previous, pending, np.empty(2 * n, np.int64), np.zeros(STATE_SIZE, np.int64)
@@ -285,8 +285,18 @@ def test_every_part_of_encoding_a_long_text_is_bounded():
 
 def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
     monkeypatch.setattr("tokstudio.core.tokenizer.encoder._PIECE", 100)
+    monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
     tokenizer = trained("ab" * 50, size=257)
     assert len(list(tokenizer.encode_work("ab" * 1_000))) >= 20 + 10 - 2
+    assert tokenizer.encode("ab" * 1_000) == [256] * 1_000
+
+
+def test_a_long_text_is_matched_in_pieces(monkeypatch):
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._BUDGET", 100)
+    tokenizer = trained("ab" * 50, size=257)
+    shown = [progress.done for progress in tokenizer.encode_work("ab" * 1_000) if progress.total]
+    assert len(shown) >= 9
+    assert shown == sorted(shown)
     assert tokenizer.encode("ab" * 1_000) == [256] * 1_000
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import grown, read_only
+from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.alphabet import Alphabet
@@ -17,6 +17,7 @@ from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
+from tokstudio.core.tokenizer.merge_table import MergeTable, Trie
 
 _BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
@@ -25,16 +26,6 @@ _PIECE = 1 << 18  # bytes looked up at once
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
 _MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
-
-
-def merge_table(merges: NDArray[np.int32], results: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The merges of a tokenizer (see there) as the hash table that `kernels.encode` describes."""
-    from tokstudio.core.kernels.encode import fill_pairs
-
-    slots = 1 << max(4, (2 * len(merges)).bit_length())
-    pairs = np.full(2 * slots, -1, np.int64)
-    fill_pairs(read_only(merges), read_only(results), pairs)
-    return pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +38,29 @@ class EncodedWords:
 
 
 class Encoder:
-    """Encodes with the first `limit` merges of a `merge_table`; leaves `whole_words` whole. Safe in several threads."""
+    """Encodes with the first `limit` merges of a table; leaves `whole_words` whole. Safe in several threads."""
 
     def __init__(
         self,
         alphabet: Alphabet,
-        pairs: NDArray[np.int64],
+        merges: MergeTable,
         limit: int,
         pattern: str,
         whole_words: Mapping[bytes, int] | None = None,
     ) -> None:
         self._alphabet = alphabet
-        self.pairs = pairs
+        self._merges = merges
         self.limit = limit
         self.pattern = pattern
         self._splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
         self._whole_words = dict(whole_words or {})
         self._longest_whole = max(map(len, self._whole_words), default=0)
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """int64, the hash table of merges; see `kernels.encode`."""
+        return self._merges.pairs
 
     @property
     def base(self) -> str:
@@ -165,7 +161,9 @@ class Encoder:
             )
         if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
             return [np.array([whole], np.uint32)]
-        return (yield from self._merged_work((yield from self.symbols_work(text))))
+        symbols = yield from self.symbols_work(text)
+        trie = self._merges.trie_for(self._alphabet, len(symbols)) if len(symbols) else None
+        return (yield from self._merged_work(symbols) if trie is None else self._matched_work(symbols, trie))
 
     def symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
@@ -187,6 +185,18 @@ class Encoder:
                 # This takes very little time in comparison with merging.
                 yield Progress("encoding", 0, len(text))
         return symbols[:n]
+
+    def _matched_work(self, symbols: NDArray[np.int32], trie: Trie) -> Work[list[NDArray[np.uint32]]]:
+        """Does the same as `_merged_work`, for any length in linear time."""
+        from tokstudio.core.kernels import longest_match as kernel
+
+        n = len(symbols)
+        ids, dead = np.empty(n, np.uint32), np.zeros(n // 8 + 1, np.uint8)
+        state = np.zeros(kernel.STATE_SIZE, np.int64)
+        tables = (self.pairs, trie.bits, self.limit, trie.tokens, trie.shorter, trie.edges)
+        while not kernel.encode_by_longest(*tables, symbols, ids, dead, state, _BUDGET):
+            yield Progress("encoding", int(state[kernel.PLACE]), n)
+        return [ids[: state[kernel.WRITTEN]]]
 
     def _merged_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
         """Merges one sequence of any length; yields its tokens in parts, at least one."""

@@ -369,10 +369,10 @@ class Tokenizer(Abilities, TextMethods):
         The hash table of merges is made on first use, once for all tokenizers of a run. Without `whole_words`, a
         pre-token with a token of its own is merged like others.
         """
-        from tokstudio.core.tokenizer.encoder import Encoder, merge_table
+        from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 
         if "merges" not in self._shared:
-            self._shared["merges"] = merge_table(self._merges, self._results)
+            self._shared["merges"] = MergeTable(self._merges, self._results)
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words)

@@ -1,0 +1,82 @@
+"""Long texts, encoded by longest matches: the same tokens as by merging."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import encode_slowly
+from tests.core.texts import patient
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.merge_table import MergeTable
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
+
+LETTERS = b"abc"
+
+
+@st.composite
+def merge_lists(draw):
+    """Valid merges of three letters with ids in any order; pairs and spellings may be repeated."""
+    ids = draw(st.permutations(range(300, 300 + draw(st.integers(1, 10)))))
+    known, merges = list(LETTERS), []
+    for result in ids:
+        merges.append([draw(st.sampled_from(known)), draw(st.sampled_from(known))])
+        known.append(result)
+    return np.array(merges, np.int32), np.array(ids, np.int32)
+
+
+@settings(patient, max_examples=500)
+@given(merge_lists(), st.lists(st.sampled_from(LETTERS), min_size=1, max_size=40).map(bytes), st.data())
+def test_a_text_has_the_tokens_of_merging(made, text, data):
+    merges, results = made
+    tokenizer = Tokenizer(merges, results)
+    assert MergeTable(merges, results).trie_for(tokenizer.alphabet, len(merges)) is not None
+    limit = data.draw(st.integers(0, len(merges)))
+    # As long as it needs to be for longest matches.
+    text *= 1 + len(merges) // len(text)
+    assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
+
+
+@pytest.mark.parametrize("text", ["a" * 999, "ab" * 500 + "a", " " * 64 + "a" + " " * 65])
+def test_runs_are_merged_from_the_left(text):
+    tokenizer = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=300, pattern="none", min_frequency=2))
+    assert tokenizer.encode(text) == encode_slowly(text.encode(), tokenizer.merges.tolist())
+
+
+def test_a_text_of_many_kinds_has_the_tokens_of_merging(monkeypatch):
+    text = "".join(f"{n} {n * n:x} naïve 漢字{n % 7} \n\tdef f_{n}(x): return x**{n % 13}\n" for n in range(4_000))
+    tokenizer = train(Corpus.from_text(text[::2]), TrainingConfig(vocabulary_size=3_000, pattern="none"))
+    matched = tokenizer.encode_array(text)
+    monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
+    assert np.array_equal(matched, tokenizer.encode_array(text))
+    assert tokenizer.decode(matched) == text
+
+
+def test_characters_and_the_unknown_one():
+    config = TrainingConfig(vocabulary_size=20, base="characters", special_tokens=["<?>"], unknown_token="<?>")
+    tokenizer = train(Corpus.from_text("abab cabab " * 9), config)
+    unknown = tokenizer.special_tokens["<?>"]
+    text = "abab?cababÄ" * 5
+    ab, cab = tokenizer.encode("abab"), tokenizer.encode("cabab")
+    assert tokenizer.encode(text) == 5 * [*ab, unknown, *cab, unknown]
+
+
+def test_short_texts_do_not_make_a_trie_and_many_of_them_do():
+    merges = np.array([[97, 98], [98, 99], [99, 100]], np.int32)
+    table = MergeTable(merges, np.array([256, 257, 258], np.int32))
+    assert table.trie_for(Alphabet.of_bytes(), 2) is None
+    assert table.trie_for(Alphabet.of_bytes(), 2) is not None
+
+
+def test_tokens_that_are_too_long_for_a_trie_are_merged():
+    """Each token is two of the one before: the last has 2**30 bytes."""
+    merges = np.array([[97, 97], *([256 + k, 256 + k] for k in range(29))], np.int32)
+    tokenizer = Tokenizer(merges)
+    assert tokenizer.encode("a" * 37) == [256 + 4, 256 + 1, 97]
+    assert MergeTable(merges, tokenizer.merge_results).trie_for(tokenizer.alphabet, 100) is None
