@@ -22,7 +22,7 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_GROUP = 1 << 22  # bytes of documents to encode together
+_GROUP = 1 << 24  # bytes of documents to encode together
 _LONGEST_SEQUENCE = 1 << 23
 _LAST_LINES = 1 << 16
 _BESIDE = 1 << 10  # bytes on either side of a cut

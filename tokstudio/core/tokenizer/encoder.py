@@ -3,24 +3,27 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.parallel import in_threads
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.count_words import word_ends
-from tokstudio.core.pretokenization.patterns import NONE, splitter
+from tokstudio.core.pretokenization.patterns import NONE, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.tokenizer.merge_table import MergeTable, Trie
 
 _BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
+_PART = 1 << 21  # bytes of text for a thread
 _GROUP = 1 << 20  # bytes of short pieces of text to encode together
 _PIECE = 1 << 18  # bytes looked up at once
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
@@ -68,7 +71,7 @@ class Encoder:
         return self._alphabet.base
 
     def encode_work(
-        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
+        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32], threads: int | None = None
     ) -> Work[list[NDArray[np.uint32]]]:
         """The ids of pieces of text and of the special tokens after them, in parts.
 
@@ -77,10 +80,14 @@ class Encoder:
                 characters.
             pieces: The pieces; at least one.
             special_ids: int32, the id of each special token by its number in `pieces`, followed by -1.
+            threads: At most so many, for long text that a named pattern splits; None is one per core.
 
         Raises:
             ConfigError: A piece is too long, or has a character that is not in the vocabulary.
         """
+        size = int(pieces.stops[-1] - pieces.starts[0])
+        if threads != 1 and self._splitter.kind > NONE and size >= 2 * _PART:
+            return (yield from self._in_threads_work(data, pieces, special_ids, threads))
         # A cache of known words is used by one thread at a time.
         known = self._idle.pop() if self._idle else _KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
@@ -111,6 +118,22 @@ class Encoder:
                 at, done = int(ends[-1]) if len(ends) else at, document
                 yield Progress("encoding", offset + at - start, total - start)
         self._idle.append(known)
+        return ids
+
+    def _in_threads_work(
+        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32], threads: int | None
+    ) -> Work[list[NDArray[np.uint32]]]:
+        works = [partial(self.encode_work, data, part, special_ids, 1) for part in _parts(data, pieces)]
+        made: dict[int, list[NDArray[np.uint32]] | TokStudioError] = {}
+        size = int(pieces.stops[-1] - pieces.starts[0])
+        for progress in in_threads("encoding", works, made.__setitem__, threads):
+            yield Progress("encoding", size * progress.done // progress.total, size)
+        ids: list[NDArray[np.uint32]] = []
+        for number in range(len(works)):
+            part = made[number]
+            if isinstance(part, TokStudioError):
+                raise part
+            ids += part
         return ids
 
     def encode_words_work(self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64]) -> Work[EncodedWords]:
@@ -219,6 +242,19 @@ class Encoder:
             if at >= n:
                 return parts
             yield Progress("encoding", n, n)
+
+
+def _parts(data: NDArray[np.uint8], pieces: Pieces) -> Iterator[Pieces]:
+    """The pieces in parts of about `_PART` bytes; long ones are cut where no named pattern notices."""
+    for first, last in pieces.groups(_PART):
+        at, stop = int(pieces.starts[first]), int(pieces.stops[first])
+        while last - first == 1 and stop - at > _PART:
+            end = cut(data, at + _PART, stop)
+            yield Pieces(np.array([at]), np.array([end]), np.array([-1], np.int32))
+            at = end
+        starts = pieces.starts[first:last].copy()
+        starts[0] = at
+        yield Pieces(starts, pieces.stops[first:last], pieces.specials[first:last])
 
 
 def _with_specials(

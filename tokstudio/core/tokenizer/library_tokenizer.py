@@ -132,8 +132,10 @@ class LibraryTokenizer(Tokenizer):
         """Lets the library read the file; raises FormatError, which names the file, where it is refused."""
         yield from self._ask("encode texts", b"", specials=True, sizes=[0])
 
-    def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
-        """Does the same as `encode_array`; closing the work ends the library's process.
+    def encode_work(
+        self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> Work[NDArray[np.uint32]]:
+        """Does the same as `encode_array`; closing the work ends the library's process, which has its own threads.
 
         Raises:
             ConfigError: A special token is unknown, or some are allowed and others are not.

@@ -29,7 +29,9 @@ class TextMethods(ABC):
         """The special tokens that were given a role, by role."""
 
     @abstractmethod
-    def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
+    def encode_work(
+        self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
 
     @abstractmethod
@@ -48,9 +50,14 @@ class TextMethods(ABC):
         """
         return self.encode_array(text, allowed_special).tolist()
 
-    def encode_array(self, text: Text, allowed_special: AllowedSpecial = ()) -> NDArray[np.uint32]:
-        """The ids of a text as uint32 [tokens]; like `encode`."""
-        return finish(self.encode_work(text, allowed_special))
+    def encode_array(
+        self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> NDArray[np.uint32]:
+        """The ids of a text as uint32 [tokens]; like `encode`.
+
+        From 4 MiB on, text that a named pattern splits is encoded in at most so many `threads`; None is one per core.
+        """
+        return finish(self.encode_work(text, allowed_special, threads))
 
     def encode_batch(
         self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()

@@ -311,10 +311,12 @@ class Tokenizer(Abilities, TextMethods):
         """The same tokenizer with the given arguments of `Tokenizer`, without its run."""
         return Tokenizer(**self._arguments() | given)
 
-    def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
+    def encode_work(
+        self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
         prepared = yield from self.prepared_work(text, allowed_special)
-        return (yield from self._encode_work(prepared))
+        return (yield from self._encode_work(prepared, threads))
 
     def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[Prepared]:
         """A text ready to be split; raises the same as `encode`."""
@@ -326,11 +328,11 @@ class Tokenizer(Abilities, TextMethods):
         ends = np.array([len(raw)], np.int64)
         return (yield from prepare_work(self._preparation, self._finders, data, ends, allowed_special))
 
-    def _encode_work(self, prepared: Prepared) -> Work[NDArray[np.uint32]]:
+    def _encode_work(self, prepared: Prepared, threads: int | None = None) -> Work[NDArray[np.uint32]]:
         special_ids = np.array([*(self._specials[text.decode()] for text in prepared.specials), -1], np.int32)
         given = prepared.data, prepared.pieces, special_ids
         if self._dropout is None:
-            ids = yield from self._encoder.encode_work(*given)
+            ids = yield from self._encoder.encode_work(*given, threads)
         else:
             ids = yield from encode_with_dropout_work(self._encoder, self._dropout, *given)
         return np.concatenate(ids) if ids else np.empty(0, np.uint32)

@@ -1,0 +1,84 @@
+"""Long text that is encoded in threads: the same ids as in one."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.texts import patient
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.tokenizer import encoder
+from tokstudio.core.training.trainer import train
+
+PART = 64
+TEXT = "".join(
+    f"Line {n}: it's {n**3} trees,\n\n  some\t漢字 and <s>naïve {n % 5} words  <s><s> \r\n" for n in range(60)
+)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(encoder, "_PART", PART)
+
+
+def trained(pattern, **settings):
+    config = TrainingConfig(vocabulary_size=320, pattern=pattern, special_tokens=["<s>"], **settings)
+    return train(Corpus.from_text(TEXT), config)
+
+
+@pytest.mark.parametrize("pattern", [*NAMES, r"\w+|\W"])
+@pytest.mark.parametrize("specials", [(), "all"])
+def test_threads_change_no_id(pattern, specials):
+    tokenizer = trained(pattern)
+    assert np.array_equal(tokenizer.encode_array(TEXT, specials, 3), tokenizer.encode_array(TEXT, specials, 1))
+
+
+@settings(patient, max_examples=100)
+@given(st.text(st.sampled_from("ab é漢 \n\t1'.<s>"), min_size=3 * PART), st.sampled_from(NAMES))
+def test_a_part_ends_where_no_pattern_notices(text, pattern):
+    encoder._PART, before = 16, encoder._PART
+    try:
+        tokenizer = trained(pattern)
+        assert np.array_equal(tokenizer.encode_array(text, "all", 2), tokenizer.encode_array(text, "all", 1))
+    finally:
+        encoder._PART = before
+
+
+def test_text_is_divided_and_its_order_kept(monkeypatch):
+    seen = []
+    tokenizer = trained("gpt2")
+    whole = tokenizer.encode_array(TEXT, threads=1)
+    inner = encoder.Encoder.encode_work
+
+    def noted(self, data, pieces, special_ids, threads=None):
+        seen.append((int(pieces.starts[0]), int(pieces.stops[-1])))
+        return inner(self, data, pieces, special_ids, threads)
+
+    monkeypatch.setattr(encoder.Encoder, "encode_work", noted)
+    assert np.array_equal(tokenizer.encode_array(TEXT, threads=2), whole)
+    parts = sorted(set(seen) - {(0, len(TEXT.encode()))})
+    assert len(parts) > 10
+    assert all(end == start for (_, end), (start, _) in itertools.pairwise(parts))
+
+
+def test_the_first_error_of_the_text_is_raised():
+    tokenizer = train(Corpus.from_text("ab " * 9), TrainingConfig(vocabulary_size=5, base="characters", pattern="gpt2"))
+    text = "ab " * 300 + "x " + "ab " * 300 + "y "
+    for threads in (1, 3):
+        with pytest.raises(ConfigError, match=re.escape('The character "x"')):
+            tokenizer.encode_array(text, threads=threads)
+
+
+def test_progress_counts_bytes_and_never_falls():
+    shown = [(each.done, each.total) for each in trained("gpt2").encode_work(TEXT, threads=2) if each.total]
+    assert {total for _, total in shown} == {len(TEXT.encode())}
+    assert [done for done, _ in shown] == sorted(done for done, _ in shown)
