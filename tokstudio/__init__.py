@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
     from tokstudio.core.surgery.specials import set_roles as set_roles
     from tokstudio.core.surgery.verify import verify as verify
-    from tokstudio.core.tokenizer.embedding_map import EmbeddingMap as EmbeddingMap
-    from tokstudio.core.tokenizer.embedding_map import embedding_map as embedding_map
-    from tokstudio.core.tokenizer.invariants import Proof as Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.training.trainer import Trainer as Trainer
     from tokstudio.core.training.trainer import extend as extend
     from tokstudio.core.training.trainer import train as train
+    from tokstudio.core.verification.embedding_map import EmbeddingMap as EmbeddingMap
+    from tokstudio.core.verification.embedding_map import embedding_map as embedding_map
+    from tokstudio.core.verification.invariants import Proof as Proof
 
 _MODULES = {
     "Comparison": "comparison.comparison",
@@ -85,9 +85,9 @@ _MODULES = {
     "set_roles": "surgery.specials",
     "add_specials": "surgery.specials",
     "verify": "surgery.verify",
-    "Proof": "tokenizer.invariants",
-    "EmbeddingMap": "tokenizer.embedding_map",
-    "embedding_map": "tokenizer.embedding_map",
+    "Proof": "verification.invariants",
+    "EmbeddingMap": "verification.embedding_map",
+    "embedding_map": "verification.embedding_map",
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",

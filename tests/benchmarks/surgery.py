@@ -27,7 +27,7 @@ _ADDED = 10_000
 
 def unreachable(tokenizer: Tokenizer) -> int:
     from tokstudio.core.base.progress import finish
-    from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
+    from tokstudio.core.verification.reachability import REACHED, reachability_work
 
     return int(np.count_nonzero(finish(reachability_work(tokenizer)) != REACHED))
 

@@ -14,7 +14,7 @@ from tokstudio.cli.arguments import surgery as arguments
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.model.roles import ROLES
 from tokstudio.core.surgery import verify as verifying
-from tokstudio.core.tokenizer.invariants import Point, Proof
+from tokstudio.core.verification.invariants import Point, Proof
 
 ENGLISH = "A merchant of Venice sold merchandise wherever he went, whatever happened. " * 3
 ENGLISH += "the cat sat on the mat; the bat ate the hat that the rat had. Кот и кит: 1234 says so.\n" * 3

@@ -24,9 +24,9 @@ from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_pl
 from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.formats.report import described
 from tokstudio.core.surgery.verify import verify_all_work
-from tokstudio.core.tokenizer.embedding_map import embedding_map_work
-from tokstudio.core.tokenizer.invariants import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.embedding_map import embedding_map_work
+from tokstudio.core.verification.invariants import Proof
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 

@@ -20,8 +20,8 @@ from tokstudio.core.surgery.prune import prune
 from tokstudio.core.surgery.renumber import renumber
 from tokstudio.core.surgery.specials import add_specials, set_roles
 from tokstudio.core.surgery.verify import verify
-from tokstudio.core.tokenizer.embedding_map import embedding_map
 from tokstudio.core.training.trainer import extend, train
+from tokstudio.core.verification.embedding_map import embedding_map
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 20
 

@@ -37,8 +37,8 @@ from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 if TYPE_CHECKING:
-    from tokstudio.core.tokenizer.invariants import Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
+    from tokstudio.core.verification.invariants import Proof
 
 __all__ = [
     "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "fit_work", "load", "load_work",
@@ -323,7 +323,7 @@ def _proved_work(tokenizer: Tokenizer, name: str, sample: Text | None) -> Work[P
     """
     if tokenizer.origin is None:
         return None
-    from tokstudio.core.tokenizer.invariants import verify_work
+    from tokstudio.core.verification.invariants import verify_work
 
     text = _as_text(sample)
     try:

@@ -14,9 +14,9 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
-from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.self_encoding import merged_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 _Rows = list[tuple[int, int]]
 

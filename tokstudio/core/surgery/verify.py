@@ -11,8 +11,8 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats import FORMATS, fit_work, save_work
 from tokstudio.core.text.utf8 import Text
-from tokstudio.core.tokenizer.invariants import Proof, verify_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.invariants import Proof, verify_work
 
 # Each with a library that reads it.
 _FORMATS = ("huggingface", "tiktoken", "gpt2", "sentencepiece")

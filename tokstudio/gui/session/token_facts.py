@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.tokenizer.reachability import reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import reachability_work
 from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun

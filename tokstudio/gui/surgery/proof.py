@@ -19,9 +19,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.surgery.verify import verify_all_work
 from tokstudio.core.text.utf8 import Text
-from tokstudio.core.tokenizer.embedding_map import NPZ, embedding_map_work, python_lines
-from tokstudio.core.tokenizer.invariants import Point, Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.embedding_map import NPZ, embedding_map_work, python_lines
+from tokstudio.core.verification.invariants import Point, Proof
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session

@@ -22,10 +22,10 @@ from tokstudio.core.surgery.pruned import with_ids
 from tokstudio.core.surgery.reserved import fill_reserved
 from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
-from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
+from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.surgery.run_names import name_with
 from tokstudio.gui.token_text.spelling import marked, shown
 

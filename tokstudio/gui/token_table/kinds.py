@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tokstudio.core.model.tokens import TokenKind
-from tokstudio.core.tokenizer.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_flags import DIGITS, NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.state.token_uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses

@@ -21,7 +21,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit, load, save
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.text.byte_level import to_bytes
-from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
+from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 WORDS = [TEXT, "the cat sat on the mat, unaffable naïve cafés", torture_text()] * 3
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

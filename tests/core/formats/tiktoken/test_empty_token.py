@@ -15,7 +15,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, Loaded, fit, load, load_work, save
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
-from tokstudio.core.tokenizer.reachability import NOT_MADE, reachability_work
+from tokstudio.core.verification.reachability import NOT_MADE, reachability_work
 
 tiktoken = pytest.importorskip("tiktoken")
 

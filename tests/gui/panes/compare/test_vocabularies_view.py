@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
-from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.vocabulary_rows import LENGTH, SECOND_USES, TOKEN, USES
 from tokstudio.gui.session.session import Session

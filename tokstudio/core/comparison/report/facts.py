@@ -17,8 +17,8 @@ from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, Loaded
 from tokstudio.core.formats.report import WrittenFile
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
-from tokstudio.core.tokenizer.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 
 #: Why no text becomes a token.
 REASONS = {

@@ -11,8 +11,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.vocabularies import Vocabularies
-from tokstudio.core.tokenizer.reachability import REACHED, reachability_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.kinds import LOOKS, MADE

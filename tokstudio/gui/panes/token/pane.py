@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QToolButton, QWidget
 from tokstudio.core.base.wording import several_whole
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
-from tokstudio.core.tokenizer.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.panes.token.lines_page import LinesPage
 from tokstudio.gui.panes.token.tree_page import MergesPage
 from tokstudio.gui.session.session import Session

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.tokenizer.reachability import REACHED
+from tokstudio.core.verification.reachability import REACHED
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.state.token_index import TokenIndex

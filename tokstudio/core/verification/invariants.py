@@ -18,11 +18,11 @@ from tokstudio.core.base.wording import several, shown
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.embedding_map import EmbeddingMap, embedding_map_work
 from tokstudio.core.tokenizer.origin import Origin, from_the_first
-from tokstudio.core.tokenizer.reachability import CUT, REACHED, reachability_work
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.embedding_map import EmbeddingMap, embedding_map_work
+from tokstudio.core.verification.reachability import CUT, REACHED, reachability_work
 
 _REPORTED = 1 << 12
 _MOST_LISTED = 1_000  # tokens or lines in the details of a point
