@@ -161,8 +161,8 @@ def test_closing_the_session_ends_all(qtbot, session, queue):
     ],
 )
 def test_plans_that_cannot_work_are_named(wanted, problem):
-    assert problem in problem_of_plans(wanted)
-    assert problem_of_plans(plans({}, {"pattern": "none"})) is None
+    assert problem in problem_of_plans(wanted, Corpus.from_text(TEXT))
+    assert problem_of_plans(plans({}, {"pattern": "none"}), Corpus.from_text(TEXT)) is None
 
 
 def test_names_say_only_what_differs():

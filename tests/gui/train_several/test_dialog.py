@@ -9,11 +9,12 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QComboBox, QSpinBox
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
+from tokstudio.core.model.config import TITLES
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.train_several.model import COLUMNS
 
-PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT = range(6)
+ALGORITHM, PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT = range(7)
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_no_column_is_cut(qtbot, session, theme, pixels):
     dialog = TrainSeveralDialog(session.training, session.queue, theme)
     qtbot.addWidget(dialog)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-    dialog.resize(theme.scaled(780), dialog.height())
+    dialog.resize(theme.scaled(940), dialog.height())
     dialog.show()
     qtbot.waitExposed(dialog)
     header = dialog.table.horizontalHeader()
@@ -62,7 +63,8 @@ def test_no_column_is_cut(qtbot, session, theme, pixels):
 
 
 def test_it_begins_with_the_settings_of_configure(dialog):
-    assert [texts(dialog, column) for column in range(6)] == [["gpt2"], ["280"], ["–"], ["Bytes"], ["First"], ["100 %"]]
+    first = [["Plain BPE"], ["gpt2"], ["280"], ["–"], ["Bytes"], ["First"], ["100 %"]]
+    assert [texts(dialog, column) for column in range(7)] == first
     assert dialog.train_button.text() == "Train 1 Run"
     assert dialog.train_button.isEnabled()
 
@@ -156,3 +158,32 @@ def test_from_the_menu_to_the_runs(qtbot, monkeypatch):
             run.note(exported=True)
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session, dialog):
+    dialog.model.setData(dialog.model.index(0, SIZE), 400)
+    vary(dialog, "Each Algorithm")
+    assert texts(dialog, ALGORITHM) == list(TITLES.values())
+    assert texts(dialog, TIES)[:4] == ["First", "Mapped strings", "First", "First"]
+    assert dialog.problem.text().startswith("Row 2: Parity-aware BPE needs at least two languages")
+    assert not dialog.train_button.isEnabled()
+    shown = [dialog.model.index(row, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) for row in range(4)]
+    assert [colour is not None for colour in shown] == [False, True, False, False]
+    assert "two languages" in dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ToolTipRole)
+    session.corpus.add_text("die Katze und der Hut " * 30)
+    assert dialog.problem.text() == ""
+    assert dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) is None
+    assert dialog.train_button.text() == f"Train {len(TITLES)} Runs"
+    dialog.model.setData(dialog.model.index(2, PATTERN), "none")
+    assert dialog.problem.text() == "Row 3: SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
+    dialog.model.setData(dialog.model.index(2, PATTERN), "gpt2")
+    dialog.model.setData(dialog.model.index(3, BASE), "characters")
+    assert dialog.problem.text().startswith("Row 4: Characters as base tokens are whole already")
+
+
+def test_a_row_of_superbpe_follows_its_size(dialog):
+    dialog.model.setData(dialog.model.index(0, ALGORITHM), "superbpe")
+    assert dialog.problem.text().startswith("Row 1: The transition must be at least 256, not 210")
+    dialog.model.setData(dialog.model.index(0, SIZE), 400)
+    assert dialog.problem.text() == ""
+    assert dialog.model.plans[0].settings.transition == 300

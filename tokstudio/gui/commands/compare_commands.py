@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -23,11 +23,14 @@ from tokstudio.core.comparison.report.report import report_work
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
 from tokstudio.core.formats.report import WrittenFile
+from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import Origin as RunOrigin
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.text_set import TextSet, file_set, parallel_set
+from tokstudio.gui.state.training_plans import plans_of_algorithms
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _TABLES = "Tables (*.csv *.tsv *.jsonl *.json *.parquet *.arrow *.gz *.zst *.xz *.bz2);;All files (*)"
@@ -35,14 +38,14 @@ _MOST_WORDS = 2_000_000  # bytes of a file of words
 
 
 class CompareCommands(QObject):
-    """Opens texts to compare tokenizers on; they never enter the corpus."""
+    """Opens texts to compare tokenizers on, which never enter the corpus, and trains what is to be compared."""
 
     def __init__(
         self, session: Session, preferences: Preferences, choosers: Choosers, window: Window, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._state, self._jobs, self._preferences = session.comparison, session.jobs, preferences
-        self._runs = session.runs
+        self._session, self._runs = session, session.runs
         self._choosers, self._window = choosers, window
 
     def open_texts(self) -> None:
@@ -67,6 +70,18 @@ class CompareCommands(QObject):
         """Chooses our own story."""
         self._state.choose_texts(next(each for each in self._state.sets if each.is_parallel))
         self._window.show_compare()
+
+    def compare_algorithms(self) -> None:
+        """Shows Train Several with a row for each algorithm; Compare shows their runs alone when they have ended."""
+        training, corpus = self._session.training, self._session.corpus.current
+        plans, reasons = plans_of_algorithms(training.settings, training.defaults, corpus)
+        named = [reason if title in reason else f"{title}: {reason}" for title, reason in reasons.items()]
+        self._window.show_train_several(plans, " ".join(["Left out:", *named]) if named else "", self._show_algorithms)
+
+    def _show_algorithms(self, runs: Sequence[StudioRun]) -> None:
+        made = [run for run in runs if run in self._runs.all]
+        if made:
+            show_alone(self._session, made, "Compare Algorithms")
 
     def open_words(self) -> None:
         """Asks for a file with words to compare."""

@@ -28,8 +28,9 @@ _MENUS: dict[str, str] = {
     "load_parallel_files load_parallel_texts_folder remove_parallel_texts < - "
     "first previous next last play >Playin&g_Speed < - previous_run next_run rename_run change_pattern count_uses "
     "measure_held_out delete_run",
-    "&Compare": "compare_on_story open_compared_texts open_parallel_folder open_parallel_table "
-    "open_compared_words - measure_comparison - copy_figure copy_figure_csv save_comparison_csv save_report - "
+    "&Compare": "compare_algorithms compare_on_story open_compared_texts open_parallel_folder "
+    "open_parallel_table open_compared_words - measure_comparison - copy_figure copy_figure_csv "
+    "save_comparison_csv save_report - "
     ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file <",
     "&View": ">Wor&kspaces workspace_train workspace_compare workspace_learn < >&Panes < "
     "maximise_pane float_pane reset_layout - why_merge why_not_one_token step_through_text - "

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -137,24 +138,10 @@ class SurgeryCommands(QObject):
         if before is None:
             before = StudioRun.opened(0, f"{run.name}, before", old)
             runs.add(before)
-        state = self._session.comparison
-        earlier = {each: not each.curve_hidden for each in runs.all}, state.simple
-        now = {each: each in (before, run) for each in runs.all}, frozenset[str]()
-        back, forth = partial(self._show_compared, *earlier), partial(self._show_compared, *now)
-        forth()
+        message = "Compare shows only the tokenizers before and after."
+        show_alone(self._session, (before, run), "Compare Before and After", message)
         runs.activate(run)
         self._window.show_compare()
-        if earlier != now:
-            message = "Compare shows only the tokenizers before and after."
-            self._session.history.record("Compare Before and After", message, back, forth)
-
-    def _show_compared(self, shown: Mapping[StudioRun, bool], simple: Set[str]) -> None:
-        """Shows some runs in plots and in Compare, and some simple tokenizers there."""
-        runs, state = self._session.runs, self._session.comparison
-        for run in [each for each in runs.all if each in shown]:
-            runs.show_curve(run, shown[run])
-        for name in state.simple | simple:
-            state.show_simple(name, name in simple)
 
     # ---- tokens
 

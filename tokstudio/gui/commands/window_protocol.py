@@ -4,7 +4,7 @@
 # ruff: noqa: D102  `MainWindow` describes the methods.
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import TrainingPlan
 
 
 class Window(Protocol):
@@ -38,7 +39,12 @@ class Window(Protocol):
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None: ...
     def ask_reading(self, question: Question, answered: Callable[[Reading | None], None]) -> None: ...
     def ask_name(self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None]) -> None: ...
-    def show_train_several(self) -> None: ...
+    def show_train_several(
+        self,
+        plans: Sequence[TrainingPlan] = (),
+        remark: str = "",
+        then: Callable[[Sequence[StudioRun]], object] | None = None,
+    ) -> None: ...
     def show_check_training(self) -> None: ...
     def show_make_exercise(self) -> None: ...
     def focus_filter(self) -> None: ...

@@ -15,6 +15,7 @@ from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.state.problem import Problem, problem_of
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import TrainingPlan, in_order_of_counts, names_of_plans, problem_of_plans
 
 
@@ -43,6 +44,8 @@ class TrainingQueue(QObject):
         self._sampling: Job | None = None
         self._name = ""  # of the run in training, if the queue started it; else ""
         self._failures: list[str] = []
+        self._runs: list[StudioRun] = []  # those to call `_then` with
+        self._then: Callable[[Sequence[StudioRun]], object] | None = None
         self._before_next: Callable[[Callable[[], object]], object] = lambda then: then()
         training.state_changed.connect(self._look)
 
@@ -51,14 +54,23 @@ class TrainingQueue(QObject):
         """How many trainings have not begun."""
         return len(self._waiting)
 
-    def start(self, plans: Sequence[TrainingPlan]) -> None:
-        """Trains the plans, those that share a count one after another, unless there is a queue or an obstacle."""
-        if self.total or self._training.corpus_obstacle is not None or problem_of_plans(plans) is not None:
+    @property
+    def corpus(self) -> Corpus:
+        """The corpus that a queue would be trained on."""
+        return self._corpus.current
+
+    def start(self, plans: Sequence[TrainingPlan], then: Callable[[Sequence[StudioRun]], object] | None = None) -> None:
+        """Trains the plans, those that share a count one after another, unless there is a queue or an obstacle.
+
+        `then` shows the runs in Compare when all have ended.
+        """
+        obstacle = self._training.corpus_obstacle or problem_of_plans(plans, self.corpus)
+        if self.total or obstacle is not None:
             return
         ordered = in_order_of_counts(plans)
         self._waiting = deque(zip(ordered, names_of_plans(ordered), strict=True))
         self._shared = Counter(plan.count_key for plan in ordered)
-        self._whole, self._failures = self._corpus.current, []
+        self._whole, self._failures, self._runs, self._then = self.corpus, [], [], then
         self.total, self.number = len(ordered), 0
         self._next()
 
@@ -81,6 +93,7 @@ class TrainingQueue(QObject):
     def close(self) -> None:
         """Drops the trainings that have not begun, at the end of the session."""
         self._waiting.clear()
+        self._runs, self._then = [], None
         self.total = 0
 
     # ---- private
@@ -117,6 +130,8 @@ class TrainingQueue(QObject):
         self._training.start_with(config, corpus, f" ({name})" if name else "")
         assert self._training.current is not None
         self._name = self._training.current.run.name
+        if self._then is not None:
+            self._runs.append(self._training.current.run)
         # The start of a training removes the last error.
         self._report()
         self.changed.emit()
@@ -150,8 +165,12 @@ class TrainingQueue(QObject):
 
     def _finish(self) -> None:
         trained = self.number - len(self._failures)
+        runs, then, self._runs, self._then = self._runs, self._then, [], None
+        if then is not None:
+            then(runs)
         if trained > 1:
-            self._jobs.tell(f"{trained:,} trainings are done: compare them in Runs.")
+            hint = "compare them in Runs" if then is None else "Compare shows only them"
+            self._jobs.tell(f"{trained:,} trainings are done: {hint}.")
         self._report()
         self.total = self.number = 0
         self._whole, self._sample, self._failures = Corpus(()), None, []

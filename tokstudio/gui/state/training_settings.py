@@ -66,7 +66,7 @@ class Settings:
     documents: Documents = "file"  # what one document is
     forbidden: tuple[str, ...] = ()  # rules for tokens that are not made
     algorithm: Algorithm = "bpe"
-    # The settings of algorithms are kept, but unused, while another is chosen.
+    # The settings of algorithms are kept, but unused, while another is chosen. They are the last fields.
     parallel: tuple[tuple[str, str], ...] = ()  # by the name of a language
     ratios: tuple[tuple[str, float], ...] = ()  # likewise; unused while there are parallel texts
     global_merges: int | None = None
@@ -102,6 +102,26 @@ class Settings:
         if algorithm == "superbpe" and transition is None and self.vocabulary_size is not None:
             transition = int(_FIRST_STAGE * self.vocabulary_size)
         return replace(self, algorithm=algorithm, tie_break=ties, transition=transition)
+
+    def with_usual(self, algorithm: Algorithm, configured: Settings, defaults: Settings) -> Settings:
+        """The same for another algorithm, whose own settings are those of Configure if that has it chosen.
+
+        Otherwise they are the usual ones. Parallel texts are always those of Configure.
+        """
+        chosen = configured if configured.algorithm == algorithm else Settings()
+        own = {name: getattr(chosen, name) for name in _OWN} | {"parallel": configured.parallel}
+        made = replace(self, vocabulary_size=configured.vocabulary_size, **own).with_algorithm(algorithm, defaults)
+        return made.with_size(self.vocabulary_size)
+
+    def with_size(self, size: int | None) -> Settings:
+        """The same with another vocabulary size; the transition of SuperBPE keeps its share of it."""
+        before, transition = self.vocabulary_size, self.transition
+        if size is not None and self.algorithm == "superbpe":
+            if transition is None:
+                transition = int(_FIRST_STAGE * size)
+            elif before:
+                transition = transition * size // before
+        return replace(self, vocabulary_size=size, transition=transition)
 
     def to_plain(self) -> dict[str, Any]:
         """All of them by name, for a project."""
@@ -208,6 +228,10 @@ class Settings:
             except ConfigError as error:
                 return name, str(error)
         return None
+
+
+_NAMES = [field.name for field in fields(Settings)]
+_OWN = _NAMES[_NAMES.index("algorithm") + 1 :]  # of single algorithms
 
 
 def exact_rules(tokens: Iterable[bytes]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QItemSelectionModel, QSize, Qt
@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 from tokstudio.core.base.wording import several
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.session.training_queue import TrainingQueue
-from tokstudio.gui.state.training_plans import TrainingPlan, problem_of_plans
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.train_several.editors import CellEditors
 from tokstudio.gui.train_several.model import VARIATIONS, Change, PlansModel
@@ -29,37 +30,59 @@ from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.menus import Menu
 
-_SIZE = QSize(780, 460)
-_WIDTHS = (120, 125, 120, 100, 120, 70)
+_SIZE = QSize(940, 460)
+_WIDTHS = (170, 100, 125, 120, 100, 120, 70)
 _HELP = (
     "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "
-    "the corpus. The other settings are those of Configure. A smaller vocabulary needs no row: it is a place of the "
-    "playhead."
+    "the corpus. The other settings are those of Configure, or usual ones of an algorithm that is not chosen there. A "
+    "smaller vocabulary needs no row: it is a place of the playhead."
 )
 
 
 class TrainSeveralDialog(QDialog):
-    """A table of settings, which begins with those of Configure."""
+    """A table of settings.
+
+    Args:
+        training: Has the settings of Configure.
+        queue: Trains the rows.
+        theme: The looks.
+        parent: The window.
+        plans: The first rows; those of Configure alone if there are none.
+        remark: What else there is to say about them.
+        then: Called with the runs when all have ended.
+    """
 
     def __init__(
-        self, training: TrainingControl, queue: TrainingQueue, theme: Theme, parent: QWidget | None = None
+        self,
+        training: TrainingControl,
+        queue: TrainingQueue,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        plans: Sequence[TrainingPlan] = (),
+        remark: str = "",
+        then: Callable[[Sequence[StudioRun]], object] | None = None,
     ) -> None:
         super().__init__(parent)
-        self._training, self._queue = training, queue
+        self._training, self._queue, self._then = training, queue, then
         self._first = TrainingPlan(training.settings)
         self.setWindowTitle("Train Several")
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.model = PlansModel((self._first,), theme, self)
+        of_rows = training.settings, training.defaults, queue.corpus
+        self.model = PlansModel(plans or (self._first,), *of_rows, theme, self)
         self._make_table(theme)
         self.problem = paragraph_label("error")
         self.problem.setMinimumHeight(theme.scaled(18))
-        parts = (paragraph_label("muted", _HELP), self._edit_buttons(), (self.table, 1), self.problem, self._buttons())
-        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        self.remark = paragraph_label("muted", remark)
+        self.remark.setVisible(bool(remark))
+        above = paragraph_label("muted", _HELP), self._edit_buttons()
+        below = self.remark, self.problem, self._buttons()
+        column(*above, (self.table, 1), *below, spacing=10, margins=(20, 16, 20, 16), parent=self)
         for signal in (self.model.dataChanged, self.model.modelReset, self.model.rowsInserted, self.model.rowsRemoved):
             signal.connect(self._check)
         self.table.selectionModel().selectionChanged.connect(self._check)
-        training.state_changed.connect(self._check)
+        training.state_changed.connect(self._check_corpus)
         resize_on_screen(self, theme, _SIZE)
         self._select([0])
         self._check()
@@ -113,9 +136,13 @@ class TrainSeveralDialog(QDialog):
 
     # ---- updates
 
+    def _check_corpus(self) -> None:
+        self.model.set_corpus(self._queue.corpus)
+        self._check()
+
     def _check(self) -> None:
         plans = self.model.plans
-        problem = problem_of_plans(plans) or self._training.corpus_obstacle
+        problem = self.model.problem or self._training.corpus_obstacle
         self.problem.setText(problem or "")
         self.train_button.setEnabled(problem is None)
         self.train_button.setText(f"Train {several(len(plans), 'Run')}" if plans else "Train")
@@ -149,5 +176,5 @@ class TrainSeveralDialog(QDialog):
         self.model.remove(self._selected())
 
     def _train(self) -> None:
-        self._queue.start(self.model.plans)
+        self._queue.start(self.model.plans, self._then)
         self.accept()

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import BASES, TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.gui.state.training_plans import TrainingPlan
-from tokstudio.gui.state.training_settings import TIE_RULES
+from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan, problem_of_plans
+from tokstudio.gui.state.training_settings import TIE_RULES, Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST
 from tokstudio.gui.widgets.labels import plain
@@ -24,7 +25,7 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _OFF = "–"
 
-Change: TypeAlias = dict[str, Any]  # of fields of the settings, and "percent"
+Change: TypeAlias = dict[str, Any]  # of one field of the settings, or of "percent"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Column:
 
 
 COLUMNS = (
+    Column("Algorithm", "How the tokens are learnt", "algorithm", {**ALGORITHMS}),
     Column("Pattern", "How text is split before merging", "pattern", {name: name for name in NAMES}),
     Column("Vocabulary size", "The limit of tokens; 0 for none", "vocabulary_size", optional=True),
     Column("Min. frequency", "The limit of a pair's count; 0 for none", "min_frequency", optional=True),
@@ -55,6 +57,7 @@ COLUMNS = (
 )
 #: The changes that make several rows of one, by what the menu says.
 VARIATIONS: Mapping[str, Sequence[Change]] = {
+    "Each &Algorithm": [{"algorithm": name} for name in ALGORITHMS],
     "Each &Pattern": [{"pattern": name} for name in NAMES],
     "Each &Base": [{"base": base} for base in BASES],
     "Each &Tie Rule": [{"tie_break": rule} for rule in TIE_BREAKS],
@@ -63,12 +66,40 @@ VARIATIONS: Mapping[str, Sequence[Change]] = {
 
 
 class PlansModel(QAbstractTableModel):
-    """One row per training."""
+    """One row per training.
 
-    def __init__(self, plans: Sequence[TrainingPlan], theme: Theme, parent: QObject | None = None) -> None:
+    Args:
+        plans: The first rows.
+        configured: The settings of Configure, which has those of its algorithm.
+        defaults: The default settings.
+        corpus: What they would be trained on.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[TrainingPlan],
+        configured: Settings,
+        defaults: Settings,
+        corpus: Corpus,
+        theme: Theme,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._configured, self._defaults, self._corpus, self._theme = configured, defaults, corpus, theme
+        self._problems: dict[TrainingPlan, str | None] = {}
         self.plans = list(plans)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the rows cannot be trained, in one sentence; None if they can."""
+        return problem_of_plans(self.plans, self._corpus)
+
+    def set_corpus(self, corpus: Corpus) -> None:
+        """Checks the rows for another corpus."""
+        if (corpus.sources, corpus.weights) != (self._corpus.sources, self._corpus.weights):
+            self._corpus = corpus
+            self._problems.clear()
+            self._tell(0, len(self.plans) - 1)
 
     # ---- rows
 
@@ -78,7 +109,7 @@ class PlansModel(QAbstractTableModel):
 
     def vary(self, rows: Sequence[int], changes: Sequence[Change]) -> None:
         """Replaces each of some rows by one for each change, but makes no two alike."""
-        self._replace(rows, lambda plan: [changed(plan, change) for change in changes], 0)
+        self._replace(rows, lambda plan: [self._changed(plan, change) for change in changes], 0)
         made = list(dict.fromkeys(self.plans))
         if len(made) < len(self.plans):
             self.beginResetModel()
@@ -144,16 +175,17 @@ class PlansModel(QAbstractTableModel):
         if not index.isValid():
             return None
         column, plan = COLUMNS[index.column()], self.plans[index.row()]
+        if role in (Qt.ItemDataRole.ForegroundRole, Qt.ItemDataRole.ToolTipRole):
+            problem = self._problem_of(plan)
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return plain(problem or column.tip)
+            return None if problem is None else QColor(self._theme.palette.error)
         if role == Qt.ItemDataRole.EditRole:
             return value_of(plan, column)
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(value_of(plan, column), column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
-        if role == Qt.ItemDataRole.ForegroundRole and plan.problem is not None:
-            return QColor(self._theme.palette.error)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(plan.problem or column.tip)
         return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -161,21 +193,35 @@ class PlansModel(QAbstractTableModel):
         if not index.isValid() or role != Qt.ItemDataRole.EditRole:
             return False
         column = COLUMNS[index.column()]
-        self.plans[index.row()] = changed(self.plans[index.row()], {column.field: value})
-        self.dataChanged.emit(self.index(index.row(), 0), self.index(index.row(), len(COLUMNS) - 1))
+        self.plans[index.row()] = self._changed(self.plans[index.row()], {column.field: value})
+        self._tell(index.row(), index.row())
         return True
+
+    def _tell(self, first: int, last: int) -> None:
+        self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+
+    def _problem_of(self, plan: TrainingPlan) -> str | None:
+        if plan not in self._problems:
+            self._problems[plan] = plan.problem_on(self._corpus)
+        return self._problems[plan]
+
+    def _changed(self, plan: TrainingPlan, change: Change) -> TrainingPlan:
+        """A plan with another value of a field, and what follows from it."""
+        ((name, value),) = change.items()
+        if name == "percent":
+            return replace(plan, percent=value)
+        if name == "algorithm":
+            settings = plan.settings.with_usual(value, self._configured, self._defaults)
+        elif name == "vocabulary_size":
+            settings = plan.settings.with_size(value)
+        else:
+            settings = replace(plan.settings, **change)
+        return replace(plan, settings=settings)
 
 
 def value_of(plan: TrainingPlan, column: Column) -> Any:  # noqa: ANN401  texts, numbers and None
     """The value of a field."""
     return plan.percent if column.field == "percent" else getattr(plan.settings, column.field)
-
-
-def changed(plan: TrainingPlan, change: Change) -> TrainingPlan:
-    """A plan with other values of some fields."""
-    percent = change.get("percent", plan.percent)
-    fields = {name: value for name, value in change.items() if name != "percent"}
-    return TrainingPlan(replace(plan.settings, **fields), percent)
 
 
 def _text(value: Any, column: Column) -> str:  # noqa: ANN401

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -59,6 +59,7 @@ from tokstudio.gui.session import preferences as entries
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
@@ -161,9 +162,15 @@ class MainWindow(QMainWindow):
         dialog.written.connect(self.session.jobs.tell)
         dialog.open()
 
-    def show_train_several(self) -> None:
-        """Shows the dialog that plans several trainings."""
-        TrainSeveralDialog(self.session.training, self.session.queue, self._theme, self).open()
+    def show_train_several(
+        self,
+        plans: Sequence[TrainingPlan] = (),
+        remark: str = "",
+        then: Callable[[Sequence[StudioRun]], object] | None = None,
+    ) -> None:
+        """Shows the dialog that plans several trainings; `then` shows their runs in Compare."""
+        training, queue = self.session.training, self.session.queue
+        TrainSeveralDialog(training, queue, self._theme, self, plans=plans, remark=remark, then=then).open()
 
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""

@@ -170,7 +170,7 @@ def test_a_set_without_text_keeps_the_choices(qtbot: QtBot, compared: ComparePan
 def test_tokenizers_are_chosen_in_a_menu(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
     compared._fill_tokenizers()
     entries = {action.text(): action for action in compared.tokenizers_menu.actions() if action.text()}
-    assert list(entries) == ["Run 1", "Run 2", "Characters", "Bytes", "Words and marks"]
+    assert list(entries) == ["Run 1", "Run 2", "Characters", "Bytes", "Words and marks", "compare_algorithms"]
     assert not entries["Run 2"].isEnabled()  # the active run is always compared
     entries["Run 1"].setChecked(False)
     qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)

@@ -23,6 +23,7 @@ from tokstudio.gui.panes.compare.words import WordsView
 from tokstudio.gui.session.comparison import MOST, SIMPLE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
@@ -40,7 +41,7 @@ _SAME_TEXT, _VOCABULARIES, _WORDS = 2, 3, 4
 _LEAST = QSize(240, 150)
 _NARROW, _LOW = 520, 300  # pixels
 _WIDEST_CHOICE = 360  # pixels
-_NO_TOKENIZER = "Tokenizers are compared here, text by text. Train one or two, or open one."
+_NO_TOKENIZER = "Tokenizers are compared here, text by text. Train one with each algorithm, or train or open your own."
 _NO_TEXT = {
     "corpus": "Tokenizers are compared here on the sources of the corpus. Open a text, or choose other texts.",
     "held out": "The active run has no held-out text. Choose a share under More in Configure, or choose other texts.",
@@ -90,7 +91,8 @@ class ComparePane(Pane):
         self._problem = QWidget()
         row((self.problem, 1), self.measure, spacing=8, parent=self._problem)
         self.meaning = paragraph_label("muted")
-        self.empty = EmptyState(_NO_TOKENIZER)
+        self.algorithms = ActionButton(actions["compare_algorithms"], "Compare Algorithms", theme, "train")
+        self.empty = EmptyState(_NO_TOKENIZER, self.algorithms)
         self._views = stacked(self.matrix, self.dots)
         page = QWidget()
         column((self._views, 1), self.meaning, spacing=8, parent=page)
@@ -244,6 +246,8 @@ class ComparePane(Pane):
             action.setCheckable(True)
             action.setChecked(name in state.simple)
             action.toggled.connect(partial(state.show_simple, name))
+        menu.addSeparator()
+        menu.addAction(self._actions["compare_algorithms"])
 
     # ---- user actions
 

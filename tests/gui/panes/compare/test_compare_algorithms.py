@@ -1,0 +1,126 @@
+"""Compare Algorithms: from the empty pane over Train Several to the matrix and the curves, and back by Undo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from tests.gui.languages import NAMES, TEXTS
+from tests.gui.person import PATIENCE, TEXT, Answers, at_the_window, quiet, trained
+from tokstudio.core.model.config import ALGORITHMS, TITLES
+from tokstudio.gui.train_several.dialog import TrainSeveralDialog
+from tokstudio.gui.window.main_window import MainWindow
+
+LANGUAGES = list(zip(NAMES, TEXTS.values(), strict=True))
+
+
+def dialog_of(window: MainWindow) -> TrainSeveralDialog:
+    return next(dialog for dialog in window.findChildren(TrainSeveralDialog) if dialog.isVisible())
+
+
+def shown(window: MainWindow) -> list[str]:
+    return [column.name for column in window.session.comparison.columns]
+
+
+def names(first: int) -> list[str]:
+    return [f"Run {number} ({title})" for number, title in enumerate(TITLES.values(), first)]
+
+
+def test_without_a_text_the_button_is_grey_and_says_why(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
+) -> None:
+    def act(window: MainWindow, answers: Answers) -> None:
+        window.show_compare()
+        button = window.compare.algorithms
+        assert button.isVisible()
+        assert not button.isEnabled()
+        assert button.toolTip() == "Open a text first."
+        window.session.corpus.add_text(TEXT)
+        qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_key_opens_a_row_for_each_algorithm_and_those_left_out_are_named(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
+) -> None:
+    def act(window: MainWindow, answers: Answers) -> None:
+        window.session.corpus.add_text(TEXT)
+        quiet(qtbot, window)
+        window.show_compare()
+        button = window.compare.algorithms
+        qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
+        button.setFocus()
+        qtbot.keyClick(button, Qt.Key.Key_Space)
+        dialog = dialog_of(window)
+        rows = [plan.settings for plan in dialog.model.plans]
+        assert [row.algorithm for row in rows] == [name for name in ALGORITHMS if name != "parity"]
+        assert {(row.pattern, row.vocabulary_size) for row in rows} == {("gpt2", 1000)}
+        assert dialog.remark.isVisible()
+        assert dialog.remark.text().startswith("Left out: Parity-aware BPE needs at least two languages")
+        assert dialog.train_button.isEnabled()
+        dialog.reject()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_after_the_training_compare_and_the_plot_show_these_runs_alone(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
+) -> None:
+    def act(window: MainWindow, answers: Answers) -> None:
+        session = window.session
+        session.corpus.add_texts(LANGUAGES)
+        before = trained(qtbot, window)
+        session.comparison.show_simple("Bytes", True)
+        session.training.set_settings(replace(session.training.settings, vocabulary_size=400))
+        told: list[str] = []
+        session.jobs.told.connect(told.append)
+        window.actions_by_id["compare_algorithms"].trigger()
+        dialog = dialog_of(window)
+        assert not dialog.remark.isVisible()
+        qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert [run.name for run in session.runs.all] == ["Run 1", *names(2)]
+        assert shown(window) == names(2)
+        assert told[-1] == f"{len(TITLES)} trainings are done: Compare shows only them."
+        window.places.open(window.compression)
+        assert {entry.name for entry in window.compression.legend._entries} == set(names(2))
+        assert session.history.undo_text == "Compare Algorithms"
+        session.history.undo()
+        assert shown(window) == ["Run 1", *names(2), "Bytes"]
+        session.history.redo()
+        assert shown(window) == names(2)
+        assert before in session.runs.all
+        for run in session.runs.all:
+            run.note(exported=True)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_queue_that_is_cancelled_shows_what_was_trained(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
+) -> None:
+    def act(window: MainWindow, answers: Answers) -> None:
+        session = window.session
+        session.corpus.add_text(TEXT)
+        trained(qtbot, window)
+        window.actions_by_id["compare_algorithms"].trigger()
+        dialog_of(window).train_button.click()
+        session.queue.cancel()
+        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert shown(window) == ["Run 2 (Plain BPE)"]
+        # A queue of its own shows nothing in Compare alone.
+        window.actions_by_id["train_several"].trigger()
+        dialog_of(window).train_button.click()
+        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+        assert shown(window) == ["Run 2 (Plain BPE)", "Run 3"]
+        for run in session.runs.all:
+            run.note(exported=True)
+
+    assert at_the_window(monkeypatch, act) == 0
