@@ -177,3 +177,15 @@ def test_a_config_alone_is_enough_to_train(qtbot, session, queue):
     session.training.start_with(TrainingConfig(vocabulary_size=270), session.corpus.current, " (own)")
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert session.runs.all[0].name == "Run 1 (own)"
+
+
+def test_runs_to_compare_are_named_by_what_sets_them_apart_and_given_at_the_end(qtbot, session, queue):
+    given = []
+    queue.start(plans({}, {"tie_break": "bytes"}), given.append)
+    assert session.runs.all[0].name == "ties first (Run 1)"
+    ended(qtbot, session)
+    assert given == [session.runs.all]
+    assert [run.name for run in session.runs.all] == ["ties first (Run 1)", "ties bytes (Run 2)"]
+    queue.start(plans({"tie_break": "lowest-id"}))
+    ended(qtbot, session)
+    assert (len(given), session.runs.all[-1].name) == (1, "Run 3")

@@ -115,12 +115,20 @@ class RunList(QObject):
     # ---- new runs
 
     def new(
-        self, config: TrainingConfig, corpus: Corpus, remark: str = "", start: Tokenizer | None = None
+        self,
+        config: TrainingConfig,
+        corpus: Corpus,
+        remark: str = "",
+        start: Tokenizer | None = None,
+        title: str = "",
     ) -> StudioRun:
-        """Makes a run to be trained, perhaps from a tokenizer, and adds it; `begin` emits the signals."""
+        """Makes a run to be trained, perhaps from a tokenizer, and adds it; `begin` emits the signals.
+
+        It is named by its number, such as "Run 2", with the remark behind it; after a title, the number comes last.
+        """
         self._made += 1
         self._trained += 1
-        name = f"Run {self._trained}{remark}"
+        name = f"{title} (Run {self._trained})" if title else f"Run {self._trained}{remark}"
         run = StudioRun(self._made, name, config, corpus, number=self._trained, start=start)
         self.all.append(run)
         return run

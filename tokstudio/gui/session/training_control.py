@@ -211,10 +211,10 @@ class TrainingControl(QObject):
             corpus = self._corpus.current
             self._sampling = self._jobs.start(lambda: sample_work(corpus, size), self._take_sample)
 
-    def start_with(self, config: TrainingConfig, corpus: Corpus, remark: str) -> None:
-        """Starts a run with settings of its own; the remark follows its name."""
+    def start_with(self, config: TrainingConfig, corpus: Corpus, remark: str, title: str = "") -> None:
+        """Starts a run with settings of its own; the remark follows its name, and a title comes before its number."""
         if self.current is None:
-            self._begin(self._runs.new(config, corpus, remark), None)
+            self._begin(self._runs.new(config, corpus, remark, title=title), None)
 
     def start_from(self, start: Tokenizer, config: TrainingConfig, corpus: Corpus, remark: str) -> None:
         """Starts a run from a tokenizer; the remark follows its name.

@@ -62,7 +62,7 @@ class TrainingQueue(QObject):
     def start(self, plans: Sequence[TrainingPlan], then: Callable[[Sequence[StudioRun]], object] | None = None) -> None:
         """Trains the plans, those that share a count one after another, unless there is a queue or an obstacle.
 
-        `then` shows the runs in Compare when all have ended.
+        `then` shows the runs in Compare when all have ended; their names begin with what sets them apart.
         """
         obstacle = self._training.corpus_obstacle or problem_of_plans(plans, self.corpus)
         if self.total or obstacle is not None:
@@ -127,7 +127,9 @@ class TrainingQueue(QObject):
         self.number += 1
         config = plan.settings.config()
         self._corpus.counts.share(corpus, config if self._shared[plan.count_key] > 1 else None)
-        self._training.start_with(config, corpus, f" ({name})" if name else "")
+        # What is compared stands first in the names, as narrow columns show no more.
+        title, remark = (name, "") if self._then is not None else ("", f" ({name})" if name else "")
+        self._training.start_with(config, corpus, remark, title)
         assert self._training.current is not None
         self._name = self._training.current.run.name
         if self._then is not None:

@@ -26,7 +26,7 @@ def shown(window: MainWindow) -> list[str]:
 
 
 def names(first: int) -> list[str]:
-    return [f"Run {number} ({title})" for number, title in enumerate(TITLES.values(), first)]
+    return [f"{title} (Run {number})" for number, title in enumerate(TITLES.values(), first)]
 
 
 def test_without_a_text_the_button_is_grey_and_says_why(
@@ -114,12 +114,12 @@ def test_a_queue_that_is_cancelled_shows_what_was_trained(
         session.queue.cancel()
         qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
         quiet(qtbot, window)
-        assert shown(window) == ["Run 2 (Plain BPE)"]
+        assert shown(window) == ["Plain BPE (Run 2)"]
         # A queue of its own shows nothing in Compare alone.
         window.actions_by_id["train_several"].trigger()
         dialog_of(window).train_button.click()
         qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-        assert shown(window) == ["Run 2 (Plain BPE)", "Run 3"]
+        assert shown(window) == ["Plain BPE (Run 2)", "Run 3"]
         for run in session.runs.all:
             run.note(exported=True)
 

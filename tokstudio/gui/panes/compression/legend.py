@@ -18,7 +18,7 @@ from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import Menu
 
-_LONGEST_NAME = 150
+_LONGEST_NAME = 110
 _OTHER_CORPUS = ", other corpus"
 _SWATCH = QSize(20, 14)
 _TRIES = 4
