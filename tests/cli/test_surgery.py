@@ -145,13 +145,31 @@ def test_pruning_scripts_and_ids(old, out, capsys):
     assert "No other tokens can be removed: more than 300 are left." in capsys.readouterr().err
 
 
+def test_extending_from_some_merges_says_which_ids_stay_unused(old, texts, out, tmp_path, capsys):
+    words = ["extend", old, texts[1], "--vocab-size", "300", *export(out)]
+    assert run(*words, "--merges", "30") == 0
+    made = load(out)
+    unused = set(range(max(made.tokens.ids()) + 1)) - set(made.tokens.ids().tolist())
+    assert unused == set(range(286, 308)), "those of the merges after 30, below the special tokens"
+    assert "22 ids of dropped merges stay unused: renumber --by rank closes the gaps." in capsys.readouterr().err
+    closed = tmp_path / "closed.json"
+    assert run("renumber", out, "--by", "rank", *export(closed), "-q") == 0
+    assert len(load(closed)) == len(made) == int(load(closed).tokens.ids().max()) + 1
+    capsys.readouterr()
+    assert run("extend", old, texts[1], "--vocab-size", "330", *export(out)) == 0
+    assert "unused" not in capsys.readouterr().err
+
+
 def test_joining_and_renumbering(old, texts, out, tmp_path, capsys):
     german, back = tmp_path / "german.json", tmp_path / "back.json"
     assert run("train", texts[1], "--vocab-size", "290", "--pattern", "gpt2", *export(german), "-q") == 0
     assert run("join", old, german, *export(out)) == 0
-    joined = load(out)
+    joined, said = load(out), capsys.readouterr().err
     assert set(load(german).tokens) > {token for token in joined.tokens if token not in load(old).tokens} > set()
-    capsys.readouterr()
+    assert len(set(load(german).tokens) - set(joined.tokens)) == 1
+    assert "1 token of the other tokenizer is left out, which no text would become." in said
+    assert run("join", old, german, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["left_out"] == 1
     assert run("renumber", out, "--by", "use", "--corpus", texts[1], *export(back), "--json") == 0
     assert json.loads(capsys.readouterr().out)["renumbered"] > 100
     uses = np.bincount(load(back).encode(GERMAN), minlength=len(joined))

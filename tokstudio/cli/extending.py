@@ -10,6 +10,7 @@ from tokstudio.cli.exporting import Proving
 from tokstudio.cli.loading import load_source
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.surgery.reserved import check_reserved, fill_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -25,8 +26,9 @@ class Extension:
     """
 
     def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
-        self.proving = Proving(arguments, console)
+        self.proving, self._console = Proving(arguments, console), console
         start = load_source(arguments, console)
+        self._unused = _unused_ids(start)
         self.start: Tokenizer = start if arguments.merges is None else start.at(arguments.merges)
         self._fill: list[str] = arguments.fill
         check_reserved(self.start, self._fill)
@@ -59,6 +61,9 @@ class Extension:
                 "Nothing new can be learnt from this text: no pair of tokens occurs often enough, or all are forbidden."
             )
         made = fill_reserved(tokenizer, self._fill) if self._fill else tokenizer
+        if (gaps := _unused_ids(made) - self._unused) > 0:
+            unused = several(gaps, "id of a dropped merge stays", "ids of dropped merges stay")
+            self._console.say(f"{unused} unused: renumber --by rank closes the gaps.")
         self.proving.prove(made, sample)
         self._size = len(made)
         return made
@@ -66,6 +71,11 @@ class Extension:
     def as_json(self) -> dict[str, object]:
         """The size, and the proof."""
         return {"tokens_before": len(self.start), "vocabulary_size": self._size, **self.proving.as_json()}
+
+
+def _unused_ids(tokenizer: Tokenizer) -> int:
+    """The ids below the highest one that no token has."""
+    return int(tokenizer.tokens.ids().max()) + 1 - len(tokenizer)
 
 
 def chosen_ties(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -96,7 +96,11 @@ def _join(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _C
     joined = console.finish(join_work(old, other))
     if len(joined) == len(old):
         raise ConfigError("The other tokenizer has no token to add: this one has them all, or no text becomes them.")
-    return _Changed(joined)
+    known = set(joined.tokens)
+    left_out = len({other.tokens[token] for token in other.merge_results.tolist()} - known)
+    tokens = several(left_out, "token of the other tokenizer is", "tokens of the other tokenizer are")
+    remark = f"{tokens} left out, which no text would become." if left_out else ""
+    return _Changed(joined, remark=remark, facts={"left_out": left_out})
 
 
 def _renumber(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
