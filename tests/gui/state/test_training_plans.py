@@ -11,9 +11,9 @@ from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import TEXT
 from tokstudio import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import ALGORITHMS, TITLES
+from tokstudio.core.model.config import TITLES
 from tokstudio.gui.state import training_plans
-from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, plans_of_algorithms
+from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan, names_of_plans, plans_of_algorithms
 from tokstudio.gui.state.training_settings import Settings
 
 USUAL = Settings()
@@ -61,7 +61,7 @@ def test_every_algorithm_trains_where_there_are_languages_and_all_have_one_patte
     assert [plan.settings.parallel for plan in plans if plan.settings.algorithm == "parity"] == [PAIRS]
     own = plans_of_algorithms(Settings(400, pattern="o200k"), USUAL, SEVERAL)[0]
     assert {plan.settings.pattern for plan in own} == {"o200k"}
-    assert names_of_plans(plans) == list(TITLES.values())
+    assert names_of_plans(plans) == list(ALGORITHMS.values())
 
 
 def test_an_algorithm_that_cannot_train_has_its_reason() -> None:
@@ -83,7 +83,7 @@ def test_no_pattern_is_given_where_no_algorithm_that_can_train_needs_one(monkeyp
 
 
 def test_where_none_can_train_the_row_of_configure_says_why() -> None:
-    wrong = Settings(200)
+    wrong = Settings(1)
     assert plans_of_algorithms(wrong, USUAL, ONE) == ([TrainingPlan(wrong)], {})
 
 
@@ -94,6 +94,7 @@ def test_where_none_can_train_the_row_of_configure_says_why() -> None:
         (Settings(400, algorithm="superbpe", transition=300), ONE, "SuperBPE needs a pattern"),
         (Settings(400, algorithm="whole-characters", base="characters"), ONE, "whole already"),
         (Settings(400, algorithm="parity", parallel=PAIRS[:1]), SEVERAL, "is missing"),
+        (Settings(400, algorithm="unigram"), Corpus(SEVERAL.sources, [0.5, 1]), "whole numbers"),
     ],
 )
 def test_a_plan_says_why_it_cannot_be_trained_on_a_corpus(settings: Settings, corpus: Corpus, words: str) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QComboBox, QSpinBox
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
-from tokstudio.core.model.config import TITLES
+from tokstudio.gui.state.training_plans import ALGORITHMS
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.train_several.model import COLUMNS
@@ -163,7 +163,7 @@ def test_from_the_menu_to_the_runs(qtbot, monkeypatch):
 def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session, dialog):
     dialog.model.setData(dialog.model.index(0, SIZE), 400)
     vary(dialog, "Each Algorithm")
-    assert texts(dialog, ALGORITHM) == list(TITLES.values())
+    assert texts(dialog, ALGORITHM) == list(ALGORITHMS.values())
     assert texts(dialog, TIES)[:4] == ["First", "Mapped strings", "First", "First"]
     assert dialog.problem.text().startswith("Row 2: Parity-aware BPE needs at least two languages")
     assert not dialog.train_button.isEnabled()
@@ -173,7 +173,7 @@ def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session
     session.corpus.add_text("die Katze und der Hut " * 30)
     assert dialog.problem.text() == ""
     assert dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) is None
-    assert dialog.train_button.text() == f"Train {len(TITLES)} Runs"
+    assert dialog.train_button.text() == f"Train {len(ALGORITHMS)} Runs"
     dialog.model.setData(dialog.model.index(2, PATTERN), "none")
     assert dialog.problem.text() == "Row 3: SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
     dialog.model.setData(dialog.model.index(2, PATTERN), "gpt2")

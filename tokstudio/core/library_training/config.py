@@ -26,7 +26,9 @@ TITLES: Mapping[LibraryAlgorithm, str] = {
 LARGEST_VOCABULARY = 1 << 20
 
 _WORDPIECE, _SENTENCEPIECE = ("wordpiece",), ("sentencepiece-bpe", "sentencepiece-unigram")
-_PREFIX, _COVERAGE = "##", 0.9995
+_PREFIX = "##"
+#: The share of characters that get a token in SentencePiece unless another is chosen.
+COVERAGE = 0.9995
 _UNKNOWN = {"wordpiece": "[UNK]"}
 _USUAL_UNKNOWN = "<unk>"
 
@@ -142,7 +144,7 @@ class LibraryConfig:
             "unknown_token": self.unknown,
         }
         if self.library == "sentencepiece":
-            coverage = _COVERAGE if self.character_coverage is None else self.character_coverage
+            coverage = COVERAGE if self.character_coverage is None else self.character_coverage
             return made | {"character_coverage": coverage, "byte_fallback": self.byte_fallback}
         if len(others) == len(self.special_tokens):
             made["special_tokens"] = [self.unknown, *others]

@@ -54,13 +54,8 @@ class Lines:
                     yield b"".join(raw[a:b].removesuffix(b"\n") + b"\n" for a, b in bounds), stop - start
 
 
-def lines_work(corpus: Corpus, held_out: float) -> Work[Lines]:
-    """The lines of a corpus: documents end lines too, and a source of weight 3 is given three times.
-
-    Raises:
-        ConfigError: There are word counts, or a weight is no whole number.
-        CorpusError: There is no text, or nothing of it has a weight, or too little to hold some out.
-    """
+def check_corpus(corpus: Corpus) -> None:
+    """Raises ConfigError where there are word counts, or a weight is no whole number."""
     if counted := next((source for source in corpus.sources if source.counts is not None), None):
         raise ConfigError(
             f"{counted.name} has word counts, and the library counts in lines of text, which it splits itself: give "
@@ -68,6 +63,16 @@ def lines_work(corpus: Corpus, held_out: float) -> Work[Lines]:
         )
     if corpus.weight_scale != 1:
         raise ConfigError("The library takes each text a whole number of times: choose whole numbers as weights.")
+
+
+def lines_work(corpus: Corpus, held_out: float) -> Work[Lines]:
+    """The lines of a corpus: documents end lines too, and a source of weight 3 is given three times.
+
+    Raises:
+        ConfigError: There are word counts, or a weight is no whole number.
+        CorpusError: There is no text, or nothing of it has a weight, or too little to hold some out.
+    """
+    check_corpus(corpus)
     refuse_overflow(corpus)
     sources, held = corpus.sources, tuple[Source, ...]()
     if held_out:

@@ -100,7 +100,7 @@ class ProjectDocument(QObject):
     def unsaved(self) -> bool:
         """Whether closing would lose something."""
         session = self._session
-        return self.modified or session.training.current is not None or any(run.unsaved for run in session.runs.all)
+        return self.modified or session.training.busy or any(run.unsaved for run in session.runs.all)
 
     # ---- saving
 
@@ -229,7 +229,7 @@ class ProjectDocument(QObject):
         self.path, self._stamp, self.in_file = path, None, None
         if path is None or not path.exists():
             for run in reopened.runs:
-                run.note(saved=0)
+                run.note(saved=min(0, len(run) - 1))
         adopt(self._session, reopened)
         if reopened.layout:
             self._panes.arrange(reopened.layout)
@@ -270,6 +270,8 @@ class ProjectDocument(QObject):
         listed = f"{_listed(unsaved)} not been saved or exported." if unsaved and of_runs else ""
         if training is not None and not training.run.is_demo:
             return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
+        if self._session.training.by_library is not None:
+            return f"Training is in progress, and stopping it loses all of it. {listed}".rstrip()
         if self.path is not None and self.modified:
             return f"{self.name} has unsaved changes."
         return listed or None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.tokenizer.changeable import why_fixed
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.training_control import BY_LIBRARY
 from tokstudio.gui.state.mixture import has_mixture
 from tokstudio.gui.state.source_records import is_data_set
 
@@ -45,7 +46,7 @@ def as_they_are(session: Session) -> str | None:
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
-    return "Training is in progress." if session.training.current is not None else None
+    return "Training is in progress." if session.training.busy else None
 
 
 def cannot_train_several(session: Session) -> str | None:
@@ -63,6 +64,8 @@ def no_parallel_texts(session: Session) -> str | None:
 
 
 def not_running(session: Session) -> str | None:
+    if session.training.by_library is not None:
+        return BY_LIBRARY
     return None if session.training.state == "running" else "No training is in progress."
 
 
@@ -75,11 +78,11 @@ def not_played(session: Session) -> str | None:
 
 
 def no_training(session: Session) -> str | None:
-    return None if session.training.current is not None else "No training is in progress."
+    return None if session.training.busy else "No training is in progress."
 
 
 def cannot_step(session: Session) -> str | None:
-    return None if session.training.state == "paused" else session.training.obstacle
+    return None if session.training.state == "paused" else session.training.step_obstacle
 
 
 def no_sample(session: Session) -> str | None:

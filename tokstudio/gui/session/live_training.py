@@ -56,6 +56,8 @@ class LiveTraining(QObject):
     @property
     def obstacle(self) -> str | None:
         """Why no run follows the weights, in one sentence; None if one does."""
+        if self._training.settings.by_library:
+            return "The weights apply at the next Train."
         if self._training.settings.pattern == "none":
             return "The weights apply at the next Train. With a pattern, the run would follow them."
         if self._training.obstacle is not None:
@@ -109,11 +111,12 @@ class LiveTraining(QObject):
         corpus = self._corpus.current
         if run.corpus is None or (run.corpus.sources, run.corpus.weights) != (corpus.sources, corpus.weights):
             return False
-        return run.run is not None and run.run.config == self._training.settings.config()
+        settings = self._training.settings
+        return run.run is not None and not settings.by_library and run.run.config == settings.config()
 
     def _make_room(self) -> None:
         """Leaves the place to an ordinary training."""
-        if self._training.current is not None:
+        if self._training.busy:
             self._end()
         self.changed.emit()
 

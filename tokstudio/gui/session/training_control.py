@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -11,6 +12,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.patterns import NAMES
@@ -20,6 +22,7 @@ from tokstudio.core.training.forecast import Forecast
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
+from tokstudio.gui.session.library_training import train_for_runs_work
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training import Training
 from tokstudio.gui.session.view_state import ViewState
@@ -27,6 +30,9 @@ from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 from tokstudio.gui.state.training_settings import Documents, Settings
+
+#: Why a training is not paused.
+BY_LIBRARY = "Another library trains, as a whole: it cannot pause."
 
 _TICK = 50  # milliseconds between two queries of the training
 
@@ -41,7 +47,9 @@ class TrainingControl(QObject):
         forecast_changed: `forecast`.
 
     Attributes:
-        current: The training in progress.
+        current: The training in progress, unless another library trains.
+        by_library: The job in which another library trains; None while none does.
+        from_library: What the last training made if another library trained; else None.
         failure: The error that ended the last training; None if none did.
         settings: The entered settings; they may be invalid.
         threads: How many threads count pre-tokens; None for one per core.
@@ -71,6 +79,8 @@ class TrainingControl(QObject):
         self._view = view
         self._recorder = recorder
         self.current: Training | None = None
+        self.by_library: Job | None = None
+        self.from_library: StudioRun | None = None
         self.failure: Problem | None = None
         self.settings = self.defaults = Settings()
         self.threads: int | None = None
@@ -138,7 +148,7 @@ class TrainingControl(QObject):
     @property
     def corpus_obstacle(self) -> str | None:
         """The reason why training cannot start with any settings, in one sentence; None if there is none."""
-        if self.current is not None:
+        if self.busy:
             return "Training is in progress."
         if self.opening:
             return "A project is being opened."
@@ -156,6 +166,21 @@ class TrainingControl(QObject):
         return None
 
     @property
+    def busy(self) -> bool:
+        """Whether there is a training, here or by another library."""
+        return self.current is not None or self.by_library is not None
+
+    @property
+    def step_obstacle(self) -> str | None:
+        """Why a training cannot start with one merge, in one sentence; None if it can."""
+        config = self.settings.library_config
+        if self.by_library is not None:
+            return BY_LIBRARY
+        if config is not None and self.current is None:
+            return f"The {config.library} library trains {config.title} as a whole: it cannot pause."
+        return self.obstacle
+
+    @property
     def lacks_memory_alone(self) -> bool:
         """Whether a forecast of too little memory is the only obstacle."""
         forecast = self.forecast
@@ -171,7 +196,7 @@ class TrainingControl(QObject):
 
     def can_continue(self, run: StudioRun | None) -> bool:
         """Whether training can continue where `run` ended: same corpus and settings, but a larger limit."""
-        if run is None or run is self._runs.live or self.obstacle is not None:
+        if run is None or run is self._runs.live or self.obstacle is not None or self.settings.by_library:
             return False
         return run.may_continue(self.settings.config(), self._corpus.current)
 
@@ -201,20 +226,39 @@ class TrainingControl(QObject):
             anyway: A forecast of too little memory does not prevent it.
             played: It merges so slowly that one can watch, until `hurry`.
         """
+        if single and self.step_obstacle is not None:
+            return
         if self.obstacle is None or (anyway and self.lacks_memory_alone):
             self._start_on(self._corpus.current, single=single, played=played)
 
     def start_on_sample(self) -> None:
         """Starts a run on a sample of the corpus that fits into memory; the corpus stays unchanged."""
         size = self.sample_size
-        if self.current is None and self.settings.problem is None and size is not None:
+        if not self.busy and self.settings.problem is None and size is not None:
             corpus = self._corpus.current
             self._sampling = self._jobs.start(lambda: sample_work(corpus, size), self._take_sample)
 
-    def start_with(self, config: TrainingConfig, corpus: Corpus, remark: str, title: str = "") -> None:
-        """Starts a run with settings of its own; the remark follows its name, and a title comes before its number."""
-        if self.current is None:
-            self._begin(self._runs.new(config, corpus, remark, title=title), None)
+    def start_with(
+        self, config: TrainingConfig | LibraryConfig, corpus: Corpus, remark: str = "", title: str = ""
+    ) -> str:
+        """Starts a run with settings of its own, unless there is a training; returns its name.
+
+        The remark follows its name, and a title comes before its number. The tokenizer of another library becomes a run
+        when it is complete; it is named by the title alone.
+        """
+        if self.busy:
+            return ""
+        if isinstance(config, TrainingConfig):
+            run = self._runs.new(config, corpus, remark, title=title)
+            self._begin(run, None)
+            return run.name
+        self.failure = self.from_library = None
+        name = title or f"{config.title} {config.vocabulary_size:,}{remark}"
+        work = partial(train_for_runs_work, corpus, config, name)
+        self.by_library = self._jobs.start(work, self._take_from_library, self._library_failed)
+        self.by_library.ended.connect(self._library_ended)
+        self.state_changed.emit()
+        return name
 
     def start_from(self, start: Tokenizer, config: TrainingConfig, corpus: Corpus, remark: str) -> None:
         """Starts a run from a tokenizer; the remark follows its name.
@@ -223,7 +267,7 @@ class TrainingControl(QObject):
             ConfigError: The tokenizer cannot be trained further, or not with these settings.
         """
         config = check_start(start, config)
-        if self.current is None:
+        if not self.busy:
             self._begin(self._runs.new(config, corpus, remark, start=start), None)
 
     def continue_run(self, run: StudioRun | None) -> None:
@@ -268,9 +312,11 @@ class TrainingControl(QObject):
             self.state_changed.emit()
 
     def stop(self) -> None:
-        """Stops the training and keeps the run."""
+        """Stops the training and keeps the run; another library's training is given up."""
         if self.current is not None:
             self.current.stop()
+        elif self.by_library is not None:
+            self.by_library.cancel()
 
     def close(self) -> None:
         """Stops the timer at the end of the session."""
@@ -288,7 +334,7 @@ class TrainingControl(QObject):
         counted, path = found.pop() if len(found) == 1 else None, sources[-1].path if sources else None
         if counted is None or path is None:
             return
-        pattern, of_base = counted[0], () if before.problem else before.config().base_specials
+        pattern, of_base = counted[0], () if before.problem or before.by_library else before.config().base_specials
         tokens = tuple(token for token in counted[1] if token not in of_base)
         if set(tokens) == set(before.special_tokens):
             tokens = before.special_tokens  # in the user's order
@@ -306,10 +352,13 @@ class TrainingControl(QObject):
             self.forecast_changed.emit()
 
     def _take_sample(self, corpus: Corpus) -> None:
-        if self.sender() is self._sampling and self.current is None and self.settings.problem is None:
+        if self.sender() is self._sampling and not self.busy and self.settings.problem is None:
             self._start_on(corpus, f" (sample of {size_text(corpus.bytes)})")
 
     def _start_on(self, corpus: Corpus, remark: str = "", *, single: bool = False, played: bool = False) -> None:
+        if (by_library := self.settings.library_config) is not None:
+            self.start_with(by_library, corpus, remark)
+            return
         self._begin(self._runs.new(self.settings.config(), corpus, remark), None, single=single, played=played)
 
     def _step_anew(self) -> None:
@@ -337,7 +386,7 @@ class TrainingControl(QObject):
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False, played: bool = False) -> None:
         begun = Training(run, earlier, single, played or self._plays, self._recorder, self._corpus, self.threads, self)
         self.current = training = begun
-        self._paused_before, self.failure = False, None
+        self._paused_before, self.failure, self.from_library = False, None, None
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)
         training.job.ended.connect(self._ended)
@@ -345,6 +394,19 @@ class TrainingControl(QObject):
         training.job.start()
         self._jobs.announce()
         self._timer.start()
+        self.state_changed.emit()
+
+    def _take_from_library(self, made: tuple[StudioRun, str]) -> None:
+        self.from_library, told = made
+        self._runs.add(self.from_library)
+        self._jobs.tell(told)
+
+    def _library_failed(self, error: Exception) -> None:
+        self.failure = replace(problem_of(error), of_training=True)
+        self._jobs.report(self.failure)
+
+    def _library_ended(self) -> None:
+        self.by_library = None
         self.state_changed.emit()
 
     def _tick(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.training_control import TrainingControl
@@ -44,7 +45,7 @@ class TrainingQueue(QObject):
         self._sampling: Job | None = None
         self._name = ""  # of the run in training, if the queue started it; else ""
         self._failures: list[str] = []
-        self._runs: list[StudioRun] = []  # those to call `_then` with
+        self._runs: list[StudioRun] = []  # those of the queue
         self._then: Callable[[Sequence[StudioRun]], object] | None = None
         self._before_next: Callable[[Callable[[], object]], object] = lambda then: then()
         training.state_changed.connect(self._look)
@@ -100,18 +101,20 @@ class TrainingQueue(QObject):
 
     def _look(self) -> None:
         """Goes on after the end of a training."""
-        if not self.total or self._training.current is not None:
+        if not self.total or self._training.busy:
             return
         if self._name:
             if self._training.failure is not None:
                 self._failures.append(f"{self._name}: {self._training.failure.text}")
+            if (made := self._training.from_library) is not None and made not in self._runs:
+                self._runs.append(made)
             self._name = ""
         # After the other slots of the signal.
         QTimer.singleShot(0, self, partial(self._before_next, self._next))
 
     def _next(self) -> None:
         """Starts the next training, or first takes its sample."""
-        if not self.total or self._training.current is not None or self._sampling is not None:
+        if not self.total or self._training.busy or self._sampling is not None:
             return
         if not self._waiting:
             self._finish()
@@ -125,14 +128,15 @@ class TrainingQueue(QObject):
             return
         self._waiting.popleft()
         self.number += 1
-        config = plan.settings.config()
-        self._corpus.counts.share(corpus, config if self._shared[plan.count_key] > 1 else None)
+        by_library = plan.settings.library_config
+        config = by_library or plan.settings.config()
+        shared = config if isinstance(config, TrainingConfig) and self._shared[plan.count_key] > 1 else None
+        self._corpus.counts.share(corpus, shared)
         # What is compared stands first in the names, as narrow columns show no more.
-        title, remark = (name, "") if self._then is not None else ("", f" ({name})" if name else "")
-        self._training.start_with(config, corpus, remark, title)
-        assert self._training.current is not None
-        self._name = self._training.current.run.name
-        if self._then is not None:
+        first = self._then is not None or by_library is not None
+        title, remark = (name, "") if first else ("", f" ({name})" if name else "")
+        self._name = self._training.start_with(config, corpus, remark, title)
+        if self._training.current is not None:
             self._runs.append(self._training.current.run)
         # The start of a training removes the last error.
         self._report()

@@ -32,6 +32,8 @@ from tokstudio.gui.state.merge_log import MergeLog
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.source_records import is_missing
 
+_NEVER = -1  # `saved` of a tokenizer that may have no merges
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -42,7 +44,7 @@ class Origin:
     format: str
     says_pattern: bool  # whether the files define how text is split, so that there is nothing to choose
     kept: ProjectTokenizer | None = None  # the files as a project stores them
-    change: str = ""  # how it was made of another tokenizer in this window, such as "pruned"; "" if it was opened
+    change: str = ""  # how it was made in this window, such as "pruned"; "" if it was opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +172,8 @@ class StudioRun:
         made.origin, made._tokenizer, made.alphabet = origin, tokenizer, tokenizer.alphabet
         made.ended, made.exported = "opened from a file", True
         if made.was_changed:
-            made.ended, made.exported = "made of another tokenizer", False
+            assert origin is not None
+            made.ended, made.exported, made.saved = origin.change, False, _NEVER
         return made
 
     @classmethod
@@ -516,7 +519,7 @@ class StudioRun:
 
     @property
     def was_changed(self) -> bool:
-        """Whether it was made of another tokenizer in this window, without training."""
+        """Whether it was made in this window, but not by a training of ours."""
         return self.origin is not None and bool(self.origin.change)
 
     @property

@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.library_training import config as libraries
+from tokstudio.core.library_training.config import LibraryAlgorithm
+from tokstudio.core.library_training.lines import check_corpus
 from tokstudio.core.model.config import TITLES, Algorithm
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.training.trainer import Trainer
@@ -16,7 +19,7 @@ from tokstudio.gui.state.kept_counts import count_settings
 from tokstudio.gui.state.training_settings import Settings
 
 #: The algorithms to choose from, with their names.
-ALGORITHMS: Mapping[Algorithm, str] = TITLES
+ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, str] = {**TITLES, **libraries.TITLES}
 
 _LONGEST_PATTERN = 20
 _USUAL_PATTERN = "gpt2"
@@ -41,7 +44,10 @@ class TrainingPlan:
         if self.problem is not None or not corpus.bytes:
             return self.problem
         try:
-            Trainer(corpus, self.settings.config())  # which checks all, and reads nothing yet
+            if self.settings.by_library:
+                check_corpus(corpus)
+            else:
+                Trainer(corpus, self.settings.config())  # which checks all, and reads nothing yet
         except TokStudioError as error:
             return str(error)
         return None
@@ -49,7 +55,8 @@ class TrainingPlan:
     @property
     def count_key(self) -> tuple[object, ...]:
         """Trainings with the same key need only one count of the corpus."""
-        return self.percent, count_settings(self.settings.config())
+        # Other libraries count for themselves.
+        return self.percent, () if self.settings.by_library else count_settings(self.settings.config())
 
 
 def problem_of_plans(plans: Sequence[TrainingPlan], corpus: Corpus) -> str | None:
@@ -103,15 +110,18 @@ def names_of_plans(plans: Sequence[TrainingPlan]) -> list[str]:
     # Where each algorithm has one tie rule, its name says enough.
     by_algorithm = len({(_algorithm(plan), _ties(plan)) for plan in plans}) == len(set(map(_algorithm, plans)))
     parts = [part for part in _PARTS if not (part is _ties and by_algorithm)]
-    varied = [[part(plan) for part in parts if len({part(other) for other in plans}) > 1] for plan in plans]
-    return [", ".join(filter(None, parts)) for parts in varied]
+    # None is what a plan does not have at all, which sets it apart from no other.
+    varied = [part for part in parts if len({part(plan) for plan in plans} - {None}) > 1]
+    return [", ".join(filter(None, (part(plan) for part in varied))) for plan in plans]
 
 
 def _algorithm(plan: TrainingPlan) -> str:
     return ALGORITHMS[plan.settings.algorithm]
 
 
-def _pattern(plan: TrainingPlan) -> str:
+def _pattern(plan: TrainingPlan) -> str | None:
+    if plan.settings.by_library:
+        return None
     pattern = plan.settings.pattern
     if pattern == "none":
         return "no pattern"
@@ -124,15 +134,19 @@ def _limit(plan: TrainingPlan) -> str:
     return ", ".join(filter(None, words))
 
 
-def _ties(plan: TrainingPlan) -> str:
-    return f"ties {plan.settings.tie_break}"
+def _base(plan: TrainingPlan) -> str | None:
+    return None if plan.settings.by_library else plan.settings.base
 
 
-_PARTS: tuple[Callable[[TrainingPlan], str], ...] = (
+def _ties(plan: TrainingPlan) -> str | None:
+    return None if plan.settings.by_library else f"ties {plan.settings.tie_break}"
+
+
+_PARTS: tuple[Callable[[TrainingPlan], str | None], ...] = (
     _algorithm,
     _pattern,
     _limit,
-    lambda plan: plan.settings.base,
+    _base,
     _ties,
     lambda plan: f"{plan.percent} % sample" if plan.percent < 100 else "whole corpus",
 )

@@ -14,6 +14,13 @@ from types import NoneType
 from typing import Any, Literal, cast, get_args
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.library_training.config import (
+    COVERAGE,
+    LARGEST_VOCABULARY,
+    LIBRARY_ALGORITHMS,
+    LibraryAlgorithm,
+    LibraryConfig,
+)
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
@@ -65,7 +72,7 @@ class Settings:
     held_out: float = 0.0
     documents: Documents = "file"  # what one document is
     forbidden: tuple[str, ...] = ()  # rules for tokens that are not made
-    algorithm: Algorithm = "bpe"
+    algorithm: Algorithm | LibraryAlgorithm = "bpe"
     # The settings of algorithms are kept, but unused, while another is chosen. They are the last fields.
     parallel: tuple[tuple[str, str], ...] = ()  # by the name of a language
     ratios: tuple[tuple[str, float], ...] = ()  # likewise; unused while there are parallel texts
@@ -74,12 +81,26 @@ class Settings:
     alpha: float = ALPHA
     transition: int | None = None
     max_words: int = MAX_WORDS
+    character_coverage: float = COVERAGE
+    byte_fallback: bool = False
 
     def config(self) -> TrainingConfig:
-        """The configuration; raises ConfigError if they are invalid."""
+        """The configuration; raises ConfigError if they are invalid, or another library trains with them."""
+        if isinstance(self._made, LibraryConfig):
+            raise ConfigError(f"{self._made.title} is trained by the {self._made.library} library.")
         if isinstance(self._made, str):
             raise ConfigError(self._made)
         return self._made
+
+    @property
+    def by_library(self) -> bool:
+        """Whether another library trains with them."""
+        return self.algorithm in LIBRARY_ALGORITHMS
+
+    @property
+    def library_config(self) -> LibraryConfig | None:
+        """The configuration for the library that trains with them; None if there is none, or they are invalid."""
+        return self._made if isinstance(self._made, LibraryConfig) else None
 
     @property
     def problem(self) -> str | None:
@@ -94,16 +115,18 @@ class Settings:
         names = [field.name for field in fields(self)]
         return {name: fault for name in names if (fault := self._fault(name))}
 
-    def with_algorithm(self, algorithm: Algorithm, defaults: Settings) -> Settings:
+    def with_algorithm(self, algorithm: Algorithm | LibraryAlgorithm, defaults: Settings) -> Settings:
         """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
-        usual = {**DEFAULT_TIES, "bpe": defaults.tie_break}
-        ties = usual[algorithm] if self.tie_break == usual[self.algorithm] else self.tie_break
+        usual: dict[str, TieBreak] = {**DEFAULT_TIES, "bpe": defaults.tie_break}
+        of_libraries = defaults.tie_break
+        is_usual = self.tie_break == usual.get(self.algorithm, of_libraries)
+        ties = usual.get(algorithm, of_libraries) if is_usual else self.tie_break
         transition = self.transition
         if algorithm == "superbpe" and transition is None and self.vocabulary_size is not None:
             transition = int(_FIRST_STAGE * self.vocabulary_size)
         return replace(self, algorithm=algorithm, tie_break=ties, transition=transition)
 
-    def with_usual(self, algorithm: Algorithm, configured: Settings, defaults: Settings) -> Settings:
+    def with_usual(self, algorithm: Algorithm | LibraryAlgorithm, configured: Settings, defaults: Settings) -> Settings:
         """The same for another algorithm, whose own settings are those of Configure if that has it chosen.
 
         Otherwise they are the usual ones. Parallel texts are always those of Configure.
@@ -149,10 +172,12 @@ class Settings:
             return cls()
 
     @cached_property
-    def _made(self) -> TrainingConfig | str:
+    def _made(self) -> TrainingConfig | LibraryConfig | str:
         names = ("vocabulary_size", "min_frequency", "pattern", "max_token_bytes", "tie_break", "forbidden", "held_out")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         try:
+            if self.by_library:
+                return LibraryConfig(**self._of_library())
             return TrainingConfig(**given, **self._tokens(), **self._of_algorithm())
         except ConfigError as error:
             return str(error)
@@ -178,8 +203,37 @@ class Settings:
         windowed = {} if self.window is None else {"window": self.window, "alpha": self.alpha}
         return {"algorithm": "parity", "global_merges": self.global_merges or 0, **measure, **windowed}
 
+    def _of_library(self) -> dict[str, Any]:
+        """The settings of another library's algorithm; those that it has not are ignored."""
+        made: dict[str, Any] = {
+            "algorithm": self.algorithm,
+            "vocabulary_size": self.vocabulary_size,
+            "special_tokens": self.special_tokens,
+            "held_out": self.held_out,
+        }
+        if self.algorithm == "wordpiece":
+            return made | {"min_frequency": self.min_frequency}
+        if self.algorithm == "unigram":
+            return made
+        return made | {"character_coverage": self.character_coverage, "byte_fallback": self.byte_fallback}
+
+    def _library_fault(self, name: str) -> str | None:
+        """The error of a field alone, for another library's algorithm."""
+        given = self._of_library()
+        if name not in given:
+            return None
+        enough = {"algorithm": self.algorithm, "vocabulary_size": LARGEST_VOCABULARY}
+        beside = {"special_tokens": given["special_tokens"]} if name == "vocabulary_size" else {}
+        try:
+            LibraryConfig(**enough | beside | {name: given[name]})
+        except ConfigError as error:
+            return str(error)
+        return None
+
     def _fault(self, name: str) -> str | None:
         """The error of a field; of fields that depend on others, the error of the field alone."""
+        if self.by_library:
+            return self._library_fault(name)
         tokens = self._tokens()
         try:
             if name == "vocabulary_size" and self.vocabulary_size is not None:
@@ -291,7 +345,7 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
     "documents": _one_of(Documents),
     "forbidden": _texts,
-    "algorithm": _one_of(Algorithm),
+    "algorithm": lambda value: _one_of(Algorithm)(value) or _one_of(LibraryAlgorithm)(value),
     "parallel": _by_name(lambda value: isinstance(value, str)),
     "ratios": _by_name(_number),
     "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none
@@ -299,4 +353,6 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "alpha": _number,
     "transition": _whole_or_none,
     "max_words": lambda value: value is not None and _whole_or_none(value),
+    "character_coverage": _number,
+    "byte_fallback": lambda value: isinstance(value, bool),
 }

@@ -10,7 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.languages import NAMES, TEXTS
 from tests.gui.person import PATIENCE, TEXT, Answers, at_the_window, quiet, trained
-from tokstudio.core.model.config import ALGORITHMS, TITLES
+from tokstudio.core.library_training import config as libraries
+from tokstudio.core.model.config import TITLES
+from tokstudio.gui.state.training_plans import ALGORITHMS
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.window.main_window import MainWindow
 
@@ -26,7 +28,8 @@ def shown(window: MainWindow) -> list[str]:
 
 
 def names(first: int) -> list[str]:
-    return [f"{title} (Run {number})" for number, title in enumerate(TITLES.values(), first)]
+    ours = [f"{title} (Run {number})" for number, title in enumerate(TITLES.values(), first)]
+    return [*ours, *libraries.TITLES.values()]
 
 
 def test_without_a_text_the_button_is_grey_and_says_why(
@@ -87,9 +90,11 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(
         quiet(qtbot, window)
         assert [run.name for run in session.runs.all] == ["Run 1", *names(2)]
         assert shown(window) == names(2)
-        assert told[-1] == f"{len(TITLES)} trainings are done: Compare shows only them."
+        assert session.runs.active is not None
+        assert session.runs.active.name == "BPE of whole characters (Run 5)", "the last with a curve"
+        assert told[-1] == f"{len(ALGORITHMS)} trainings are done: Compare shows only them."
         window.places.open(window.compression)
-        assert {entry.name for entry in window.compression.legend._entries} == set(names(2))
+        assert {entry.name for entry in window.compression.legend._entries} == set(names(2)[: len(TITLES)])
         assert session.history.undo_text == "Compare Algorithms"
         session.history.undo()
         assert shown(window) == ["Run 1", *names(2), "Bytes"]

@@ -12,6 +12,7 @@ from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.model.config import ALGORITHMS
 from tokstudio.gui.panes.configure import language_rows
 from tokstudio.gui.panes.configure.pane import ConfigurePane
@@ -47,7 +48,7 @@ def settled(qtbot, session) -> None:
 
 def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     field = pane.algorithm
-    assert [choice.value for choice in field.choice.combo.choices] == [*ALGORITHMS]
+    assert [choice.value for choice in field.choice.combo.choices] == [*ALGORITHMS, *LIBRARY_ALGORITHMS]
     assert session.training.settings.algorithm == "bpe"
     assert not field.parity.isVisible()
     choose(qtbot, field.choice.combo, 1)

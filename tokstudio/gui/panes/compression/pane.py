@@ -36,6 +36,7 @@ from tokstudio.gui.plot.chart import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.training_control import BY_LIBRARY, TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton, link_button
@@ -64,6 +65,7 @@ PLAYHEAD = StepWords(
         "last": ("Last merge", "Alt+End"),
     },
 )
+_READY_FOR_LIBRARY = "Another library trains: its tokenizer is shown when it is complete. Press Train."
 _READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
 
@@ -283,13 +285,22 @@ class CompressionPane(Pane):
         if page is self.opened and run is not None:
             self.opened.label.setText(self._opened.why_no_curve(run))
         if page is self.ready:
-            self.ready.headline.setText("Ready to train" if session.training.obstacle is None else "Not ready to train")
-            self.ready.sentence.setText(session.training.obstacle or _READY)
+            self._invite(session.training)
         if self.stack.currentWidget() is not page:
             self.stack.setCurrentWidget(page)
         self.bar.setVisible(run is not None)
         self.view_button.setVisible(page is self.plot)
         self.title.setText(self._view.title if page is self.plot else "Compression")
+
+    def _invite(self, training: TrainingControl) -> None:
+        """Says whether training can start, before there is a run."""
+        headline, sentence = "Ready to train", _READY_FOR_LIBRARY if training.settings.by_library else _READY
+        if training.by_library is not None:
+            headline, sentence = "Training", BY_LIBRARY
+        elif training.obstacle is not None:
+            headline, sentence = "Not ready to train", training.obstacle
+        self.ready.headline.setText(headline)
+        self.ready.sentence.setText(sentence)
 
     def _draw(self) -> None:
         """Draws the curves that have changed."""

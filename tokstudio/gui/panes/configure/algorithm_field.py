@@ -11,7 +11,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, LibraryAlgorithm
 from tokstudio.core.model.config import Algorithm
+from tokstudio.gui.panes.configure.library_fields import LibraryFields
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
 from tokstudio.gui.panes.configure.superbpe_fields import SuperBpeFields
@@ -23,7 +25,7 @@ from tokstudio.gui.widgets.fields import ChoiceField, Field
 from tokstudio.gui.widgets.layouts import column
 
 #: What each algorithm is for, and whose it is.
-ALGORITHMS: Mapping[Algorithm, Choice] = {
+ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
     "bpe": Choice("bpe", "Plain BPE", "The most frequent pair first (Sennrich et al., 2016)."),
     "parity": Choice(
         "parity",
@@ -33,6 +35,14 @@ ALGORITHMS: Mapping[Algorithm, Choice] = {
     "superbpe": Choice("superbpe", "SuperBPE", "Words first, then tokens across words (Liu et al., 2025)."),
     "whole-characters": Choice(
         "whole-characters", "Whole characters", "No token has a part of a character and more (Land and Arnett, 2025)."
+    ),
+    "unigram": Choice("unigram", "Unigram", "The likeliest pieces (Kudo, 2018). The tokenizers library trains."),
+    "wordpiece": Choice("wordpiece", "WordPiece", "As for BERT (Devlin et al., 2019). The tokenizers library trains."),
+    "sentencepiece-bpe": Choice(
+        "sentencepiece-bpe", "SentencePiece BPE", "As for Llama 2 (Kudo and Richardson, 2018). SentencePiece trains."
+    ),
+    "sentencepiece-unigram": Choice(
+        "sentencepiece-unigram", "SentencePiece Unigram", "As for T5 (Kudo, 2018). SentencePiece trains."
     ),
 }
 
@@ -50,7 +60,14 @@ class AlgorithmField(QWidget):
         self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
         self.parity = ParityFields(session, theme, actions)
         self.superbpe = SuperBpeFields(theme)
-        self.groups: Mapping[Algorithm, OwnFields] = {"parity": self.parity, "superbpe": self.superbpe}
+        self.libraries: dict[Algorithm | LibraryAlgorithm, LibraryFields] = {
+            name: LibraryFields(theme, sentencepiece=name.startswith("sentencepiece")) for name in LIBRARY_ALGORITHMS
+        }
+        self.groups: Mapping[Algorithm | LibraryAlgorithm, OwnFields] = {
+            "parity": self.parity,
+            "superbpe": self.superbpe,
+            **self.libraries,
+        }
         column(self.choice, *self.groups.values(), spacing=8, parent=self)
         self.choice.changed.connect(self.changed)
         for group in self.groups.values():
@@ -69,7 +86,7 @@ class AlgorithmField(QWidget):
 
     def taken_over(self, settings: Settings) -> Settings:
         """Returns the settings with the values of these fields."""
-        chosen = cast("Algorithm", self.choice.value)
+        chosen = cast("Algorithm | LibraryAlgorithm", self.choice.value)
         if chosen != settings.algorithm:
             return settings.with_algorithm(chosen, self._training.defaults)
         return self._group.taken_over(settings) if self._group else settings
@@ -78,7 +95,7 @@ class AlgorithmField(QWidget):
         """Shows settings without emitting signals."""
         self.choice.set_value(settings.algorithm)
         for name, group in self.groups.items():
-            group.setVisible(name == settings.algorithm)
+            group.setVisible(name == settings.algorithm and bool(group.controls))
             group.show_settings(settings)
 
     def show_corpus(self, settings: Settings, corpus: Corpus) -> None:
@@ -91,4 +108,4 @@ class AlgorithmField(QWidget):
 
     @property
     def _group(self) -> OwnFields | None:
-        return self.groups.get(cast("Algorithm", self.choice.value))
+        return self.groups.get(cast("Algorithm | LibraryAlgorithm", self.choice.value))

@@ -41,11 +41,12 @@ class Forecaster(QObject):
 
     @property
     def _wanted(self) -> bool:
-        waits = self._training.current is not None or self._corpus.splitting
-        return not waits and self._training.settings.problem is None and self._corpus.current.bytes > 0
+        waits, settings = self._training.busy or self._corpus.splitting, self._training.settings
+        # What another library needs is not known.
+        return not waits and settings.problem is None and not settings.by_library and self._corpus.current.bytes > 0
 
     def _follow_training(self) -> None:
-        if self._training.current is not None:
+        if self._training.busy:
             self._later.stop()
             self._latest.cancel()
         elif self._training.forecast is None and not self._later.isActive() and not self._latest.busy:

@@ -96,6 +96,11 @@ class MoreSettings(QWidget):
         return (*tokens, self.ties, self.longest, self.forbidden, self.documents, self.held_out)
 
     @property
+    def _of_bpe(self) -> tuple[Field, ...]:
+        """Those that no other library's algorithm has; further ones depend on the base units."""
+        return self.base, self.placement, self.ties, self.longest, self.forbidden, self.documents
+
+    @property
     def controls(self) -> list[QWidget]:
         """The controls, in the same order."""
         base = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.load, self.start, self.unknown.combo]
@@ -146,6 +151,9 @@ class MoreSettings(QWidget):
         self.forbidden.set_rules(settings.forbidden)
         self.documents.set_value(settings.documents)
         self.held_out.set_value(settings.held_out)
+        for field in self._of_bpe:
+            field.setVisible(not settings.by_library)
+        in_characters &= not settings.by_library
         self.vocabulary.setVisible(in_characters)
         self.entries.setVisible(in_characters and own)
         self.unknown.setVisible(in_characters)

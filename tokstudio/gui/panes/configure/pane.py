@@ -211,6 +211,8 @@ class ConfigurePane(Pane):
         self.pattern.set_error(faults.get("pattern"))
         self.pattern.set_value(settings.pattern)
         self.algorithm.show_settings(settings)
+        self.pattern.setVisible(not settings.by_library)
+        self.frequency_field.setVisible(not settings.by_library or settings.algorithm == "wordpiece")
         if settings.algorithm != "bpe":
             self.algorithm.choice.set_brief(False)
         self.more.show_faults(faults)
@@ -223,7 +225,8 @@ class ConfigurePane(Pane):
         self._tell_field_problem()
 
     def _tell_field_problem(self) -> None:
-        problem = self.pattern.problem or self.more.corpus_problem or self.algorithm.corpus_problem
+        of_pattern = "" if self._training.settings.by_library else self.pattern.problem
+        problem = of_pattern or self.more.corpus_problem or self.algorithm.corpus_problem
         self._training.set_field_problem(problem)
         self._explain()
 
@@ -243,7 +246,7 @@ class ConfigurePane(Pane):
         _tell(self.outdated, outdated_words(unread), "muted")
         fits = not problem and forecast is not None and forecast.fits
         _tell(self.forecast, forecast_text(forecast) if forecast is not None and fits else "", "muted")
-        size = self._training.sample_size if settings.problem is None and self._training.current is None else None
+        size = self._training.sample_size if settings.problem is None and not self._training.busy else None
         if size is not None:
             self.sample_button.set_full_text(f"Train on a sample of {size_text(size)}")
         self.sample_button.setVisible(size is not None)
@@ -253,7 +256,7 @@ class ConfigurePane(Pane):
     def _problem(self) -> str:
         """The error of the settings, or of the settings with this corpus; "" if there is none."""
         # Missing memory for the whole corpus is irrelevant while another training runs.
-        forecast = self._training.forecast if self._training.current is None else None
+        forecast = None if self._training.busy else self._training.forecast
         foreseen = forecast.problem if forecast is not None else ""
         return self._training.settings.problem or self._training.field_problem or foreseen
 
@@ -275,7 +278,7 @@ class ConfigurePane(Pane):
 
     def _refresh(self) -> None:
         state, obstacle = self._training.state, self._training.obstacle
-        shown = _BUTTONS[state]
+        shown = _BUTTONS[state] if self._training.by_library is None else ("stop",)
         had_focus = any(button.hasFocus() for button in (*self.buttons.values(), self.continue_button))
         for name, button in self.buttons.items():
             button.setVisible(name in shown)
@@ -285,7 +288,8 @@ class ConfigurePane(Pane):
         self.buttons["train"].setToolTip(plain(tip))
         self.buttons["train"].setAccessibleDescription(tip)
         # The error is shown already.
-        _tell(self.reason, "" if obstacle in (None, self._problem) or state != "idle" else str(obstacle), "muted")
+        known = obstacle in (None, self._problem) or self._training.busy
+        _tell(self.reason, "" if known else str(obstacle), "muted")
         self._explain()
         if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
             self.buttons[shown[0]].setFocus()

@@ -23,6 +23,9 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     The settings are valid. `distinct` is the number of different characters of the corpus; None until it is known.
     """
     size, frequency = settings.vocabulary_size, settings.min_frequency
+    if (of_library := settings.library_config) is not None:
+        differs = "" if of_library.repeatable else " Training again may give other ids."
+        return f"At most {size:,} tokens, by the {of_library.library} library.{differs}"
     if size is None:
         return f"Ends when no pair occurs {frequency:,} times."
     config = settings.config()
@@ -44,6 +47,8 @@ def unusual_words(settings: Settings) -> str:
     """Names the settings besides limits and pattern that differ from the defaults; "" if none does."""
     usual = Settings()
     told: list[str] = []
+    if settings.by_library:
+        return _also([_special_tokens(len(settings.special_tokens))] if settings.special_tokens else [], settings)
     if settings.base != usual.base:
         own = settings.base_vocabulary
         told.append("characters" if own is None else f"characters from a list of {len(own):,}")
@@ -53,7 +58,7 @@ def unusual_words(settings: Settings) -> str:
     if specials:
         place = " first" if settings.special_placement != usual.special_placement else ""
         told.append(f"{_special_tokens(specials)}{place}")
-    if settings.tie_break != DEFAULT_TIES[settings.algorithm]:
+    if settings.tie_break != DEFAULT_TIES[settings.config().algorithm]:
         told.append(_TIES[settings.tie_break])
     if settings.max_token_bytes is not None:
         told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")
@@ -61,6 +66,10 @@ def unusual_words(settings: Settings) -> str:
         told.append(several(len(settings.forbidden), "rule for forbidden tokens", "rules for forbidden tokens"))
     if settings.documents != usual.documents:
         told.append("documents by line")
+    return _also(told, settings)
+
+
+def _also(told: list[str], settings: Settings) -> str:
     if settings.held_out:
         told.append(f"{100 * settings.held_out:.10g}\u00a0% held out")
     return f"Also set: {', '.join(told)}." if told else ""
