@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -236,7 +236,7 @@ def pieces(document: bytes, pattern: str | None) -> list[bytes]:
     return [piece.encode("utf-8", "surrogateescape") for piece in [*made, text[at:]] if piece]
 
 
-def encode_by_rank(word: bytes, ranks: Mapping[tuple[int, int], int]) -> list[int]:
+def encode_by_rank(word: Iterable[int], ranks: Mapping[tuple[int, int], int]) -> list[int]:
     """Merges the pair with the lowest rank, everywhere in the word, again and again; `ranks` count from 0."""
     ids = list(word)
     while best := min((pair for pair in pairwise(ids) if pair in ranks), key=ranks.__getitem__, default=None):
@@ -263,6 +263,109 @@ def train_second_stage(
     before = Recount([], [], [], list(tokens), ids, "").uses(weights)
     start = (list(tokens), ids)
     return before, train_slowly([], weights=weights, refuses=refuses, start=start, **settings)
+
+
+def runs_of(words: Sequence[list[int]], tokens: Sequence[bytes]) -> list[tuple[list[int], bool]]:
+    """The ids of words, each with whether it is a run: adjacent words that are one token each and hold a letter."""
+    made: list[tuple[list[int], bool]] = []
+    for ids in words:
+        joins = len(ids) == 1 and regex.search(r"\p{L}", tokens[ids[0]].decode("utf-8", "ignore")) is not None
+        if joins and made and made[-1][1]:
+            made[-1][0].extend(ids)
+        else:
+            made.append((list(ids), joins))
+    return made
+
+
+@dataclass
+class Interleaved:
+    """A training of BoundlessBPE by recounting; ids are in the order of the merges."""
+
+    merges: list[tuple[int, int]]
+    counts: list[int]
+    overtaken: list[int]
+
+
+def train_boundless(
+    documents: Sequence[bytes],
+    pattern: str,
+    weights: Sequence[int] | None = None,
+    vocabulary_size: int | None = None,
+    min_frequency: int | None = None,
+    tie_break: str = "first",
+    max_token_bytes: int | None = None,
+    refuses: Callable[[bytes], bool] = lambda token: False,
+) -> Interleaved:
+    """BoundlessBPE in two phases, by its definition."""
+    weights = [1] * len(documents) if weights is None else weights
+    counted = Counter[bytes]()
+    split = [pre_tokens(document, pattern) for document in documents]
+    for words, weight in zip(split, weights, strict=True):
+        for word in words:
+            counted[word] += weight
+    rules = {"min_frequency": min_frequency, "tie_break": tie_break, "max_token_bytes": max_token_bytes}
+    first = train_slowly(list(counted), vocabulary_size, weights=list(counted.values()), refuses=refuses, **rules)
+    ranks = {pair: rank for rank, pair in enumerate(first.merges)}
+    known = {word: encode_by_rank(word, ranks) for word in counted}
+    found = Counter[tuple[int, ...]]()
+    for words, weight in zip(split, weights, strict=True):
+        for ids, joins in runs_of([known[word] for word in words], first.tokens):
+            found[tuple(ids)] += weight * joins
+    runs, times = [list(ids) for ids in found if found[ids]], [weight for weight in found.values() if weight]
+    tokens, supermerges, counts = list(first.tokens), list[tuple[int, int]](), list[int]()
+    while True:
+        known_tokens = set(tokens)
+        pairs = {
+            pair: count
+            for pair, count in count_pairs(runs, times).items()
+            if (made := tokens[pair[0]] + tokens[pair[1]]) not in known_tokens  # a token is made in one way
+            and not refuses(made)
+            and len(made) <= (max_token_bytes or len(made))
+        }
+        if not pairs or max(pairs.values()) < (min_frequency or 1):
+            break
+        if first.ended == REACHED_SIZE and max(pairs.values()) <= first.counts[-1]:
+            break  # no later one is taken
+        pair = choose(pairs, tokens, tie_break)
+        runs = [replace(run, *pair, len(tokens)) for run in runs]
+        tokens.append(tokens[pair[0]] + tokens[pair[1]])
+        supermerges.append(pair)
+        counts.append(pairs[pair])
+    return _interleaved(first, supermerges, counts, vocabulary_size)
+
+
+def _interleaved(
+    first: Recount, supermerges: list[tuple[int, int]], counts: list[int], vocabulary_size: int | None
+) -> Interleaved:
+    made, ids, taken = Interleaved([], [], []), {byte: byte for byte in range(256)}, 0
+
+    def take(old: int, pair: tuple[int, int], count: int, overtaken: int) -> None:
+        if len(ids) != vocabulary_size:
+            made.merges.append((ids[pair[0]], ids[pair[1]]))
+            made.counts.append(count)
+            made.overtaken.append(overtaken)
+            ids[old] = len(ids)
+
+    for rank, (pair, count) in enumerate(zip(first.merges, first.counts, strict=True)):
+        while taken < len(counts) and counts[taken] > count:
+            take(len(first.tokens) + taken, supermerges[taken], counts[taken], count)
+            taken += 1
+        take(256 + rank, pair, count, -1)
+    for last in range(taken, len(counts)):
+        take(len(first.tokens) + last, supermerges[last], counts[last], 0)
+    return made
+
+
+def encode_boundless(text: bytes, pattern: str, merges: Sequence[Sequence[int]], is_super: Sequence[bool]) -> list[int]:
+    """Merges of phase 1 within pre-tokens by rank, then supermerges by rank in runs."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    tables: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
+    for rank, (left, right) in enumerate(merges):
+        tokens.append(tokens[left] + tokens[right])
+        tables[is_super[rank]][left, right] = rank
+    words = [encode_by_rank(word, tables[0]) for word in pre_tokens(text, pattern)]
+    parts = runs_of(words, tokens)
+    return [token for ids, joins in parts for token in (encode_by_rank(ids, tables[1]) if joins else ids)]
 
 
 def encode_slowly(

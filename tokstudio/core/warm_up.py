@@ -73,6 +73,7 @@ def _exercise_merging() -> None:
     train(corpus, TrainingConfig(min_frequency=900))
     two = Corpus((*corpus.sources, *Corpus.from_texts(["abab"]).sources))
     train(two, TrainingConfig(vocabulary_size=260, tie_break="first", algorithm="parity", window=2))
+    train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm="boundless")).encode("an article")
     none = np.zeros(1, np.int32)
     squeeze(none, none, np.zeros((1, 4), np.int64), none, np.zeros(STATE_SIZE, np.int64), 1)
 

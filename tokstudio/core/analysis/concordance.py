@@ -3,7 +3,7 @@
 The token's bytes are searched for, and only the text around them is encoded. With a pattern that is exact. Without one
 a document is a single sequence: of a document longer than 10 KiB a window is encoded, with at least 4 KiB on either
 side. A merge may differ where it depends on text farther away, such as in long repetitions. Where another library
-encodes, or text is changed before it is split, whole lines are encoded: see `library_concordance`.
+encodes, text is changed before it is split, or words are joined, whole lines are encoded: see `library_concordance`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -99,7 +99,8 @@ class Concordance:
         for number, (source, (ends, is_held)) in enumerate(zip(sources, blocks, strict=True)):
             text = _Text(number, source, ends, is_held)
             tokenizer, token = self._asked
-            if tokenizer.library is not None or not tokenizer.preparation.is_plain:
+            by_lines = tokenizer.library is not None or tokenizer.supermerges is not None
+            if by_lines or not tokenizer.preparation.is_plain:
                 yield from self._lines_work(text, ends, tokenizer, token)
                 if self.limit is not None:
                     return

@@ -77,7 +77,7 @@ class Steps:
     """All states of an encoding: `len(steps)` is their number, at least two; made by `steps_work`.
 
     The first state has pre-tokens, the second base tokens, and each one after that has two tokens merged: pre-token
-    after pre-token, in each by rank, and with one merge from left to right.
+    after pre-token, in each by rank, and with one merge from left to right. Supermerges follow the words of their run.
     """
 
     data: bytes  # the encoded text as UTF-8, after its preparation
@@ -208,6 +208,7 @@ def prepared_steps_work(
         if special >= 0 and 0 <= stop < len(raw):
             token = prepared.specials[special]
             made.add(stop, stop + len(token), tokenizer.special_tokens[token.decode()], first=0)
+        yield from made.end_run_work()
     return Steps(raw, tokenizer, limit, made.pieces(), allowed_special, prepared, begin)
 
 
@@ -216,7 +217,11 @@ class _Making:
 
     def __init__(self, tokenizer: Tokenizer, begin: int) -> None:
         self._alphabet, self._dropout, self._begin = tokenizer.alphabet, tokenizer.dropout, begin
-        self._ranks = _Ranks(tokenizer)
+        supermerges = tokenizer.supermerges
+        self._ranks = _Ranks(tokenizer, None if supermerges is None else ~supermerges)
+        self._supermerges = None if supermerges is None else _Ranks(tokenizer, supermerges)
+        self._letters = tokenizer.words_with_letters()
+        self._run: list[int] = []  # the pieces of words that supermerges may join
         self._results: list[int] = tokenizer.merge_results.tolist()
         self._whole_words = {
             tokenizer.tokens[token]: token for token in tokenizer.whole_words if tokenizer.tokens.in_use(token)
@@ -243,17 +248,31 @@ class _Making:
             ids, widths = self._alphabet.ids_of(characters).tolist(), [len(one.encode()) for one in characters]
         edges = [*accumulate(widths, initial=start)]
         current = [self.add(edges[i], edges[i + 1], token, first=1) for i, token in enumerate(ids)]
-        yield from self._merge_work(ids, current, start)
+        yield from self._merge_work(ids, current, start, self._ranks)
+        if self._supermerges is None:
+            return
+        last = len(self._rows) - 1
+        if self._rows[last][:2] == [start, stop] and self._letters[self._rows[last][2]]:
+            self._run.append(last)
+        else:
+            yield from self.end_run_work()
 
-    def _merge_work(self, ids: list[int], current: list[int], start: int) -> Work[None]:
-        """Merges one pre-token, of which `ids` has the token and `current` the piece at each place.
+    def end_run_work(self) -> Work[None]:
+        """Joins the words of a run, which ends here, by supermerges."""
+        run, self._run = self._run, []
+        if self._supermerges is not None and len(run) > 1:
+            ids = [self._rows[piece][2] for piece in run]
+            yield from self._merge_work(ids, run, self._rows[run[0]][0], self._supermerges)
+
+    def _merge_work(self, ids: list[int], current: list[int], start: int, ranks: _Ranks) -> Work[None]:
+        """Merges one pre-token, or run, of which `ids` has the token and `current` the piece at each place.
 
         Lowest rank first, leftmost first among equals; where two are merged, the left place stays. With dropout, merges
         are passed over as in `kernels.dropout`.
         """
         passes = None if self._dropout is None else self._dropout.passes(self._begin + start)
         passed: list[tuple[int, int]] = []
-        n, rank_of = len(ids), self._ranks.rank_of
+        n, rank_of = len(ids), ranks.rank_of
         following, previous = list(range(1, n + 1)), list(range(-1, n - 1))
         heap = [(rank, i) for i in range(n - 1) if (rank := rank_of(ids[i], ids[i + 1])) >= 0]
         heapify(heap)
@@ -300,11 +319,13 @@ class _Making:
 
 
 class _Ranks:
-    """The ranks of pairs; where two merges join the same pair, the first counts."""
+    """The ranks of pairs, or of those that are chosen; where two merges join the same pair, the first counts."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, chosen: NDArray[np.bool_] | None = None) -> None:
         pairs = tokenizer.merges.astype(np.int64)
         keys = (pairs[:, 0] << 32) | pairs[:, 1]
+        if chosen is not None:
+            keys[~chosen] = -1
         self._order = np.argsort(keys, kind="stable")
         self._keys = keys[self._order]
         self._known: dict[tuple[int, int], int] = {}

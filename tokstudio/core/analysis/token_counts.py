@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, groups
@@ -49,7 +50,7 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True
         it occurs.
 
     Raises:
-        ConfigError: The corpus has a character that is not in the vocabulary.
+        ConfigError: The corpus has a character that is not in the vocabulary, or word counts for supermerges.
         FormatError: The library that encodes for the tokenizer refuses the text.
     """
     counts = np.zeros(len(tokenizer.tokens), np.int64)
@@ -60,6 +61,8 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True
         documents = _encode_here(tokenizer, tokenizer.pattern, tokenizer.preparation, recognise)
         words = _encode_here(tokenizer, "none", in_words, recognise)
     total, done = sum(len(source.data) for source in corpus.sources), 0
+    if tokenizer.supermerges is not None and any(source.counts is not None for source in corpus.sources):
+        raise ConfigError("Supermerges join adjacent words, which word counts do not have: open the text.")
     for source in corpus.sources:
         groups = _documents(source, tokenizer) if source.counts is None else _words(source, source.counts)
         for data, ends, weight in groups:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.encoding_steps import Steps
+from tokstudio.core.analysis.encoding_steps import State, Steps
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 
@@ -98,9 +98,27 @@ class _Question:
                 return WhyNot("special", sentence, int(cut.ids[piece]))
         if first == last:
             return None
+        if self._steps.tokenizer.supermerges is not None:
+            return self._border_of_runs(cut, first, last)
         left, right = (_named(self._steps.data[cut.starts[i] : cut.stops[i]]) for i in (first, first + 1))
         sentence = f"The text is split between {left} and {right} before merging, and no merge crosses a split."
         return WhyNot("border", sentence)
+
+    def _border_of_runs(self, cut: State, first: int, last: int) -> WhyNot | None:
+        """It has a pre-token that no supermerge joins, or a part of one."""
+        rule = "and supermerges join only words that are one token with a letter"
+        letters, pieces = self._steps.tokenizer.words_with_letters(), self._steps.pieces
+        if cut.starts[first] != self._start or cut.stops[last] != self._stop:
+            end = last if cut.starts[first] == self._start else first
+            word = _named(self._steps.data[cut.starts[end] : cut.stops[end]])
+            return WhyNot("border", f"It has only a part of {word}, {rule}.")
+        for number in range(first, last + 1):
+            same = (pieces.starts == cut.starts[number]) & (pieces.stops == cut.stops[number]) & (pieces.ids >= 0)
+            if not letters[pieces.ids[same]].any():
+                word = _named(self._steps.data[cut.starts[number] : cut.stops[number]])
+                what = "has no letter" if same.any() else "is not one token"
+                return WhyNot("border", f"{word} {what}, {rule}.")
+        return None
 
     def whole_word(self) -> WhyNot | None:
         """It is in a pre-token that was not merged."""

@@ -20,7 +20,7 @@ from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
 
-Algorithm = Literal["bpe", "parity", "superbpe", "whole-characters"]
+Algorithm = Literal["bpe", "parity", "superbpe", "whole-characters", "boundless"]
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings"]
 SpecialPlacement = Literal["last", "first"]
 #: The name of each algorithm at the beginning of a sentence.
@@ -30,6 +30,7 @@ TITLES: Mapping[Algorithm, str] = MappingProxyType(
         "parity": "Parity-aware BPE",
         "superbpe": "SuperBPE",
         "whole-characters": "BPE of whole characters",
+        "boundless": "BoundlessBPE",
     }
 )
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
@@ -73,7 +74,10 @@ class TrainingConfig:
             "superbpe" for SuperBPE (arXiv 2503.13423): stage 1 is BPE with `pattern` up to the `transition`. Stage 2
             splits the text by `second_pattern`, makes all merges of stage 1 in it, and goes on, across words. Or
             "whole-characters", as arXiv 2505.24689 proposes: BPE in which a merge joins whole characters, or parts of
-            one character; so no token has a part of a character beside anything else.
+            one character; so no token has a part of a character beside anything else. Or "boundless" for BoundlessBPE
+            (arXiv 2504.00178) in two phases (arXiv 2604.05192): phase 1 is BPE with `pattern`. Then supermerges join
+            adjacent pre-tokens that are one token each and hold a letter. The merges of phase 1 are made in order;
+            before each come the supermerges with a higher count, up to the vocabulary size.
         parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
             string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
             chooses. Without any, the one with the fewest bytes per token in the corpus, divided by its ratio. Kept as
@@ -146,6 +150,10 @@ class TrainingConfig:
         check_parity(self)
         if self.algorithm == "whole-characters" and self.base != "bytes":
             raise ConfigError("Characters as base tokens are whole already: choose plain BPE.")
+        if self.algorithm == "boundless" and self.pattern == "none":
+            raise ConfigError(
+                "BoundlessBPE needs a pattern, because its supermerges join words: choose one, such as gpt2."
+            )
         if size is None and frequency is None:
             raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
         if frequency is not None and frequency < 2:

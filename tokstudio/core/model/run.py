@@ -46,6 +46,7 @@ class MergeBatch:
         tokens_after: int64, tokens in the corpus after the merge.
         chosen_by: int16, the number of the language that chose each merge, as in `Run.chosen`; None for plain BPE.
         second_counts: For merges of stage 2 of SuperBPE: see `Run`; None for others.
+        overtaken: For BoundlessBPE: see `Run`; None for others.
     """
 
     first: int
@@ -55,6 +56,7 @@ class MergeBatch:
     tokens_after: NDArray[np.int64]
     chosen_by: NDArray[np.int16] | None = None
     second_counts: NDArray[np.int64] | None = None
+    overtaken: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
@@ -115,6 +117,8 @@ class Run:
         second_counts: For SuperBPE, once stage 2 has made a merge: int64 [base + merges of stage 1], occurrences of
             each id before that merge, when the text is split as in stage 2. Counts and tokens up to the transition are
             those of the text as stage 1 splits it, those after it as stage 2 does.
+        overtaken: For BoundlessBPE: int64 [n], by supermerge: the count of the merge of phase 1 that it came before, 0
+            where none was left; -1 for the merges of phase 1. None for other algorithms.
     """
 
     config: TrainingConfig
@@ -131,9 +135,17 @@ class Run:
     start: _StartTokenizer | None = None
     chosen: ChosenBy | None = None
     second_counts: NDArray[np.int64] | None = None
+    overtaken: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.merges, self.counts, self.tokens_after, self.base_counts, self.second_counts):
+        for array in (
+            self.merges,
+            self.counts,
+            self.tokens_after,
+            self.base_counts,
+            self.second_counts,
+            self.overtaken,
+        ):
             if array is not None:
                 array.setflags(write=False)
         if self.chosen is not None:
@@ -170,6 +182,11 @@ class Run:
         if self.config.transition is None:
             return None
         return 1 if self.second_stage is None or merge <= self.second_stage[0] else 2
+
+    @property
+    def supermerges(self) -> NDArray[np.bool_] | None:
+        """Which merges are supermerges of BoundlessBPE, bool [n]; None for other algorithms."""
+        return None if self.overtaken is None else self.overtaken >= 0
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:

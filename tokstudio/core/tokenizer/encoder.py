@@ -15,6 +15,7 @@ from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.parallel import in_threads
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.runs import BREAK, Joining
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
@@ -41,7 +42,10 @@ class EncodedWords:
 
 
 class Encoder:
-    """Encodes with the first `limit` merges of a table; leaves `whole_words` whole. Safe in several threads."""
+    """Encodes with the first `limit` merges of a table; leaves `whole_words` whole. Safe in several threads.
+
+    With `joining`, tokens of adjacent words are joined afterwards.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Encoder:
         limit: int,
         pattern: str,
         whole_words: Mapping[bytes, int] | None = None,
+        joining: Joining | None = None,
     ) -> None:
         self._alphabet = alphabet
         self._merges = merges
@@ -58,6 +63,7 @@ class Encoder:
         self._splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
         self._whole_words = dict(whole_words or {})
+        self._joining = joining
         self._longest_whole = max(map(len, self._whole_words), default=0)
 
     @property
@@ -85,13 +91,27 @@ class Encoder:
         Raises:
             ConfigError: A piece is too long, or has a character that is not in the vocabulary.
         """
+        if self._joining is not None:
+            marked = yield from self.marked_work(data, pieces, special_ids)
+            return [(yield from self._joining.joined_work(marked, self.limit, self._join_work))]
         size = int(pieces.stops[-1] - pieces.starts[0])
         if threads != 1 and self._splitter.kind > NONE and size >= 2 * _PART:
             return (yield from self._in_threads_work(data, pieces, special_ids, threads))
+        return (yield from self.marked_work(data, pieces, special_ids))
+
+    def marked_work(
+        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
+    ) -> Work[list[NDArray[np.uint32]]]:
+        """Does the same as `encode_work` up to the joining: the tokens of runs are marked (see `model.runs`).
+
+        With `joining`, `BREAK` stands after each piece without a special token.
+        """
         # A cache of known words is used by one thread at a time.
         known = self._idle.pop() if self._idle else _KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
+        if self._joining is not None:
+            special_ids = np.where(special_ids < 0, np.int32(BREAK), special_ids)
         for first, last in pieces.groups(_GROUP):
             # In the form that `emit` expects; 0 for none.
             behind = ~special_ids[pieces.specials[first:last]]
@@ -112,7 +132,7 @@ class Encoder:
                 if known.encoded < len(known.table):
                     for _ in self._encode_new_work(known):
                         yield Progress("encoding", offset + at - start, total - start)
-                if len(special_ids) > 1:
+                if len(special_ids) > 1 or self._joining is not None:
                     numbers = _with_specials(numbers, ends, stops[done:document], behind[done:document])
                 ids.append(known.tokens_of(numbers))
                 at, done = int(ends[-1]) if len(ends) else at, document
@@ -161,7 +181,7 @@ class Encoder:
         alphabet, offsets, words = self._alphabet, known.table.offsets, known.table.words
         unknown = -1 if alphabet.unknown is None else alphabet.unknown
         known.make_room()
-        size = 0
+        size, first = 0, known.encoded
         while known.encoded < len(known.table):
             why, known.encoded = kernel.encode_words(
                 words, offsets, known.encoded, alphabet.id_of, unknown, self.pairs, self.limit, *known.arrays
@@ -175,6 +195,9 @@ class Encoder:
                 if size >= _ENOUGH:
                     size = 0
                     yield Progress("encoding")
+        if self._joining is not None:
+            ids, starts = known.arrays
+            self._joining.mark(ids, starts[first : known.encoded + 1])
 
     def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
         """Encodes a text as one sequence, without splitting it."""
@@ -186,7 +209,14 @@ class Encoder:
             return [np.array([whole], np.uint32)]
         symbols = yield from self.symbols_work(text)
         trie = self._merges.trie_for(self._alphabet, len(symbols)) if len(symbols) else None
-        return (yield from self._merged_work(symbols) if trie is None else self._matched_work(symbols, trie))
+        if trie is not None:
+            return (yield from self._matched_work(symbols, trie))
+        return (yield from self._merged_work(symbols, self.pairs))
+
+    def _join_work(self, run: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+        """Joins the tokens of a run of any length."""
+        assert self._joining is not None
+        return (yield from self._merged_work(run, self._joining.pairs))
 
     def symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
@@ -221,8 +251,8 @@ class Encoder:
             yield Progress("encoding", int(state[kernel.PLACE]), n)
         return [ids[: state[kernel.WRITTEN]]]
 
-    def _merged_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
-        """Merges one sequence of any length; yields its tokens in parts, at least one."""
+    def _merged_work(self, symbols: NDArray[np.int32], pairs: NDArray[np.int64]) -> Work[list[NDArray[np.uint32]]]:
+        """Merges one sequence of any length by a table of merges; yields its tokens in parts, at least one."""
         from tokstudio.core.kernels import encode as kernel
 
         n = len(symbols)
@@ -230,7 +260,7 @@ class Encoder:
         heap, state = np.empty(2 * n, np.int64), np.zeros(kernel.STATE_SIZE, np.int64)
         scratch = (symbols, following, previous, pending, heap, state)
         pieces = 0
-        while not kernel.encode_sequence(self.pairs, self.limit, *scratch, _BUDGET):
+        while not kernel.encode_sequence(pairs, self.limit, *scratch, _BUDGET):
             pieces += 1
             # A text of n bytes takes at most 4 n steps, and mostly half of that.
             yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)

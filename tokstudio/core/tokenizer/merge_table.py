@@ -30,14 +30,21 @@ class MergeTable:
     Args:
         merges: int32 [n, 2], ids of left and right in rank order.
         results: int32 [n], the id that each merge makes.
+        chosen: bool [n], the merges in the table, which then has no trie; None for all.
 
     Attributes:
         pairs: int64 [2 s], the hash table; see `kernels.encode`.
     """
 
-    def __init__(self, merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
+    def __init__(
+        self, merges: NDArray[np.int32], results: NDArray[np.int32], chosen: NDArray[np.bool_] | None = None
+    ) -> None:
         from tokstudio.core.kernels.encode import fill_pairs
 
+        self._is_part = chosen is not None
+        if chosen is not None:
+            # A pair that no text has takes the rank of a merge that is left out.
+            merges = np.where(chosen[:, np.newaxis], merges, np.int32(-2))
         self._merges, self._results = read_only(merges), read_only(results)
         self._encoded = 0
         self._trie: Trie | None = None
@@ -50,7 +57,7 @@ class MergeTable:
         None as long as it would take longer to make than it has saved, and where it would be too large.
         """
         self._encoded += size
-        if self._encoded < len(self._merges):
+        if self._is_part or self._encoded < len(self._merges):
             return None
         ids = 1 + max(int(np.max(alphabet.ids, initial=0)), alphabet.unknown or 0)
         if self._trie is None or len(self._trie.tokens) < ids:

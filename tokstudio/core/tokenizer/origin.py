@@ -72,8 +72,10 @@ def renumbered_arguments(given: Mapping[str, Any], new_ids: NDArray[np.int32]) -
     if len(np.unique(used)) < len(used):
         raise ConfigError("Two tokens cannot get the same id.")
     extra: Mapping[int, bytes] = given["extra_tokens"]
+    supermerges = given["supermerges"]
     return {
         **given,
+        "supermerges": None if supermerges is None else supermerges[stays],
         "merges": new_ids[merges],
         "merge_results": new_ids[results],
         "alphabet": alphabet.renumbered(new_ids),

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run, special_ids
+from tokstudio.core.model.runs import Joining, letters_of
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
+from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, Prepared, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
@@ -50,6 +53,8 @@ class Tokenizer(Abilities, TextMethods):
         preparation: What is done to a text before it is split.
         remarks: See `remarks`.
         roles: See `roles`.
+        supermerges: bool [n], which merges are supermerges of BoundlessBPE: they join adjacent pre-tokens that are one
+            token each and hold a letter, or what earlier ones made of these; others merge within pre-tokens.
         run: The run it comes from, if any.
         origin: See `origin`.
         checked: Whether the merges are known to be valid.
@@ -71,6 +76,7 @@ class Tokenizer(Abilities, TextMethods):
         preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
         roles: Mapping[str, str] | None = None,
+        supermerges: NDArray[np.bool_] | None = None,
         run: Run | None = None,
         origin: Origin[Tokenizer] | None = None,
         checked: bool = False,
@@ -95,6 +101,7 @@ class Tokenizer(Abilities, TextMethods):
         self._roles, self._run, self._origin = dict(roles or {}), run, origin
         self._dropout: Dropout | None = None
         self._limit = len(self._merges)
+        self._supermerges = None if supermerges is None or not supermerges.any() else read_only(supermerges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
             check_vocabulary(self._merges, self._results, self._alphabet, self._specials, self._extra)
@@ -109,7 +116,7 @@ class Tokenizer(Abilities, TextMethods):
         if run.start is not None:
             assert isinstance(run.start, Tokenizer)
             return run.start.extended(run.merges, run.base_size, run)
-        return cls.from_training(run.merges, run.config, run.alphabet, run.base_size, run)
+        return cls.from_training(run.merges, run.config, run.alphabet, run.base_size, run, run.supermerges)
 
     @classmethod
     def from_training(
@@ -119,13 +126,15 @@ class Tokenizer(Abilities, TextMethods):
         alphabet: Alphabet,
         base_size: int,
         run: Run | None = None,
+        supermerges: NDArray[np.bool_] | None = None,
     ) -> Tokenizer:
         """The tokenizer of the merges that the `Trainer` has made so far; `base_size` ids come before theirs."""
         results = np.arange(base_size, base_size + len(merges), dtype=np.int32)
         specials = special_ids(config, base_size + len(merges))
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
-        made = cls(merges, results, alphabet=alphabet, special_tokens=specials, run=run, checked=True)
+        given: dict[str, Any] = {"special_tokens": specials, "supermerges": supermerges, "run": run, "checked": True}
+        made = cls(merges, results, alphabet=alphabet, **given)
         made._pattern, made._first_stage = config.patterns_after(len(merges), base_size)
         return made
 
@@ -214,6 +223,12 @@ class Tokenizer(Abilities, TextMethods):
         return self._whole_words
 
     @property
+    def supermerges(self) -> NDArray[np.bool_] | None:
+        """Which merges are supermerges, bool [n]; None where none is."""
+        given = None if self._supermerges is None else self._supermerges[: self._limit]
+        return None if given is None or not given.any() else given
+
+    @property
     def preparation(self) -> Preparation:
         """What is done to a text before it is split."""
         return self._preparation
@@ -285,6 +300,8 @@ class Tokenizer(Abilities, TextMethods):
         """
         if self.library is not None:
             raise ConfigError(f"{self.library} encodes for this tokenizer: its merges cannot be passed over.")
+        if self.supermerges is not None:
+            raise ConfigError("This tokenizer has supermerges, for which dropout is not defined.")
         dropout = Dropout(probability, seed)
         other = self.at(self._limit)
         other._dropout = dropout if probability else None
@@ -373,11 +390,23 @@ class Tokenizer(Abilities, TextMethods):
         """
         from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 
+        supermerges, joining = self._supermerges, None
         if "merges" not in self._shared:
-            self._shared["merges"] = MergeTable(self._merges, self._results)
+            within = None if supermerges is None else ~supermerges
+            self._shared["merges"] = MergeTable(self._merges, self._results, within)
+        if supermerges is not None and known_name(pattern) != "none":
+            if "joining" not in self._shared:
+                table = MergeTable(self._merges, self._results, supermerges)
+                self._shared["joining"] = Joining(self.words_with_letters(), table.pairs)
+            joining = self._shared["joining"]
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
-        return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words)
+        return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words, joining)
+
+    def words_with_letters(self) -> NDArray[np.bool_]:
+        """Bool [all ids and more], which base tokens and results of merges within words hold a letter."""
+        within = self._results if self._supermerges is None else self._results[~self._supermerges]
+        return letters_of(self._parts, np.concatenate([self._alphabet.ids, within]))
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids; raises the same as `decode`."""
@@ -405,6 +434,7 @@ class Tokenizer(Abilities, TextMethods):
             "preparation": self._preparation,
             "remarks": self._remarks,
             "roles": self._roles,
+            "supermerges": self.supermerges,
         }
 
     @cached_property

@@ -77,6 +77,7 @@ class ChosenMerges:
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
     chosen_by: NDArray[np.int16] | None = None  # for parity-aware BPE: as in `MergeBatch`
+    overtaken: NDArray[np.int64] | None = None  # for BoundlessBPE: likewise
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,7 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
         while first < len(lengths):
             before = int(until[first - 1]) if first else 0
             last = max(first + 1, int(np.searchsorted(until, before + _GROUP, side="right")))
-            data = _gathered(part, first, last)
+            data = gathered(part, first, last)
             work = marked_work(encoder, data, until[first:last] - before)
             ids = yield from part_of(work, "encoding", done + first, last - first, total)
             here = np.where(ids == MARK, -1, ids).astype(np.int32)
@@ -143,7 +143,7 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
     return Layout(units, start.alphabet, counts, 0, size)
 
 
-def _gathered(part: Sequences, first: int, last: int) -> NDArray[np.uint8]:
+def gathered(part: Sequences, first: int, last: int) -> NDArray[np.uint8]:
     """The sequences from `first` to `last`, one after another, with padding."""
     starts, stops = part.starts[first:last], part.stops[first:last]
     size = int((stops - starts).sum())

@@ -95,7 +95,11 @@ def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
 
 def _counted_work(run: Run, text: Corpus | CountedText, pattern: str) -> Work[CountedText]:
     """The text, counted with the pattern of a run, or of its second stage."""
-    config = run.config if pattern == run.config.pattern else run.config.as_second_stage()
+    if run.config.algorithm == "boundless":
+        # Supermerges join adjacent words, so counted words are not enough.
+        config = replace(run.config.as_plain(), pattern="none")
+    else:
+        config = run.config if pattern == run.config.pattern else run.config.as_second_stage()
     if isinstance(text, Corpus):
         return (yield from count_text_work(text, config, start=start_of(run)))
     if config is run.config:
@@ -110,7 +114,8 @@ def _tokens_work(
     after, alphabet = len(tokenizer.tokens), None
     if run.config.base == "characters" and run.config.unknown_token is None:
         alphabet = replace(run.alphabet, unknown=after)
-    encoder = tokenizer.encoder("none", alphabet=alphabet)
+    pattern = "none" if run.config.algorithm != "boundless" else tokenizer.pattern
+    encoder = tokenizer.encoder(pattern, alphabet=alphabet)
     size, totals = np.zeros(sources, np.int64), np.zeros((sources, after + 1), np.int64)
     if counted.counts is not None:
         yield from _add_words_work(encoder, counted.counts, size, totals)

@@ -36,6 +36,7 @@ from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
+    from tokstudio.core.training.boundless import BoundlessEngine
     from tokstudio.core.training.engine import ChosenMerges, Engine, Units
     from tokstudio.core.training.progress_estimate import MergingProgress
 
@@ -54,7 +55,8 @@ class Trainer:
     its merges stay the first ones, and the new ids follow its highest. The pattern must be its own, the special tokens
     are, and the vocabulary size counts its tokens too.
 
-    With SuperBPE, the corpus is prepared a second time at the transition.
+    With SuperBPE, the corpus is prepared a second time at the transition. With BoundlessBPE, no merge is returned
+    before phase 1 is complete.
 
     Attributes:
         ended: The reason of the end; None before it.
@@ -64,7 +66,7 @@ class Trainer:
 
     Raises:
         ConfigError: The tokenizer cannot be trained further, or not with these settings, or word counts are given to
-            SuperBPE.
+            SuperBPE or BoundlessBPE.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Trainer:
         self._second: Prepared | None = None  # the corpus as stage 2 of SuperBPE splits it
         self._second_start: Tokenizer | None = None
         self._stage_begins = 0  # merges before this stage
-        self._engine: Engine | None = None
+        self._engine: Engine | BoundlessEngine | None = None
         self._merging: MergingProgress | None = None
         self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(
             corpus, self.config, threads, counted, start
@@ -175,11 +177,18 @@ class Trainer:
 
     @property
     def progress(self) -> Progress:
-        """The phase and its progress: "reading", "counting", "repeating" or "merging"."""
+        """The phase and its progress: "reading", "counting", "repeating" or "merging".
+
+        With BoundlessBPE also "merging words", which is phase 1, and "finding runs" after it.
+        """
         if self.ended is not None:
             return Progress("merging", 1000, 1000)
         if self._engine is None:
             return self._preparation
+        from tokstudio.core.training.boundless import BoundlessEngine
+
+        if isinstance(self._engine, BoundlessEngine):
+            return self._engine.progress
         if self.merges_made == self._stage_begins and (share := self._engine.first_count) is not None:
             return Progress("counting", int(1000 * share), 1000)
         if self._to_repeat is not None:
@@ -198,6 +207,7 @@ class Trainer:
         # The empty batch gives the arrays their types.
         batches, sources = [self._batch(None), *self._batches], self.corpus.sources
         merges = [np.stack([batch.left, batch.right], axis=1) for batch in batches]
+        overtaken = [np.empty(0, np.int64), *(each.overtaken for each in batches if each.overtaken is not None)]
         return Run(
             config=self.config,
             merges=np.concatenate(merges),
@@ -225,6 +235,7 @@ class Trainer:
             start=self.start,
             chosen=self._chosen(batches) if self._languages else None,
             second_counts=batches[-1].second_counts,
+            overtaken=np.concatenate(overtaken) if self.config.algorithm == "boundless" else None,
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -234,6 +245,8 @@ class Trainer:
         return Tokenizer.from_run(self.run)
 
     def _advance(self, merges: int | None) -> ChosenMerges | None:
+        from tokstudio.core.training.engine import Engine
+
         if self._engine is None:
             self._prepare()
             return None
@@ -249,8 +262,8 @@ class Trainer:
             allowed = len(self._to_repeat) - self.merges_made
         ends = [end - self.merges_made for end in (transition, limit) if end is not None]
         made = self._engine.advance(min(allowed, *ends) if ends else allowed)
-        if made is not None and len(made.left):
-            assert self._merging is not None
+        if made is not None and len(made.left) and self._merging is not None:
+            assert isinstance(self._engine, Engine)
             in_stage = self.merges_made - self._stage_begins + len(made.left)
             self._merging.note(self._engine, in_stage, int(made.count[-1]))
         if made is None:
@@ -295,6 +308,7 @@ class Trainer:
 
     def _prepare(self) -> None:
         """Does one piece of the preparation."""
+        from tokstudio.core.training.boundless import BoundlessEngine
         from tokstudio.core.training.from_tokenizer import new_engine
         from tokstudio.core.training.progress_estimate import MergingProgress
 
@@ -312,7 +326,10 @@ class Trainer:
             scale = self.corpus.weight_scale
             floor = min(scale * self.config.min_frequency, _ALL) if self.config.min_frequency else 1
             start = self._second_start or self.start
-            self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, start)
+            engine = self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, start)
+            if self.config.algorithm == "boundless":
+                self._engine = BoundlessEngine(self.corpus, self.config, prepared, engine, self._limit, floor)
+                return
             limit = self._limit if self._transition is None else self._transition
             self._merging = MergingProgress(prepared.positions, limit and limit - self._stage_begins, floor)
 
@@ -335,8 +352,9 @@ class Trainer:
         assert self.prepared is not None
         after = made.tokens_after + self.prepared.unknown
         second = None if self._second is None else self._second.base_counts
-        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, made.chosen_by, second)
-        for array in (batch.left, batch.right, batch.count, batch.tokens_after, batch.chosen_by, second):
+        more = made.chosen_by, second, made.overtaken
+        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, *more)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after, *more):
             if array is not None:
                 array.setflags(write=False)
         if self._to_repeat is None or not len(batch):

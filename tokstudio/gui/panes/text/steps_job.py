@@ -58,7 +58,10 @@ def stepping_work(
         return Stepping((yield from steps_work(tokenizer, part, None, allowed_special)), 0, _noted(tokenizer, note))
     data = yield from utf8_work(text)
     prepared = yield from tokenizer.prepared_work(data, allowed_special)
-    begin, end = _widened(tokenizer, prepared, prepared.span(*selected))
+    span = prepared.span(*selected)
+    if tokenizer.supermerges is not None:
+        span = _line_around(prepared.data[: prepared.size].tobytes(), *span)
+    begin, end = _widened(tokenizer, prepared, span)
     if end - begin <= LONGEST:
         steps = yield from prepared_steps_work(tokenizer, prepared, (begin, end), None, allowed_special)
         words = len(steps.pre_tokens)
@@ -127,6 +130,12 @@ def _head(data: bytes) -> bytes:
     while end < len(data) and end > LONGEST - 4 and data[end] & 0xC0 == 0x80:
         end -= 1
     return data[:end]
+
+
+def _line_around(raw: bytes, start: int, stop: int) -> tuple[int, int]:
+    """The lines of a part of a text, in which supermerges may join its words to others."""
+    end = raw.find(b"\n", stop)
+    return raw.rfind(b"\n", 0, start) + 1, len(raw) if end < 0 else end + 1
 
 
 def _widened(tokenizer: Tokenizer, prepared: Prepared, selected: tuple[int, int]) -> tuple[int, int]:

@@ -1,0 +1,291 @@
+"""BoundlessBPE: against its definition, with its playhead and curves, and what is refused."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import encode_boundless, named_pattern, train_boundless
+from tests.core.texts import document, patient
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.kernels import runs as kernel
+from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.training.held_out_curve import held_out_work
+from tokstudio.core.training.prepare_corpus import count_text_work
+from tokstudio.core.training.source_curves import source_curves_work
+
+CORPORA = Path(__file__).parents[3] / "resources" / "corpora"
+TEXT = (
+    "one of the cats sat on the mat, at the end of the day: of the 12 cats one of them sat.\n"
+    "12345 of the 67 dogs ... ran to the end of the road (and so on), as of the 1st of May!!\n"
+) * 6
+
+
+def boundless(size=300, pattern="gpt2", **more):
+    return TrainingConfig(vocabulary_size=size, algorithm="boundless", pattern=pattern, **more)
+
+
+def expression(pattern):
+    return (
+        named_pattern(pattern) if pattern in ("gpt2", "cl100k") else {"whitespace": r"\s*\S+|\s+"}.get(pattern, pattern)
+    )
+
+
+def tokens_of(tokenizer):
+    return [tokenizer.tokens[token] for token in tokenizer.merge_results.tolist()]
+
+
+words = st.lists(
+    st.sampled_from(
+        [" of", " the", "the", " end", ":", " a", " 12", "3", "...", "\n", "  ", "é", "-", "'s", "ab", " b"]
+    ),
+    max_size=40,
+).map(lambda parts: "".join(parts).encode())
+configs = st.builds(
+    boundless,
+    st.one_of(st.integers(257, 300), st.just(400)),
+    pattern=st.sampled_from(["gpt2", "cl100k", "whitespace", r"\p{L}|\P{L}+"]),
+    tie_break=st.sampled_from(TIE_BREAKS),
+    max_token_bytes=st.sampled_from([None, None, 3, 6]),
+    min_frequency=st.sampled_from([None, None, 2, 3]),
+)
+
+
+def assert_is_the_definition(tokenizer, texts, weights=None, refuses=lambda token: False):
+    run, config = tokenizer.run, tokenizer.run.config
+    rules = {name: getattr(config, name) for name in ("min_frequency", "tie_break", "max_token_bytes")}
+    size, pattern = config.vocabulary_size, expression(config.pattern)
+    made = train_boundless(texts, pattern, weights, vocabulary_size=size, refuses=refuses, **rules)
+    assert run.merges.tolist() == [list(pair) for pair in made.merges]
+    assert run.counts.tolist() == made.counts
+    assert run.overtaken.tolist() == made.overtaken
+    is_super = [count >= 0 for count in made.overtaken]
+    for merges in {0, len(run) // 3, len(run) // 2, len(run)}:
+        earlier, tokens = tokenizer.at(merges), 0
+        for text, weight in zip(texts, weights or [1] * len(texts), strict=True):
+            ids = encode_boundless(text, pattern, made.merges[:merges], is_super[:merges])
+            assert earlier.encode(text) == ids
+            tokens += weight * len(ids)
+        assert tokens == (run.tokens_after[merges - 1] if merges else run.tokens_before)
+    spelled = tokens_of(tokenizer)
+    assert len(set(spelled)) == len(spelled)
+
+
+@settings(patient, max_examples=200)
+@given(st.lists(words | document, max_size=5), configs)
+def test_the_definition(texts, config):
+    assert_is_the_definition(train(Corpus.from_texts(texts), config), texts)
+
+
+@settings(patient, max_examples=60)
+@given(st.lists(st.text("abé \n", max_size=30), max_size=4), st.integers(257, 290), st.sampled_from(TIE_BREAKS))
+def test_the_definition_where_bytes_are_made_in_several_ways(texts, size, rule):
+    texts = [text.encode() for text in texts]
+    assert_is_the_definition(
+        train(Corpus.from_texts(texts), boundless(size, r"[ab]{1,3}|[^ab]", tie_break=rule)), texts
+    )
+
+
+@settings(patient, max_examples=60)
+@given(st.lists(words, min_size=1, max_size=3), st.integers(257, 300), st.data())
+def test_the_definition_with_weights(texts, size, data):
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(texts), max_size=len(texts)))
+    sources = (Source.from_texts([text], f"text {number}") for number, text in enumerate(texts))
+    corpus = Corpus(tuple(sources)).with_weights(dict(enumerate(weights)))
+    assert_is_the_definition(train(corpus, boundless(size)), texts, weights)
+
+
+@settings(patient, max_examples=60)
+@given(words, st.integers(0, 60))
+def test_any_text_is_encoded_by_the_definition(text, merges):
+    tokenizer = TRAINED.at(merges)
+    made = encode_boundless(text, named_pattern("gpt2"), tokenizer.merges.tolist(), IS_SUPER)
+    assert tokenizer.encode(text) == made
+    assert tokenizer.decode_bytes(made) == text
+    assert tokenizer.encode_batch([text, text]).ids == [made, made]
+
+
+TRAINED = train(Corpus.from_text(TEXT), boundless(320))
+IS_SUPER = TRAINED.run.supermerges.tolist()
+
+
+def test_the_definition_on_large_text():
+    names = ("how-tokenizers-work.txt", "word_count.py", "story/eng_Latn.txt", "story/deu_Latn.txt")
+    texts = [(CORPORA / name).read_text(encoding="utf-8") for name in names]
+    texts *= 1 + 260_000 // sum(len(text.encode()) for text in texts)
+    tokenizer = train(Corpus.from_texts(texts), boundless(800))
+    made = train_boundless([text.encode() for text in texts], named_pattern("gpt2"), vocabulary_size=800)
+    assert tokenizer.merges.tolist() == [list(pair) for pair in made.merges]
+    assert tokenizer.run.counts.tolist() == made.counts
+    assert tokenizer.run.overtaken.tolist() == made.overtaken
+    assert tokenizer.supermerges.sum() > 10
+    for merges in (0, 300, 480, 500, 544):
+        tokens = tokenizer.run.tokens_after[merges - 1] if merges else tokenizer.run.tokens_before
+        assert sum(len(tokenizer.at(merges).encode(text)) for text in texts) == tokens
+
+
+class TestDefinition:
+    def test_supermerges_come_before_merges_that_are_rarer(self):
+        run = TRAINED.run
+        assert run.supermerges.sum() > 5
+        for merge in np.flatnonzero(run.supermerges).tolist():
+            assert run.counts[merge] > run.overtaken[merge]
+        assert b" of the" in tokens_of(TRAINED)
+        plain = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320, pattern="gpt2"))
+        kept = [token for token, across in zip(tokens_of(TRAINED), IS_SUPER, strict=True) if not across]
+        assert kept == tokens_of(plain)[: len(kept)]
+
+    @pytest.mark.parametrize("text", ["12 34 12 34 12 34", "ab-ab-ab-ab", "", "of\nthe\nof\n"])
+    def test_without_supermerges_it_is_plain(self, text):
+        corpus = Corpus.from_texts(text.splitlines())
+        made, plain = train(corpus, boundless()), train(corpus, boundless().as_plain())
+        assert made.merges.tolist() == plain.merges.tolist()
+        assert made.run.counts.tolist() == plain.run.counts.tolist()
+        assert made.run.tokens_after.tolist() == plain.run.tokens_after.tolist()
+        assert (made.run.ended, made.supermerges) == (plain.run.ended, None)
+
+    def test_special_tokens_and_ends_of_documents_end_runs(self):
+        texts = ["of<s> the", "of", " the"] * 20
+        made = train(Corpus.from_texts(texts), boundless(280, special_tokens=["<s>"]))
+        assert made.supermerges is None
+        assert b" the" in tokens_of(made)
+        joined = train(Corpus.from_texts(["of the"] * 20), boundless(280, special_tokens=["<s>"]))
+        assert b"of the" in tokens_of(joined)
+        assert len(joined.encode("of<s> the", "all")) == 3
+        assert joined.encode("of the<s>of the", "all")[::2] == joined.encode("of the") * 2
+
+    def test_both_phases_end_at_the_minimum_frequency(self):
+        made = train(Corpus.from_texts([TEXT]), TrainingConfig(min_frequency=7, pattern="gpt2", algorithm="boundless"))
+        assert made.run.counts.min() >= 7
+        assert made.run.ended == "no pair occurs 7 times"
+        assert made.supermerges.any()
+
+    def test_forbidden_tokens_are_no_supermerges(self):
+        made = train(Corpus.from_texts([TEXT]), boundless(320, forbidden=["token: of the"]))
+        assert b" of the" not in tokens_of(made)
+        assert made.supermerges.any()
+
+    def test_characters_join_like_bytes(self):
+        texts = ["der Weg über die Höhe, der Weg über die Höhe"] * 9
+        known = {"special_tokens": ["<u>"], "unknown_token": "<u>", "base_vocabulary": [*"abdeghirüö ,WH"]}
+        for more in ({}, known):
+            made = train(Corpus.from_texts(texts), boundless(60, base="characters", **more))
+            spelled = tokens_of(made)
+            assert any("ü" in token.decode() and " " in token.decode().strip() for token in spelled)
+            assert len(made.encode(texts[0])) * 9 == made.run.tokens_after[-1]
+            assert made.decode(made.encode("der Weg")) == "der Weg"
+
+    def test_long_runs_are_joined_like_short_ones(self, monkeypatch):
+        text = "of the " * (kernel.LONG // 2 + 100) + "end"
+        tokenizer = train(Corpus.from_text("of the of the end " * 9), boundless(290))
+        made = tokenizer.encode(text)
+        assert made == encode_boundless(
+            text.encode(), named_pattern("gpt2"), tokenizer.merges.tolist(), tokenizer.supermerges.tolist()
+        )
+        assert len(made) < kernel.LONG
+
+
+class TestPlayhead:
+    def test_a_run_stopped_early_has_the_same_first_merges(self):
+        trainer = Trainer(Corpus.from_text(TEXT), boundless(320))
+        while trainer.merges_made < 40:
+            trainer.advance(3)
+        trainer.stop()
+        assert trainer.run.merges.tolist() == TRAINED.merges[: len(trainer.run)].tolist()
+        assert trainer.tokenizer().encode(TEXT) == TRAINED.at(len(trainer.run)).encode(TEXT)
+
+    def test_uses_are_those_of_the_text_at_that_time(self):
+        run = TRAINED.run
+        for merges in (0, 1, 30, 45, 64):
+            ids = TRAINED.at(merges).encode(TEXT)
+            assert run.uses(merges).tolist() == np.bincount(ids, minlength=len(run.uses(merges))).tolist()
+
+    def test_held_out_text_and_sources_are_measured_at_every_merge(self):
+        sources = Source.from_texts([TEXT], "a"), Source.from_texts(["to the end of a day, 12 times. " * 9], "b")
+        corpus = Corpus(sources)
+        tokenizer = train(corpus, boundless(320))
+        texts = ["at the end of 1234 days ...\n\nthe cats: ", "of the", " day"]
+        held_out = finish(held_out_work(tokenizer.run, [Source.from_texts(texts, "c")]))
+        counted = finish(count_text_work(corpus, tokenizer.run.config))
+        by_source, again = (finish(source_curves_work(tokenizer.run, text)) for text in (corpus, counted))
+        assert again.tokens.tolist() == by_source.tokens.tolist()
+        for merges in (0, 20, 40, 64):
+            earlier = tokenizer.at(merges)
+            assert held_out.tokens[merges] == sum(len(earlier.encode(text)) for text in texts)
+            sizes = [len(earlier.encode(bytes(source.data))) for source in corpus.sources]
+            assert by_source.tokens[merges].tolist() == sizes
+        assert why_not_by_merge(tokenizer) is None
+
+    def test_a_pickled_tokenizer_keeps_its_supermerges(self):
+        assert pickle.loads(pickle.dumps(TRAINED.at(50))).encode(TEXT) == TRAINED.at(50).encode(TEXT)
+
+
+class TestTraining:
+    @pytest.mark.parametrize("merges", [1, 20, 50])
+    def test_a_run_goes_on_as_if_it_had_not_ended(self, merges):
+        corpus, trainer = Corpus.from_text(TEXT), Trainer(Corpus.from_text(TEXT), boundless(320))
+        while trainer.merges_made < merges:
+            trainer.advance(merges - trainer.merges_made)
+        trainer.stop()
+        for size in (320, 330):
+            whole = train(corpus, boundless(size)).run
+            resumed = Trainer.resume(corpus, trainer.run, boundless(size))
+            assert next(iter(resumed)).first == merges + 1
+            for _ in resumed:
+                pass
+            for name in ("merges", "counts", "tokens_after", "overtaken"):
+                assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
+
+    def test_progress_says_which_phase_it_is_in(self):
+        trainer, phases = Trainer(Corpus.from_text(TEXT), boundless(320)), list[str]()
+        while trainer.ended is None:
+            trainer.advance(1)
+            progress = trainer.progress
+            assert 0 <= progress.done <= max(progress.total, progress.done * (progress.total == 0))
+            phases.append(progress.phase)
+            assert trainer.merges_made == 0 or progress.phase == "merging"
+        assert "merging words" in phases
+
+    def test_held_out_text_is_left_out_in_both_phases(self):
+        text = (2 * TEXT).encode()
+        trainer = Trainer(Corpus.from_text(text), boundless(290, held_out=0.3))
+        for _ in trainer:
+            pass
+        (held_out,) = trainer.prepared.held_out
+        run = trainer.run
+        assert run.corpus.bytes == len(text) - len(held_out.data)
+        assert int((run.uses() * trainer.tokenizer().tokens.lengths()[: len(run.uses())]).sum()) == run.corpus.bytes
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ({"pattern": "none"}, "BoundlessBPE needs a pattern"),
+            ({"transition": 280}, "only be set for SuperBPE"),
+            ({"window": 3}, "parity"),
+        ],
+    )
+    def test_what_cannot_work_is_refused(self, more, message):
+        with pytest.raises(ConfigError, match=message):
+            boundless(**more)
+
+    def test_word_counts_are_refused(self):
+        with pytest.raises(ConfigError, match="has word counts, but BoundlessBPE joins adjacent words"):
+            Trainer(Corpus.from_counts({"the": 3}), boundless())
+
+    def test_a_tokenizer_cannot_be_its_start(self):
+        with pytest.raises(ConfigError, match="cannot start from a tokenizer"):
+            Trainer(Corpus.from_text(TEXT), boundless(400), start=train(Corpus.from_text(TEXT), boundless().as_plain()))
+
+    def test_dropout_is_refused(self):
+        with pytest.raises(ConfigError, match="dropout is not defined"):
+            TRAINED.with_dropout(0.1)
+        assert TRAINED.at(2).with_dropout(0.1).dropout is not None
