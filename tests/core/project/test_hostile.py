@@ -71,7 +71,7 @@ def test_the_database_of_another_program_is_named(tmp_path):
 def test_a_newer_version_is_named(path):
     change(path, "PRAGMA user_version=7")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 4: update TokStudio."
+        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 5: update TokStudio."
     )
 
 
@@ -349,7 +349,7 @@ def test_a_file_of_holes_is_refused_without_being_read(tmp_path):
 @pytest.mark.parametrize("table", ["merge", "token", "source", "run", "file", "project"])
 def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
     row = {
-        "merge": "3, n, 1, 1, 1, 1, NULL",
+        "merge": "3, n, 1, 1, 1, 1, NULL, NULL",
         "token": "3, n, x'00', 'base', 1",
         "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
         "run": f"n + 9, '', ''{', NULL' * 15}",

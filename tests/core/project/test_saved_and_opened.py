@@ -150,17 +150,26 @@ def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
 
 
+def test_a_project_of_the_fourth_version_opens(tmp_path):
+    project = small_project()
+    path = saved(project, tmp_path / "mine.tokstudio")
+    _make_earlier(path, 4, {"merge": ("overtaken",)})
+    assert differences(opened(path).runs[0].run, project.runs[0].run) == []
+
+
 def test_a_project_of_the_third_version_opens(tmp_path):
     project = small_project()
     path = saved(project, tmp_path / "mine.tokstudio")
-    _make_earlier(path, 3, {"run": ("second_counts",)})
+    _make_earlier(path, 3, {"run": ("second_counts",), "merge": ("overtaken",)})
     assert differences(opened(path).runs[0].run, project.runs[0].run) == []
 
 
 def test_a_project_of_the_second_version_opens(tmp_path):
     project = small_project()
     path = saved(project, tmp_path / "mine.tokstudio")
-    _make_earlier(path, 2, {"run": ("start", "languages", "parallel", "second_counts"), "merge": ("chosen_by",)})
+    _make_earlier(
+        path, 2, {"run": ("start", "languages", "parallel", "second_counts"), "merge": ("chosen_by", "overtaken")}
+    )
     again = opened(path)
     assert differences(again.runs[0].run, project.runs[0].run) == []
     assert differences(opened(saved(again, path)).runs[0].run, project.runs[0].run) == []
@@ -182,7 +191,7 @@ def test_a_project_of_the_first_version_opens(tmp_path):
     added = {
         "source": ("weight", "counted_with", "places", "reading"),
         "run": ("weights", "start", "languages", "parallel", "second_counts"),
-        "merge": ("chosen_by",),
+        "merge": ("chosen_by", "overtaken"),
     }
     _make_earlier(path, 1, added)
     again = opened(path)

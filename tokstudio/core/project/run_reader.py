@@ -42,7 +42,7 @@ _MOST_VERSIONS = 100
 _LONGEST_WORDS = 200
 _MOST_LANGUAGES = 1 << 15
 _NOBODY = -2  # for a merge of plain BPE
-_MERGES = "SELECT number, left, right, count, tokens_after, {} FROM merge WHERE run = ? ORDER BY number"
+_MERGES = "SELECT number, left, right, count, tokens_after, {}, {} FROM merge WHERE run = ? ORDER BY number"
 _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 
@@ -61,7 +61,9 @@ def read_run_work(
         _check_start(row, start, config)
         alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
     made = MergeList(alphabet) if start is None else MergeList.of(start)
-    merges, counts, tokens_after, chosen_by = yield from _read_merges_work(connection, row, made, len(base_counts))
+    merges, counts, tokens_after, chosen_by, overtaken = yield from _read_merges_work(
+        connection, row, made, len(base_counts)
+    )
     _check_second_counts(row, config, second_counts, len(base_counts), len(merges))
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
     if trailing and trailing != dict(expected):
@@ -87,6 +89,7 @@ def read_run_work(
         start=start,
         chosen=_chosen(row, config, chosen_by),
         second_counts=second_counts,
+        overtaken=_overtaken(row, config, overtaken),
     )
     yield Progress("checking", number)
     if (problem := _problem(run)) is not None:
@@ -137,6 +140,15 @@ def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> Cho
     if np.any((numbers == -1) != together) or np.any((numbers < -1) | (numbers >= len(languages))):
         raise row.fault("merges", "a merge was chosen by no language of the training")
     return ChosenBy(languages, numbers.astype(np.int16))
+
+
+def _overtaken(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The counts that supermerges came before, as in `Run`; `_NOBODY` stands for none."""
+    if config.algorithm == "boundless" and np.all(numbers > _NOBODY):
+        return numbers
+    if config.algorithm == "boundless" or np.any(numbers != _NOBODY):
+        raise row.fault("merges", "supermerges belong to BoundlessBPE, which says of each merge whether it is one")
+    return None
 
 
 def _weights(row: Row) -> tuple[int, ...] | None:
@@ -258,12 +270,14 @@ def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[in
 
 def _read_merges_work(
     connection: sqlite3.Connection, row: Row, made: MergeList, base_size: int
-) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """The merges, their counts, the tokens after each, and who chose it."""
+) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """The merges, their counts, the tokens after each, who chose it, and the count that it came before."""
     before, columns = len(made), array("q")
-    has_choices = not missing_columns("merge", version_of(connection))
-    chosen_by = f"coalesce(chosen_by, {_NOBODY})" if has_choices else str(_NOBODY)
-    for rows in _rows(connection, _MERGES.format(chosen_by), row.whole("number")):
+    missing = missing_columns("merge", version_of(connection))
+    optional = (
+        str(_NOBODY) if name in missing else f"coalesce({name}, {_NOBODY})" for name in ("chosen_by", "overtaken")
+    )
+    for rows in _rows(connection, _MERGES.format(*optional), row.whole("number")):
         try:
             columns.extend(chain.from_iterable(rows))
         except TypeError as error:
@@ -277,11 +291,12 @@ def _read_merges_work(
             if problem is not None:
                 raise row.fault("merges", problem)
         yield Progress("reading")
-    table = np.array(columns, np.int64).reshape(-1, 6)
+    table = np.array(columns, np.int64).reshape(-1, 7)
     merges = table[:, 1:3].astype(np.int32)
     if (again := first_repeated(merges)) is not None:
         raise row.fault("merges", f"merge {again[0]:,} joins the same two tokens as merge {again[1]:,}")
-    return merges, table[:, 3].copy(), table[:, 4].copy(), table[:, 5].copy()
+    counts, tokens_after, chosen_by, overtaken = (table[:, column].copy() for column in range(3, 7))
+    return merges, counts, tokens_after, chosen_by, overtaken
 
 
 def _problem(run: Run) -> str | None:
@@ -309,6 +324,10 @@ def _problem(run: Run) -> str | None:
         rises[first - 1 : first] = False  # other text was counted
     if np.any(rises):
         return "a pair occurs more often than the one that was merged before it"
+    if run.overtaken is not None:
+        made = run.base_size + np.flatnonzero(run.overtaken >= 0)
+        if np.any(run.overtaken >= run.counts) or np.isin(run.merges[run.overtaken < 0], made).any():
+            return "a supermerge comes before one that is as frequent, or is a part of a word"
     if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"
     ends = [size] if run.second_stage is None else [run.second_stage[0], size]

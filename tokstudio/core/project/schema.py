@@ -9,7 +9,7 @@ from __future__ import annotations
 
 SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
-VERSION = 4
+VERSION = 5
 OLDEST_VERSION = 1  # that can be opened
 
 # The one key of the table `project` that is not the window's: the number of the active run, or null.
@@ -69,6 +69,7 @@ TABLES = (
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),
   tokens_after INTEGER NOT NULL CHECK (typeof(tokens_after) = 'integer'),
   chosen_by INTEGER CHECK (typeof(chosen_by) IN ('integer', 'null')), -- the language, from 0, or -1; since version 3
+  overtaken INTEGER CHECK (typeof(overtaken) IN ('integer', 'null')), -- for BoundlessBPE; since version 5
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID""",
     """CREATE TABLE token (

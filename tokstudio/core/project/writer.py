@@ -80,6 +80,8 @@ def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch)
     columns, names = [batch.left, batch.right, batch.count, batch.tokens_after], _MERGE_COLUMNS
     if batch.chosen_by is not None:
         columns, names = [*columns, batch.chosen_by], f"{names}, chosen_by"
+    if batch.overtaken is not None:
+        columns, names = [*columns, batch.overtaken], f"{names}, overtaken"
     rows = zip(repeat(number), count(batch.first), *(column.tolist() for column in columns), strict=False)
     # Named, because a recording of an earlier version has fewer columns.
     values = ", ".join("?" * (2 + len(columns)))
@@ -185,7 +187,9 @@ def _insert_run_work(
         here = slice(first, first + _ROWS)
         left, right = run.merges[here].T
         chosen = None if run.chosen is None else run.chosen.numbers[here]
-        batch = MergeBatch(run.merges_before + first + 1, left, right, run.counts[here], run.tokens_after[here], chosen)
+        overtaken = None if run.overtaken is None else run.overtaken[here]
+        columns = left, right, run.counts[here], run.tokens_after[here], chosen
+        batch = MergeBatch(run.merges_before + first + 1, *columns, overtaken=overtaken)
         insert_batch(connection, number, batch)
         yield Progress("writing", done + first, total)
 
