@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
+
 from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.extending import Extension, chosen_ties
 from tokstudio.cli.process.signals import Signals
@@ -264,8 +266,11 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
 
 
 def _with_last_pattern(trainer: Trainer) -> Tokenizer:
-    """The tokenizer so far, with the pattern that it will have at the end."""
+    """The tokenizer so far, with the pattern that it will have at the end, and a supermerge if it will have some."""
     tokenizer, config = trainer.tokenizer(), trainer.config
+    if config.algorithm == "boundless" and tokenizer.supermerges is None:
+        some = {"merge_results": [len(tokenizer.tokens)], "supermerges": np.ones(1, np.bool_)}
+        return tokenizer.changed(merges=np.resize(tokenizer.alphabet.ids, (1, 2)), **some)
     return tokenizer if config.transition is None else tokenizer.changed(pattern=config.as_second_stage().pattern)
 
 
@@ -315,7 +320,9 @@ def _summary(run: Run) -> str:
 
 
 def _stages(run: Run) -> str:
-    """A sentence about the stages of SuperBPE."""
+    """A sentence about the stages of SuperBPE, or the supermerges of BoundlessBPE."""
+    if run.supermerges is not None:
+        return f" Of the merges, {int(run.supermerges.sum()):,} are supermerges, which join words."
     first = run.config.first_merges(run.base_size)
     if first is None or (len(run) < first and run.ended == STOPPED):
         return ""
@@ -337,6 +344,8 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
     }
     if run.config.transition is not None:
         outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
+    if run.supermerges is not None:
+        outcome["supermerges"] = int(run.supermerges.sum())
     if run.config.held_out:
         outcome["held_out_bytes_per_token"] = held_out
     if kept is not None:

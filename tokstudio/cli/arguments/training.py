@@ -174,8 +174,9 @@ def _add_parity(parser: argparse.ArgumentParser) -> Callable[..., object]:
         choices=ALGORITHMS + LIBRARY_ALGORITHMS,
         default="bpe",
         help="bpe; parity for parity-aware BPE: each text is a language, and at every merge the language that is "
-        "longest in tokens chooses; superbpe for SuperBPE: BPE with --pattern to --transition, then across words; or "
-        "whole-characters: no token has a part of a character beside anything else",
+        "longest in tokens chooses; superbpe for SuperBPE: BPE with --pattern to --transition, then across words; "
+        "whole-characters: no token has a part of a character beside anything else; or boundless for BoundlessBPE: BPE "
+        "with --pattern, and supermerges of adjacent words where these are more frequent",
     )
     add(
         "--parallel",

@@ -124,6 +124,11 @@ class Format:
         """The reason why this tokenizer cannot be written at all, a sentence; None where it can."""
         if self.readable and tokenizer.library is not None:
             return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
+        if self.readable and tokenizer.supermerges is not None:
+            return (
+                f"{self.title} cannot hold supermerges, which join words that are whole tokens: save it in a project, "
+                "or export only merges before the first supermerge."
+            )
         if self.only_bytes and tokenizer.alphabet.base != "bytes":
             return f"{self.title} holds only merges of bytes, but this tokenizer merges characters."
         return None
