@@ -35,7 +35,8 @@ _A_POSITION = 13
 _A_WEIGHT = 8
 _A_LANGUAGE_POSITION = 16  # in addition, for parity-aware BPE: its origin, base unit and parallel count
 _A_PAIR = 60
-# Of stage 2 of SuperBPE: positions and distinct pre-tokens for a byte of text, and seconds to split and encode one.
+# Of stage 2 of SuperBPE, and of phase 2 of BoundlessBPE: positions and distinct pre-tokens for a byte of text, and
+# seconds to split and encode one.
 _SECOND_POSITIONS, _SECOND_SEQUENCES = 0.3, 0.025
 _SECOND_SECONDS = 0.4e-6
 _A_WORD = 60  # during counting, in each thread
@@ -130,6 +131,9 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             counting_memory += yield from _decoded_work(whole, config)
         memory = max(memory, counting_memory) + words
     seconds = preparing + merging + measuring
+    if config.algorithm == "boundless":
+        seconds += trained_on * _SECOND_SECONDS + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
+        memory = max(memory, read + merging_memory(trained_on * _SECOND_POSITIONS, merges, weighted=True))
     if config.algorithm == "superbpe":
         seconds += trained_on * _SECOND_SECONDS + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
         memory = max(memory, (yield from _second_memory_work(whole, config, trained_on, merges)))

@@ -62,6 +62,8 @@ class LiveTraining(QObject):
             return "The weights apply at the next Train. With a pattern, the run would follow them."
         if self._training.obstacle is not None:
             return "The weights apply at the next Train."
+        if self._training.settings.algorithm == "boundless":
+            return "The weights apply at the next Train: BoundlessBPE reads the text again for its supermerges."
         if why_no_languages(self._corpus.current, self._training.settings.config()):
             return "The weights apply at the next Train."
         if self._corpus.counts.find(self._corpus.current, self._training.settings.config()) is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.model.run import ChosenBy, MergeBatch, SecondStage, merged
+from tokstudio.core.model.run import ChosenBy, MergeBatch, Run, SecondStage, merged
 
 
 class MergeLog:
@@ -17,6 +17,7 @@ class MergeLog:
         self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
         self._languages: tuple[str, ...] | None = None  # those that choose; None where all choose together
         self._chosen_by = np.empty(0, np.int16)
+        self._overtaken: NDArray[np.int64] | None = None  # of BoundlessBPE
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
@@ -54,9 +55,15 @@ class MergeLog:
         """Who chose each merge; None for plain BPE."""
         return None if self._languages is None else ChosenBy(self._languages, self._chosen_by[: self._length])
 
-    def begin(self, tokens: int, chosen: ChosenBy | None) -> None:
-        """Sets the tokens before the first merge, and the languages that choose."""
-        self.tokens_before, self._languages = tokens, None if chosen is None else chosen.languages
+    @property
+    def overtaken(self) -> NDArray[np.int64] | None:
+        """See `Run.overtaken`."""
+        return None if self._overtaken is None else self._overtaken[: self._length]
+
+    def begin(self, tokens: int, begun: Run) -> None:
+        """Sets the tokens before the first merge, and what the run before it says of who chooses."""
+        self.tokens_before, self._languages = tokens, None if begun.chosen is None else begun.chosen.languages
+        self._overtaken = begun.overtaken
 
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
@@ -74,6 +81,10 @@ class MergeLog:
             if n > len(self._chosen_by):
                 self._chosen_by = np.resize(self._chosen_by, len(self._count))
             self._chosen_by[here] = batch.chosen_by
+        if batch.overtaken is not None and self._overtaken is not None:
+            if n > len(self._overtaken):
+                self._overtaken = np.resize(self._overtaken, len(self._count))
+            self._overtaken[here] = batch.overtaken
         self._length = n
 
     def replace(
@@ -82,11 +93,13 @@ class MergeLog:
         count: NDArray[np.int64],
         tokens_after: NDArray[np.int64],
         chosen: ChosenBy | None = None,
+        overtaken: NDArray[np.int64] | None = None,
     ) -> None:
         """Replaces all merges by those of a run, or of a file without counts."""
         self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)
         if chosen is not None:
             self._languages, self._chosen_by = chosen.languages, chosen.numbers
+        self._overtaken = overtaken
 
     def tokens_at(self, merges: int) -> int:
         """Tokens of the corpus after a number of merges."""

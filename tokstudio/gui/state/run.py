@@ -285,8 +285,10 @@ class StudioRun:
                 return self._tokenizer
             assert self.config is not None
             alphabet = self.alphabet if self.alphabet is not None else Alphabet.of_characters("")
+            overtaken = self.log.overtaken
+            supermerges = None if overtaken is None else overtaken >= 0
             self._tokenizer = Tokenizer.from_training(
-                self.merges.copy(), self.config, alphabet, self.base_size, self.run
+                self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges
             )
         return self._tokenizer
 
@@ -309,7 +311,7 @@ class StudioRun:
         self.base_counts = prepared.base_counts
         self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
         if self.start is None:
-            self.log.begin(prepared.tokens, begun.chosen)
+            self.log.begin(prepared.tokens, begun)
         elif not len(self):
             self._lay(begun)
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
@@ -335,7 +337,7 @@ class StudioRun:
         A merge of that tokenizer has as its count how often it is applied.
         """
         if self.start is None:
-            self.log.replace(made.merges, made.counts, made.tokens_after, made.chosen)
+            self.log.replace(made.merges, made.counts, made.tokens_after, made.chosen, made.overtaken)
             self.log.tokens_before, self.log.second_stage = made.tokens_before, made.second_stage
             return
         merges, results = self.start.merges, self.start.merge_results
@@ -399,6 +401,7 @@ class StudioRun:
             second_counts=None if self.log.second_stage is None else self.log.second_stage[1],
             seconds=self.seconds,
             chosen=self.log.chosen,
+            overtaken=self.log.overtaken,
             ended=STOPPED,
         )
 

@@ -247,6 +247,8 @@ class Settings:
                 check_pattern(self.pattern)
                 if self.algorithm == "superbpe":
                     TrainingConfig(min_frequency=_ONE_LIMIT, **{**_ANY_STAGES, "pattern": self.pattern})
+                if self.algorithm == "boundless":
+                    TrainingConfig(min_frequency=_ONE_LIMIT, algorithm="boundless", pattern=self.pattern)
             elif name == "algorithm":
                 if self.base != "bytes" and self.algorithm in ("superbpe", "whole-characters"):
                     of_stages = _ANY_STAGES if self.algorithm == "superbpe" else {"algorithm": self.algorithm}

@@ -40,7 +40,10 @@ _SHOWN_FOR = 15_000  # milliseconds that a sentence about a finished action is s
 _SHOWN_BRIEFLY = 5_000  # the same while it hides the progress of another job
 
 # The phases of a training before merging.
-_BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "joining", "laying out")
+_BEFORE_MERGING = (
+    *("reading", "hashing", "cutting", "holding out", "splitting", "counting", "joining", "laying out"),
+    *("merging words", "finding runs"),
+)
 
 _WORDS = {
     "compiling": "Compiling the engine (first start only, some seconds)",
@@ -56,6 +59,8 @@ _WORDS = {
     "laying out": "Preparing the tokens",
     "repeating": "Repeating the merges of the run",
     "merging": "Merging",
+    "merging words": "Phase 1: merging within words",
+    "finding runs": "Phase 2: finding adjacent words",
     "counting lines": "Counting lines and characters",
     "counting characters": "Counting lines and characters",
     "encoding": "Encoding",

@@ -10,9 +10,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, LibraryAlgorithm
 from tokstudio.core.model.config import Algorithm
+from tokstudio.core.training.superbpe import check_corpus
 from tokstudio.gui.panes.configure.library_fields import LibraryFields
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
@@ -36,6 +38,7 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
     "whole-characters": Choice(
         "whole-characters", "Whole characters", "No token has a part of a character and more (Land and Arnett, 2025)."
     ),
+    "boundless": Choice("boundless", "BoundlessBPE", "Words, and frequent words together (Schmidt et al., 2025)."),
     "unigram": Choice("unigram", "Unigram", "The likeliest pieces (Kudo, 2018). The tokenizers library trains."),
     "wordpiece": Choice("wordpiece", "WordPiece", "As for BERT (Devlin et al., 2019). The tokenizers library trains."),
     "sentencepiece-bpe": Choice(
@@ -45,6 +48,17 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
         "sentencepiece-unigram", "SentencePiece Unigram", "As for T5 (Kudo, 2018). SentencePiece trains."
     ),
 }
+
+
+def _why_not(settings: Settings, corpus: Corpus) -> str:
+    """Why an algorithm without fields of its own cannot train on the corpus; "" if it can."""
+    config = settings.config()
+    try:
+        if config is not None:
+            check_corpus(corpus, config)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 class AlgorithmField(QWidget):
@@ -101,7 +115,7 @@ class AlgorithmField(QWidget):
     def show_corpus(self, settings: Settings, corpus: Corpus) -> None:
         """Shows what depends on the corpus."""
         group = self._group
-        self.corpus_problem = group.show_corpus(settings, corpus) if group else ""
+        self.corpus_problem = group.show_corpus(settings, corpus) if group else _why_not(settings, corpus)
         shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
         problem = self.corpus_problem or settings.faults.get("algorithm")
         self.choice.set_error(None if shown else problem)

@@ -245,6 +245,8 @@ def _algorithm(config: TrainingConfig) -> str:
         return f"SuperBPE, second stage from {config.transition:,} tokens on, at most {words}"
     if config.algorithm == "whole-characters":
         return "BPE of whole characters"
+    if config.algorithm == "boundless":
+        return "BoundlessBPE, in two phases"
     told = ["parity-aware BPE", "parallel texts" if config.parallel else "bytes per token"]
     told += [f"ratio {ratio:g} of {name}" for name, ratio in cast("Sequence[tuple[str, float]]", config.ratios)]
     if config.global_merges:
