@@ -11,7 +11,9 @@ from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
+from tokstudio.core.analysis.why_this_merge import PairCount, why_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.surgery.prune import prune
 from tokstudio.core.verification.reachability import REACHED, reachability_work
 
@@ -81,3 +83,34 @@ def test_it_cannot_be_changed(tokenizer):
     with pytest.raises(ConfigError, match="its supermerges join only words that are whole tokens"):
         prune(tokenizer, [300])
     assert tokenizer.at(tokenizer.supermerges.argmax()).compact().supermerges is None
+
+
+def test_why_a_merge_says_its_phase_and_the_count_that_it_came_before(tokenizer):
+    run, corpus = tokenizer.run, Corpus.from_text(TEXT)
+    for number in range(1, len(run) + 1):
+        why = finish(why_work(corpus, run, number))
+        left, right = run.merges[number - 1].tolist()
+        assert (why.number, why.chosen) == (number, PairCount(left, right, run.counts[number - 1]))
+        assert why.overtaken == run.overtaken[number - 1]
+        assert why.choices["first"] == why.chosen
+        assert all(pair.count <= why.chosen.count for pair in why.runners_up)
+        if why.overtaken < 0:
+            assert why.reason.startswith("Phase 1 chose, within words. ")
+        elif why.overtaken == 0:
+            assert "no merge within words was left" in why.reason
+        else:
+            counts = f"it occurs {why.chosen.count} times, and the next merge within words {why.overtaken}."
+            assert why.reason.startswith(f"This is a supermerge, across words: {counts} ")
+            # Each side is a word with a letter, or several.
+            sides = [tokenizer.tokens[token].decode() for pair in why.runners_up for token in (pair.left, pair.right)]
+            assert all(any(map(str.isalpha, side)) for side in sides)
+
+
+def test_why_a_merge_at_other_weights():
+    texts = {"one": "of the of the of the", "two": "to be to be"}
+    corpus = Corpus(tuple(Source.from_texts([text], name) for name, text in texts.items()))
+    corpus = corpus.with_weights({"one": 2.5})
+    run = train(corpus, TrainingConfig(min_frequency=2, algorithm="boundless", pattern="gpt2")).run
+    assert run.supermerges.any()
+    for number in range(1, len(run) + 1):
+        assert finish(why_work(corpus, run, number)).chosen.count == run.counts[number - 1]

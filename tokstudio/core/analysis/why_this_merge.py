@@ -6,7 +6,7 @@ The engine repeats the run's earlier merges, and all pairs are counted once.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
@@ -33,7 +33,6 @@ from tokstudio.core.training.superbpe import start_of_second_stage
 from tokstudio.core.training.symbols import huggingface_order
 
 if TYPE_CHECKING:
-    from tokstudio.core.model.tokens import Tokens
     from tokstudio.core.training.engine import Engine, Pairs
 
 #: The choice of each rule among the pairs with the highest count, as the subject of a sentence.
@@ -113,12 +112,16 @@ class WhyMerge:
     # In stage 2: pairs that occur as often or more but were dropped, because their token would have too many words or a
     # colon before a space; most frequent first.
     vetoed: tuple[PairCount, ...] = ()
+    # Of BoundlessBPE, as in `Run.overtaken`. The other pairs of a supermerge are supermerges too.
+    overtaken: int | None = None
 
     @property
     def reason(self) -> str:
         """The reason for this pair, in one sentence; before it, that for the language, or what the stage may merge."""
         if self.stage is not None:
             return f"{self._reason_of_stage()} {self._reason()}"
+        if self.overtaken is not None:
+            return f"{self._reason_of_phase()} {self._reason()}"
         if self.choosing is None:
             return self._reason()
         within = "" if self.choosing.number < 0 else " In its text:"
@@ -135,6 +138,15 @@ class WhyMerge:
             f"Stage 2 chose, across words. {pairs} {dropped} as often or more, up to {most} times: "
             "with too many words, or a colon before a space."
         )
+
+    def _reason_of_phase(self) -> str:
+        assert self.overtaken is not None
+        if self.overtaken < 0:
+            return "Phase 1 chose, within words."
+        if self.overtaken == 0:
+            return "This is a supermerge, across words: no merge within words was left."
+        count, beaten = (count_text(each, self.scale) for each in (self.chosen.count, self.overtaken))
+        return f"This is a supermerge, across words: it occurs {count} times, and the next merge within words {beaten}."
 
     def _reason(self) -> str:
         times = "once" if self.chosen.count == self.scale else f"{count_text(self.chosen.count, self.scale)} times"
@@ -158,19 +170,34 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         made = f" from {before + 1:,} to {before + len(run):,}" if before else f": this run has {len(run):,}"
         raise ConfigError(f"There is no merge {number:,}{made}.")
     own = number - before
+    if run.overtaken is not None:
+        return (yield from _why_boundless_work(corpus, run, own, runners_up))
     _refuse_too_large(corpus, run, own)
     if (yield from corpus.sha256_work()) != run.corpus.sha256:
         raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
     corpus = replace(corpus, weights=run.corpus.weights)
-    count = int(run.counts[own - 1])
     engine, base_order, begun = yield from _engine_work(corpus, run, own)
     yield from _repeat_work(engine, run, begun, own - 1)
     choosing = _choosing(engine, run, own - 1)
+    later = np.arange(len(base_order), run.base_size + own, dtype=np.int32)
+    order, tokens = np.concatenate([base_order, later]), Tokenizer.from_run(run).tokens
+    why = yield from _among_work(engine, run, own, runners_up, order, tokens)
+    return replace(why, number=number, choosing=choosing, stage=run.stage_of(own))
+
+
+def _among_work(
+    engine: Engine,
+    run: Run,
+    own: int,
+    runners_up: int,
+    order: NDArray[np.int32],
+    tokens: Sequence[bytes | None],
+) -> Work[WhyMerge]:
+    """A merge of a run, counted from 1, that is the engine's next, among the other pairs."""
+    count = int(run.counts[own - 1])
     pairs, refused = yield from _frequent_work(engine, count, runners_up + 1)
     if run.chosen is not None:
         count = int(pairs.count.max(initial=0))
-    later = np.arange(len(base_order), run.base_size + own, dtype=np.int32)
-    order, tokens = np.concatenate([base_order, later]), Tokenizer.from_run(run).tokens
     contest = _Contest(pairs, order, tokens, run.config.base == "bytes")
     ranked = yield from contest.best_work(run.config.tie_break, runners_up + 1)
     best = [PairCount(int(pairs.left[row]), int(pairs.right[row]), int(pairs.count[row])) for row in ranked]
@@ -182,12 +209,62 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         row = (yield from contest.best_work(rule, 1))[0]
         choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
     tied = int(np.count_nonzero(pairs.count == best[0].count))
-    others, rule = tuple(best[1:]), run.config.tie_break
-    stage = run.stage_of(own)
-    vetoed = _vetoed(refused, run, tokens, count) if stage == 2 else ()
+    vetoed = _vetoed(refused, run, tokens, count) if run.stage_of(own) == 2 else ()
     return WhyMerge(
-        number, best[0], others, tied, rule, MappingProxyType(choices), run.weight_scale, choosing, stage, vetoed
+        own,
+        best[0],
+        tuple(best[1:]),
+        tied,
+        run.config.tie_break,
+        MappingProxyType(choices),
+        run.weight_scale,
+        vetoed=vetoed,
     )
+
+
+def _why_boundless_work(corpus: Corpus, run: Run, number: int, runners_up: int) -> Work[WhyMerge]:
+    """Explains a merge of BoundlessBPE: of phase 1 as one of plain BPE, a supermerge among supermerges."""
+    assert run.overtaken is not None
+    is_super, base = run.overtaken >= 0, run.base_size
+    amount, overtaken = int(is_super[:number].sum()), int(run.overtaken[number - 1])
+    in_words = np.flatnonzero(~is_super)
+    if overtaken < 0:
+        old_ids = np.arange(base + len(run), dtype=np.int32)
+        old_ids[base + in_words] = np.arange(base, base + len(in_words), dtype=np.int32)
+        after = run.tokens_before - np.cumsum(run.merged[in_words])
+        merges, counts = old_ids[run.merges[in_words]], run.counts[in_words].copy()
+        plain = {"config": run.config.as_plain(), "overtaken": None, "merges": merges, "counts": counts}
+        why = yield from why_work(corpus, replace(run, tokens_after=after, **plain), number - amount, runners_up)
+        new_ids = np.concatenate([np.arange(base), base + in_words])
+    else:
+        from tokstudio.core.training.boundless import supermerging_work
+
+        engine, start = yield from supermerging_work(replace(corpus, weights=run.corpus.weights), run.config)
+        first, supermerges = base + len(start.merges), np.flatnonzero(is_super)
+        old_ids = np.arange(base + len(run), dtype=np.int32)
+        old_ids[base + in_words] = np.arange(base, base + len(in_words), dtype=np.int32)
+        old_ids[base + supermerges] = np.arange(first, first + len(supermerges), dtype=np.int32)
+        own = replace(run, merges=old_ids[run.merges[supermerges]], counts=run.counts[supermerges].copy())
+        yield from _repeat_work(engine, own, 0, amount - 1)
+        spelled = Tokenizer.from_run(run).tokens
+        tokens = [*start.tokens[:first], *(spelled[token] for token in (base + supermerges).tolist())]
+        order = np.arange(len(tokens), dtype=np.int32)
+        order[:base] = huggingface_order(run.alphabet, base)
+        why = yield from _among_work(engine, own, amount, runners_up, order, tokens)
+        new_ids = np.full(len(tokens), -1, np.int64)
+        new_ids[old_ids] = np.arange(base + len(run))
+    return replace(_renumbered(why, new_ids), number=number, overtaken=overtaken)
+
+
+def _renumbered(why: WhyMerge, new_ids: NDArray[np.int64]) -> WhyMerge:
+    """The same with other ids, without pairs of tokens that fell out of the vocabulary."""
+
+    def again(pair: PairCount) -> PairCount:
+        return replace(pair, left=int(new_ids[pair.left]), right=int(new_ids[pair.right]))
+
+    kept = tuple(pair for pair in map(again, why.runners_up) if min(pair.left, pair.right) >= 0)
+    choices = MappingProxyType({rule: again(pair) for rule, pair in why.choices.items()})
+    return replace(why, chosen=again(why.chosen), runners_up=kept, choices=choices)
 
 
 def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArray[np.int32], int]]:
@@ -204,7 +281,7 @@ def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArr
     return engine, order, begun
 
 
-def _vetoed(refused: Pairs, run: Run, tokens: Tokens, count: int) -> tuple[PairCount, ...]:
+def _vetoed(refused: Pairs, run: Run, tokens: Sequence[bytes | None], count: int) -> tuple[PairCount, ...]:
     """The pairs that stage 2 of SuperBPE does not merge and that occur at least `count` times."""
     rows = np.flatnonzero(refused.count >= count).tolist()
     pairs = [PairCount(int(refused.left[row]), int(refused.right[row]), int(refused.count[row])) for row in rows]
@@ -272,7 +349,7 @@ class _Contest:
 
     pairs: Pairs
     order: NDArray[np.int32]
-    tokens: Tokens
+    tokens: Sequence[bytes | None]
     is_of_bytes: bool  # whether base tokens are bytes, which the alphabet of GPT-2 maps
 
     def best_work(self, rule: TieBreak, most: int) -> Work[list[int]]:

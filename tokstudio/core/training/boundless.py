@@ -21,6 +21,7 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.model.run import max_merges
 from tokstudio.core.model.runs import ALONE, BREAK, Joining
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences
@@ -30,8 +31,8 @@ from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
-from tokstudio.core.training.from_tokenizer import gathered
-from tokstudio.core.training.prepare_corpus import Prepared, count_text_work
+from tokstudio.core.training.from_tokenizer import gathered, new_engine
+from tokstudio.core.training.prepare_corpus import Prepared, count_text_work, prepare_corpus_work
 from tokstudio.core.training.progress_estimate import MergingProgress
 from tokstudio.core.training.symbols import LARGEST_CORPUS, huggingface_order
 
@@ -71,6 +72,13 @@ class BoundlessEngine:
         self._start: Tokenizer | None = None
         self._rare = False
         self.progress = Progress("merging words", 0, 1000)
+
+    @property
+    def supermerging(self) -> tuple[Engine, Tokenizer] | None:
+        """The engine of phase 2, and the tokenizer of phase 1; None before phase 2 merges."""
+        if self._finding is not None or self._start is None or self._engine is None:
+            return None
+        return self._engine, self._start
 
     def has_eligible_pair(self) -> bool:
         """Whether a pair was left at the end of either phase, because it was too rare."""
@@ -223,6 +231,19 @@ class _FinalList:
         return made
 
 
+def supermerging_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Engine, Tokenizer]]:
+    """Makes phase 1 again; returns the engine before its first supermerge, and the tokenizer of phase 1."""
+    prepared, units = yield from prepare_corpus_work(corpus, config)
+    scale, limit = corpus.weight_scale, max_merges(config, len(prepared.base_counts))
+    floor = scale * (config.min_frequency or 1)
+    engine = new_engine(units, config, floor, scale, prepared.alphabet, None)
+    phases = BoundlessEngine(corpus, config, prepared, engine, limit, floor)
+    while phases.supermerging is None:
+        phases.advance(_BATCH)
+        yield phases.progress
+    return phases.supermerging
+
+
 def find_runs_work(corpus: Corpus, config: TrainingConfig, start: Tokenizer) -> Work[Runs]:
     """Finds and counts the runs of a corpus, after phase 1; special tokens and ends of documents end them.
 
@@ -339,11 +360,13 @@ def allows_supermerge(config: TrainingConfig, start: Tokenizer, base_size: int) 
     taken = set(spelled.values())
 
     def allowed(left: int, right: int, result: int) -> bool:
+        # A pair may be asked for and not be merged: only ids below the next one are tokens.
+        if result > first:
+            taken.add(spelled[result - 1])
         made = spelled[left] + spelled[right]
         if made in taken or made in forbidden:
             return False
         spelled[result] = made
-        taken.add(made)
         return True
 
     return allowed
