@@ -52,12 +52,11 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
 
 def _why_not(settings: Settings, corpus: Corpus) -> str:
     """Why an algorithm without fields of its own cannot train on the corpus; "" if it can."""
-    config = settings.config()
-    try:
-        if config is not None:
-            check_corpus(corpus, config)
-    except ConfigError as error:
-        return str(error)
+    if settings.problem is None:
+        try:
+            check_corpus(corpus, settings.config())
+        except ConfigError as error:
+            return str(error)
     return ""
 
 
