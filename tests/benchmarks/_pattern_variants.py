@@ -1,4 +1,4 @@
-"""The rows of `variants` for what is trained with a pattern alone: SuperBPE and whole characters, beside plain BPE."""
+"""The rows of `variants` for a pattern alone: SuperBPE, whole characters and BoundlessBPE, beside plain BPE."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,6 +15,7 @@ _WAYS: dict[str, dict[str, Any]] = {
     "plain BPE": {},
     "whole characters": {"algorithm": "whole-characters"},
     "SuperBPE": {"algorithm": "superbpe", "transition": _TRANSITION},
+    "BoundlessBPE": {"algorithm": "boundless"},
 }
 
 
