@@ -298,3 +298,19 @@ def test_algorithms_of_bytes_are_refused_for_characters(pane, session, name):
     assert pane.algorithm.choice.note.text() == session.training.settings.problem
     session.training.set_settings(replace(session.training.settings, base="bytes"))
     assert session.training.settings.problem is None
+
+
+def test_boundless_needs_a_pattern_and_is_trained(qtbot, pane, session):
+    field = pane.algorithm
+    session.corpus.add_text("one of the cats and one of the dogs of the end " * 9, "a")
+    session.training.set_settings(replace(Settings(290), algorithm="boundless", pattern="none"))
+    assert "BoundlessBPE needs a pattern" in session.training.settings.faults["pattern"]
+    session.training.set_settings(replace(Settings(290), algorithm="boundless", pattern="gpt2"))
+    assert field.choice.value == "boundless"
+    assert "Schmidt" in field.choice.note.text()
+    session.training.start()
+    settled(qtbot, session)
+    run = session.runs.active
+    assert run.log.overtaken.tolist() == run.run.overtaken.tolist()
+    assert run.tokenizer.supermerges.any()
+    assert session.live.obstacle.startswith("The weights apply at the next Train: BoundlessBPE reads the text again")
