@@ -52,7 +52,7 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
 
 def _why_not(settings: Settings, corpus: Corpus) -> str:
     """Why an algorithm without fields of its own cannot train on the corpus; "" if it can."""
-    if settings.problem is None:
+    if settings.algorithm == "boundless" and settings.problem is None:
         try:
             check_corpus(corpus, settings.config())
         except ConfigError as error:
