@@ -32,7 +32,7 @@ from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.comparison_work import Column, Found, Key, base_of, cell_at, missing_works, with_words_work
 from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
-MOST = 10  # tokenizers in one table
+MOST = 12  # tokenizers in one table
 SIMPLE = ("Characters", "Bytes", "Words and marks")
 
 _LATER = 150  # milliseconds after the last change

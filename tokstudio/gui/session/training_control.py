@@ -22,9 +22,8 @@ from tokstudio.core.training.forecast import Forecast
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
-from tokstudio.gui.session.library_training import train_for_runs_work
 from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.session.training import Training
+from tokstudio.gui.session.training import Training, train_for_runs_work
 from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun

@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, LibraryAlgorithm
+from tokstudio.core.library_training import lines
+from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.model.config import Algorithm
 from tokstudio.core.training.superbpe import check_corpus
-from tokstudio.gui.panes.configure.library_fields import LibraryFields
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
+from tokstudio.gui.panes.configure.sentencepiece_fields import SentencePieceFields
 from tokstudio.gui.panes.configure.superbpe_fields import SuperBpeFields
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
@@ -51,12 +52,14 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
 
 
 def _why_not(settings: Settings, corpus: Corpus) -> str:
-    """Why an algorithm without fields of its own cannot train on the corpus; "" if it can."""
-    if settings.algorithm == "boundless" and settings.problem is None:
-        try:
+    """Why an algorithm whose fields do not tell cannot train on the corpus; "" if it can."""
+    try:
+        if settings.by_library:
+            lines.check_corpus(corpus)
+        elif settings.algorithm == "boundless" and settings.problem is None:
             check_corpus(corpus, settings.config())
-        except ConfigError as error:
-            return str(error)
+    except ConfigError as error:
+        return str(error)
     return ""
 
 
@@ -73,24 +76,24 @@ class AlgorithmField(QWidget):
         self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
         self.parity = ParityFields(session, theme, actions)
         self.superbpe = SuperBpeFields(theme)
-        self.libraries: dict[Algorithm | LibraryAlgorithm, LibraryFields] = {
-            name: LibraryFields(theme, sentencepiece=name.startswith("sentencepiece")) for name in LIBRARY_ALGORITHMS
-        }
+        of_sentencepiece = SentencePieceFields(theme)
         self.groups: Mapping[Algorithm | LibraryAlgorithm, OwnFields] = {
             "parity": self.parity,
             "superbpe": self.superbpe,
-            **self.libraries,
+            "sentencepiece-bpe": of_sentencepiece,
+            "sentencepiece-unigram": of_sentencepiece,
         }
-        column(self.choice, *self.groups.values(), spacing=8, parent=self)
+        self._each = tuple(dict.fromkeys(self.groups.values()))
+        column(self.choice, *self._each, spacing=8, parent=self)
         self.choice.changed.connect(self.changed)
-        for group in self.groups.values():
+        for group in self._each:
             group.changed.connect(self.changed)
             group.refresh_asked.connect(self.refresh_asked)
 
     @property
     def controls(self) -> list[QWidget]:
         """The controls, in their order."""
-        return [self.choice.combo, *(control for group in self.groups.values() for control in group.controls)]
+        return [self.choice.combo, *(control for group in self._each for control in group.controls)]
 
     @property
     def named_fields(self) -> Mapping[str, Field]:
@@ -107,14 +110,15 @@ class AlgorithmField(QWidget):
     def show_settings(self, settings: Settings) -> None:
         """Shows settings without emitting signals."""
         self.choice.set_value(settings.algorithm)
-        for name, group in self.groups.items():
-            group.setVisible(name == settings.algorithm and bool(group.controls))
+        for group in self._each:
+            group.setVisible(group is self.groups.get(settings.algorithm))
             group.show_settings(settings)
 
     def show_corpus(self, settings: Settings, corpus: Corpus) -> None:
         """Shows what depends on the corpus."""
         group = self._group
-        self.corpus_problem = group.show_corpus(settings, corpus) if group else _why_not(settings, corpus)
+        of_fields = group.show_corpus(settings, corpus) if group else ""
+        self.corpus_problem = of_fields or _why_not(settings, corpus)
         shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
         problem = self.corpus_problem or settings.faults.get("algorithm")
         self.choice.set_error(None if shown else problem)

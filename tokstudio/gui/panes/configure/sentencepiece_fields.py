@@ -1,4 +1,4 @@
-"""The settings of SentencePiece, and what other libraries cannot train on."""
+"""The settings that only the algorithms of SentencePiece have."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,9 +8,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.library_training.lines import check_corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -26,35 +24,30 @@ _RARE = (
 )
 
 
-class LibraryFields(OwnFields):
-    """The fields of an algorithm that another library trains: those of SentencePiece, or none."""
+class SentencePieceFields(OwnFields):
+    """The fields."""
 
-    def __init__(self, theme: Theme, *, sentencepiece: bool) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.coverage = ShareField("Characters co&vered", _COVERAGE_HELP, theme, word="character-coverage")
         self.coverage.number.setMaximum(100)
-        self.rare = ChoiceField("Ra&re characters", _RARE, theme, word="unknown-token")
-        self._fields: Mapping[str, Field] = (
-            {"characters covered": self.coverage, "rare characters": self.rare} if sentencepiece else {}
-        )
-        column(*self._fields.values(), spacing=8, parent=self)
-        for field in self._fields.values():
+        self.rare = ChoiceField("Ra&re characters", _RARE, theme, word="byte-fallback")
+        column(self.coverage, self.rare, spacing=8, parent=self)
+        for field in (self.coverage, self.rare):
             field.changed.connect(self.changed)
 
     @property
     def controls(self) -> list[QWidget]:
         """The controls, in their order."""
-        return [self.coverage.number, self.rare.combo] if self._fields else []
+        return [self.coverage.number, self.rare.combo]
 
     @property
     def named_fields(self) -> Mapping[str, Field]:
         """The fields that can show an error, by name."""
-        return self._fields
+        return {"characters covered": self.coverage, "rare characters": self.rare}
 
     def taken_over(self, settings: Settings) -> Settings:
         """Returns the settings with the values of these fields."""
-        if not self._fields:
-            return settings
         kept = self.coverage.number.shows(settings.character_coverage)
         coverage = settings.character_coverage if kept else self.coverage.number.share
         return replace(settings, character_coverage=coverage, byte_fallback=self.rare.value == _BYTES)
@@ -66,9 +59,5 @@ class LibraryFields(OwnFields):
         self.coverage.set_error(settings.faults.get("character_coverage"))
 
     def show_corpus(self, settings: Settings, corpus: Corpus) -> str:
-        """Returns why the library cannot train on the corpus, "" if it can."""
-        try:
-            check_corpus(corpus)
-        except ConfigError as error:
-            return str(error)
+        """Returns "": they do not depend on the corpus."""
         return ""
