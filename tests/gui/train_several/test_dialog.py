@@ -165,6 +165,9 @@ def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session
     vary(dialog, "Each Algorithm")
     assert texts(dialog, ALGORITHM) == list(ALGORITHMS.values())
     assert texts(dialog, TIES)[:4] == ["First", "Mapped strings", "First", "First"]
+    of_unigram = [dialog.model.index(5, column) for column in (PATTERN, SIZE, TIES)]
+    assert [index.data() for index in of_unigram] == ["–", "400", "–"]
+    assert [bool(index.flags() & Qt.ItemFlag.ItemIsEditable) for index in of_unigram] == [False, True, False]
     assert dialog.problem.text().startswith("Row 2: Parity-aware BPE needs at least two languages")
     assert not dialog.train_button.isEnabled()
     shown = [dialog.model.index(row, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) for row in range(4)]

@@ -97,6 +97,10 @@ class Settings:
         """Whether another library trains with them."""
         return self.algorithm in LIBRARY_ALGORITHMS
 
+    def has(self, name: str) -> bool:
+        """Whether the algorithm has a setting; all of ours have all but those of other algorithms."""
+        return not self.by_library or name in self._of_library()
+
     @property
     def library_config(self) -> LibraryConfig | None:
         """The configuration for the library that trains with them; None if there is none, or they are invalid."""

@@ -155,9 +155,10 @@ class PlansModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(COLUMNS)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Makes every cell editable."""
+        """Makes every cell editable that the algorithm of its row has."""
         flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsEditable if index.isValid() else flags
+        has = index.isValid() and _has(self.plans[index.row()], COLUMNS[index.column()])
+        return flags | Qt.ItemFlag.ItemIsEditable if has else flags
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the headings, aligned like their columns, and the numbers of the rows."""
@@ -183,7 +184,7 @@ class PlansModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.EditRole:
             return value_of(plan, column)
         if role == Qt.ItemDataRole.DisplayRole:
-            return _text(value_of(plan, column), column)
+            return _text(value_of(plan, column), column) if _has(plan, column) else _OFF
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
         return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
@@ -217,6 +218,10 @@ class PlansModel(QAbstractTableModel):
         else:
             settings = replace(plan.settings, **change)
         return replace(plan, settings=settings)
+
+
+def _has(plan: TrainingPlan, column: Column) -> bool:
+    return column.field == "percent" or plan.settings.has(column.field)
 
 
 def value_of(plan: TrainingPlan, column: Column) -> Any:  # noqa: ANN401  texts, numbers and None
