@@ -199,7 +199,7 @@ def test_a_long_text_is_looked_up_in_pieces(monkeypatch):
     text = "aé日😀" * 50
     made = trained([text], vocabulary_size=4 + 5, special_tokens=["<u>"], unknown_token="<u>")
     seen = list(made.encode_work(text + "x"))
-    assert len(seen) > 50
+    assert len(seen) >= 50
     assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
     assert made.encode(text + "x") == [*made.encode(text), made.special_tokens["<u>"]]
     assert made.decode(made.encode(text)) == text
