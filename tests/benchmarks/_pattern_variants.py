@@ -15,6 +15,7 @@ _WAYS: dict[str, dict[str, Any]] = {
     "plain BPE": {},
     "whole characters": {"algorithm": "whole-characters"},
     "SuperBPE": {"algorithm": "superbpe", "transition": _TRANSITION},
+    "Picky BPE": {"algorithm": "picky"},
     "BoundlessBPE": {"algorithm": "boundless"},
 }
 

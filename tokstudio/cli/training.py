@@ -38,6 +38,7 @@ from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
@@ -209,6 +210,7 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
         transition=arguments.transition,
         second_pattern=arguments.second_pattern,
         max_words=arguments.max_words,
+        threshold=arguments.threshold,
     )
 
 
@@ -344,6 +346,8 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
     }
     if run.config.transition is not None:
         outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
+    if run.removals is not None:
+        outcome["removals"] = int((run.removals[:, LEFT_GONE:] >= 0).sum())
     if run.supermerges is not None:
         outcome["supermerges"] = int(run.supermerges.sum())
     if run.config.held_out:

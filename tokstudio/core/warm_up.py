@@ -90,6 +90,7 @@ def _exercise_text() -> None:
     from tokstudio.core.pretokenization.patterns import cut
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
     from tokstudio.core.training.prepare_corpus import prepare_corpus_work
+    from tokstudio.core.training.trainer import train
 
     corpus = Corpus.from_texts(["an article, <s> a tail and a tale", "", "two"])
     size, specials = 300, ("<s>",)
@@ -103,6 +104,11 @@ def _exercise_text() -> None:
         tokenizer.encode("a tail")  # by longest matches, without a pattern
         tokenizer.with_dropout(0.5).encode("a tail")
         tokenizer.tokens.length(0)
+    # Longer than a short word, too.
+    removing = train(
+        Corpus.from_text("abc abd ab " * 9), TrainingConfig(vocabulary_size=260, algorithm="picky", threshold=0.1)
+    )
+    removing.encode("abc abd ab" * 9)
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
     finish(recover_merges_work([bytes([value]) for value in range(256)]))
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.uint64)

@@ -349,7 +349,7 @@ def test_a_file_of_holes_is_refused_without_being_read(tmp_path):
 @pytest.mark.parametrize("table", ["merge", "token", "source", "run", "file", "project"])
 def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
     row = {
-        "merge": "3, n, 1, 1, 1, 1, NULL, NULL",
+        "merge": "3, n, 1, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL",
         "token": "3, n, x'00', 'base', 1",
         "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
         "run": f"n + 9, '', ''{', NULL' * 15}",

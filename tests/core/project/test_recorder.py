@@ -288,7 +288,7 @@ def test_a_disk_that_fills_up_while_a_run_is_recorded_ends_the_recording_only(re
         connection = connect(path, settings)
         if settings == "mode=rw":
             (pages,) = connection.execute("PRAGMA page_count").fetchone()
-            connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+            connection.execute(f"PRAGMA max_page_count = {pages + 6}")
         return connection
 
     monkeypatch.setattr(recovery, "connect", small)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 
 TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes", "mapped-strings")
-ALGORITHMS = ("bpe", "parity", "superbpe", "whole-characters", "boundless")
+ALGORITHMS = ("bpe", "parity", "superbpe", "whole-characters", "boundless", "picky")
 EXPORTS = (
     "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
     "vocabulary-csv",

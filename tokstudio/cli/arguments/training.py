@@ -62,7 +62,9 @@ def train(words: Sequence[str]) -> argparse.Namespace:
         help=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
         "none, which lets merges cross spaces)",
     )
-    _add_superbpe(_add_parity(parser))
+    add = _add_parity(parser)
+    _add_superbpe(add)
+    _add_picky(add)
     _add_tokens(parser)
     add_library(parser)
     _add_results(parser)
@@ -151,7 +153,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> Callable[..., object]:
     add(
         "--tie-break",
         choices=TIE_BREAKS,
-        help="which of the most frequent pairs is merged first (default: first; for parity: mapped-strings)",
+        help="which of the most frequent pairs is merged first (default: first; for parity: mapped-strings); "
+        "picky has its own, the smallest bytes",
     )
     add("--max-token-bytes", type=whole, metavar="N", help="make no token longer than N bytes")
     add(
@@ -175,8 +178,9 @@ def _add_parity(parser: argparse.ArgumentParser) -> Callable[..., object]:
         default="bpe",
         help="bpe; parity for parity-aware BPE: each text is a language, and at every merge the language that is "
         "longest in tokens chooses; superbpe for SuperBPE: BPE with --pattern to --transition, then across words; "
-        "whole-characters: no token has a part of a character beside anything else; or boundless for BoundlessBPE: BPE "
-        "with --pattern, and supermerges of adjacent words where these are more frequent",
+        "whole-characters: no token has a part of a character beside anything else; boundless for BoundlessBPE: BPE "
+        "with --pattern, and supermerges of adjacent words where these are more frequent; or picky for Picky BPE: it "
+        "removes tokens that are hardly used apart from a merge",
     )
     add(
         "--parallel",
@@ -235,6 +239,17 @@ def _add_superbpe(add: Callable[..., object]) -> None:
         metavar="N",
         help="for superbpe: the second stage makes no token of more than N words between spaces (default: 4), nor one "
         "with a colon before a space",
+    )
+
+
+def _add_picky(add: Callable[..., object]) -> None:
+    add(
+        "--threshold",
+        type=float,
+        default=0.9,
+        metavar="T",
+        help="for picky: remove a part of a merge where more than this share of its occurrences was merged, from 0 "
+        "to 1 (default: 0.9)",
     )
 
 

@@ -191,6 +191,8 @@ def prepared_steps_work(
     if tokenizer.library is not None:
         unseen = f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen."
         raise ConfigError(tokenizer.no_merges or unseen)
+    if tokenizer.removals is not None:
+        raise ConfigError("This tokenizer removes tokens again (Picky BPE): its steps cannot be shown.")
     limit = len(tokenizer.merges) if merges is None else merges
     known = tokenizer.at(limit)
     begin, behind = part

@@ -22,6 +22,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TIE_BREAKS, TieBreak
+from tokstudio.core.model.picky import REPLACED, share_merged
 from tokstudio.core.model.run import Run
 from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.text.byte_level import BYTE_ORDER
@@ -34,6 +35,7 @@ from tokstudio.core.training.symbols import huggingface_order
 
 if TYPE_CHECKING:
     from tokstudio.core.training.engine import Engine, Pairs
+    from tokstudio.core.training.picky_engine import PickyEngine
 
 #: The choice of each rule among the pairs with the highest count, as the subject of a sentence.
 RULES: Mapping[TieBreak, str] = MappingProxyType(
@@ -43,6 +45,7 @@ RULES: Mapping[TieBreak, str] = MappingProxyType(
         "huggingface": "the pair with the lowest ids, base tokens in the order of their characters,",
         "bytes": "the pair with the greatest left bytes, then the greatest right bytes,",
         "mapped-strings": "the pair with the greatest strings, left and then right, in GPT-2's alphabet",
+        "smallest-bytes": "the pair with the smallest left bytes, then the smallest right bytes,",
     }
 )
 
@@ -94,6 +97,26 @@ class Choosing:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """Whether a part of a merge of Picky BPE was removed after it."""
+
+    token: int
+    replaced: int  # places of the merge
+    uses: int  # of the part that were left, in the same unit
+    threshold: float
+
+    @property
+    def share(self) -> float:
+        """See `share_merged`."""
+        return share_merged(self.replaced, self.uses)
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the part was removed."""
+        return self.share > self.threshold
+
+
+@dataclass(frozen=True)
 class WhyMerge:
     """The facts at the choice of a merge."""
 
@@ -112,6 +135,8 @@ class WhyMerge:
     # In stage 2: pairs that occur as often or more but were dropped, because their token would have too many words or a
     # colon before a space; most frequent first.
     vetoed: tuple[PairCount, ...] = ()
+    # Of Picky BPE: the parts that were removed after the merge, and those that might have been.
+    judged: tuple[Judged, ...] = ()
     # Of BoundlessBPE, as in `Run.overtaken`. The other pairs of a supermerge are supermerges too.
     overtaken: int | None = None
 
@@ -120,12 +145,22 @@ class WhyMerge:
         """The reason for this pair, in one sentence; before it, that for the language, or what the stage may merge."""
         if self.stage is not None:
             return f"{self._reason_of_stage()} {self._reason()}"
+        if self.judged:
+            return " ".join([self._reason(), *map(self._reason_of_removal, self.judged)])
         if self.overtaken is not None:
             return f"{self._reason_of_phase()} {self._reason()}"
         if self.choosing is None:
             return self._reason()
         within = "" if self.choosing.number < 0 else " In its text:"
         return f"{self.choosing.reason}{within} {self._reason()}"
+
+    def _reason_of_removal(self, judged: Judged) -> str:
+        side = "left" if judged.token == self.chosen.left else "right"
+        share, limit = f"{100 * judged.share:.4g} %", f"{100 * judged.threshold:.4g} %"
+        rest = count_text(judged.uses, self.scale)
+        if judged.is_removed:
+            return f"Its {side} part was removed: {share} of it was merged, more than {limit}, and {rest} fell apart."
+        return f"Its {side} part stays: {share} of it was merged, at most {limit}, and {rest} are left."
 
     def _reason_of_stage(self) -> str:
         if self.stage == 1:
@@ -180,13 +215,15 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     yield from _repeat_work(engine, run, begun, own - 1)
     choosing = _choosing(engine, run, own - 1)
     later = np.arange(len(base_order), run.base_size + own, dtype=np.int32)
-    order, tokens = np.concatenate([base_order, later]), Tokenizer.from_run(run).tokens
+    order, tokenizer = np.concatenate([base_order, later]), Tokenizer.from_run(run)
+    # With Picky BPE, tokens that were there before the merge may be gone in the end.
+    tokens = (tokenizer if run.removals is None else tokenizer.at(own - 1)).tokens
     why = yield from _among_work(engine, run, own, runners_up, order, tokens)
     return replace(why, number=number, choosing=choosing, stage=run.stage_of(own))
 
 
 def _among_work(
-    engine: Engine,
+    engine: Engine | PickyEngine,
     run: Run,
     own: int,
     runners_up: int,
@@ -219,6 +256,7 @@ def _among_work(
         MappingProxyType(choices),
         run.weight_scale,
         vetoed=vetoed,
+        judged=_judged(run, own - 1),
     )
 
 
@@ -267,15 +305,15 @@ def _renumbered(why: WhyMerge, new_ids: NDArray[np.int64]) -> WhyMerge:
     return replace(why, chosen=again(why.chosen), runners_up=kept, choices=choices)
 
 
-def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine, NDArray[np.int32], int]]:
+def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine | PickyEngine, NDArray[np.int32], int]]:
     """The engine that made a merge, counted from 1; the order of its first ids for ties; the merges before it began."""
     count, start, config, begun = int(run.counts[own - 1]), start_of(run), run.config, 0
     if run.second_stage is not None and run.stage_of(own) == 2:
         begun, config = run.second_stage[0], config.as_second_stage()
         start = start_of_second_stage(run.merges[:begun], run.alphabet, run.base_size)
     prepared, units = yield from prepare_corpus_work(corpus, config, start=start)
-    # A language may have chosen by a lower count than that in all.
-    floor = count if run.chosen is None else run.weight_scale * (run.config.min_frequency or 1)
+    # A language may have chosen by a lower count than that in all, and removals bring pairs back.
+    floor = count if run.chosen is None and run.removals is None else run.weight_scale * (run.config.min_frequency or 1)
     engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
     order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
     return engine, order, begun
@@ -290,7 +328,7 @@ def _vetoed(refused: Pairs, run: Run, tokens: Sequence[bytes | None], count: int
     return tuple(sorted(made, key=lambda pair: -pair.count))
 
 
-def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
+def _choosing(engine: Engine | PickyEngine, run: Run, merge: int) -> Choosing | None:
     """What decided which language made a merge, counted from 0, that is the engine's next."""
     from tokstudio.core.training.parity_engine import ParityEngine
 
@@ -300,6 +338,20 @@ def _choosing(engine: Engine, run: Run, merge: int) -> Choosing | None:
     scores: list[float] = turn.scores.tolist()
     is_parallel = len(run.config.parallel) > 0
     return Choosing(run.chosen.languages, turn.language, tuple(scores), is_parallel, turn.passed_over)
+
+
+def _judged(run: Run, merge: int) -> tuple[Judged, ...]:
+    """The parts of a merge of Picky BPE, counted from 0, that are no base tokens."""
+    if run.removals is None:
+        return ()
+    row, uses, made = run.removals[merge], run.uses(merge), list[Judged]()
+    replaced = int(row[REPLACED])
+    left, right = run.merges[merge].tolist()
+    for token in dict.fromkeys((left, right)):
+        if token >= run.base_size:
+            rest = int(uses[token]) - replaced * (1 + (left == right))
+            made.append(Judged(token, replaced, rest, run.config.threshold))
+    return tuple(made)
 
 
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
@@ -320,7 +372,7 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
         )
 
 
-def _repeat_work(engine: Engine, run: Run, made: int, merges: int) -> Work[None]:
+def _repeat_work(engine: Engine | PickyEngine, run: Run, made: int, merges: int) -> Work[None]:
     """Makes the merges of a run again, after those before the engine began, up to so many."""
     while made < merges:
         yield Progress("repeating", made, merges)
@@ -334,7 +386,7 @@ def _repeat_work(engine: Engine, run: Run, made: int, merges: int) -> Work[None]
         made += len(batch.left)
 
 
-def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[tuple[Pairs, Pairs]]:
+def _frequent_work(engine: Engine | PickyEngine, floor: int, wanted: int) -> Work[tuple[Pairs, Pairs]]:
     """At least `wanted` of the most frequent pairs: all that reach some count, at most `floor`; and those refused."""
     while True:
         pairs, refused = yield from engine.recount_work(floor)
@@ -361,6 +413,10 @@ class _Contest:
         rows = np.flatnonzero(pairs.count >= least)
         if rule in ("bytes", "mapped-strings"):
             return (yield from self._greatest_work(rows, most, rule == "mapped-strings" and self.is_of_bytes))
+        if rule == "smallest-bytes":
+            greatest = yield from self._greatest_work(rows, len(rows), False)
+            # Ascending by bytes; sorting by count keeps that order.
+            return sorted(reversed(greatest), key=lambda row: -int(pairs.count[row]))[:most]
         left, right = pairs.left[rows], pairs.right[rows]
         ties: dict[TieBreak, tuple[NDArray[np.integer], ...]] = {
             "first": (pairs.place[rows],),

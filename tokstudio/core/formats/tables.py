@@ -65,6 +65,8 @@ class _Merges(Format):
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The counts are those of a run."""
+        if tokenizer.removals is not None:
+            return f"{self.title} holds only merges, but this tokenizer also removes tokens: save it in a project."
         if tokenizer.run is None:
             return tokenizer.no_merges or "This tokenizer was not trained here, so there are no counts to write."
         return None

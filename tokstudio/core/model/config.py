@@ -15,13 +15,14 @@ from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
 from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.model.parity import ALPHA, ParallelText, check_parity, parallel_texts, ratios_by_name
+from tokstudio.core.model.picky import THRESHOLD, check_picky
 from tokstudio.core.model.superbpe import MAX_WORDS, SECOND_PATTERN, check_superbpe
 from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import to_utf8
 
-Algorithm = Literal["bpe", "parity", "superbpe", "whole-characters", "boundless"]
-TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings"]
+Algorithm = Literal["bpe", "parity", "superbpe", "whole-characters", "boundless", "picky"]
+TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings", "smallest-bytes"]
 SpecialPlacement = Literal["last", "first"]
 #: The name of each algorithm at the beginning of a sentence.
 TITLES: Mapping[Algorithm, str] = MappingProxyType(
@@ -31,10 +32,12 @@ TITLES: Mapping[Algorithm, str] = MappingProxyType(
         "superbpe": "SuperBPE",
         "whole-characters": "BPE of whole characters",
         "boundless": "BoundlessBPE",
+        "picky": "Picky BPE",
     }
 )
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)
+#: The rules to choose from; "smallest-bytes" is the one rule of Picky BPE, and of no other algorithm.
+TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)[:-1]
 BASES: tuple[Base, ...] = get_args(Base)
 PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 
@@ -43,7 +46,9 @@ _LARGEST_NUMBER = 2**62
 _DEFAULT = cast("TieBreak", "")
 #: The tie rule of each algorithm where none is chosen.
 DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {
-    name: "mapped-strings" if name == "parity" else "first" for name in ALGORITHMS
+    **dict.fromkeys(ALGORITHMS, cast("TieBreak", "first")),
+    "parity": "mapped-strings",
+    "picky": "smallest-bytes",
 }
 
 
@@ -65,7 +70,8 @@ class TrainingConfig:
         tie_break: The choice between several pairs with the highest count: the one that occurs "first", the one with
             the "lowest-id", the choice of the `tokenizers` library ("huggingface"), the greatest by "bytes", or the
             greatest by its strings in GPT-2's alphabet ("mapped-strings"). The default is "first", and for parity-aware
-            BPE "mapped-strings".
+            BPE "mapped-strings". Picky BPE has one rule, "smallest-bytes": the pair with the smallest left bytes, then
+            the smallest right bytes, compared one by one.
         max_token_bytes: The longest token to make, in UTF-8 bytes, inclusive.
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
         forbidden: Tokens not to make, as rules; see `Forbidden`. A pair that would make one is never merged.
@@ -77,7 +83,10 @@ class TrainingConfig:
             one character; so no token has a part of a character beside anything else. Or "boundless" for BoundlessBPE
             (arXiv 2504.00178) in two phases (arXiv 2604.05192): phase 1 is BPE with `pattern`. Then supermerges join
             adjacent pre-tokens that are one token each and hold a letter. The merges of phase 1 are made in order;
-            before each come the supermerges with a higher count, up to the vocabulary size.
+            before each come the supermerges with a higher count, up to the vocabulary size. Or "picky" for Picky BPE
+            (arXiv 2409.04599): after a merge of m places, a part of it that is no base token and has u uses left is
+            removed where m / (u + m) is above the `threshold`. Its places fall into the nearest parts that are present,
+            and a later merge may make it again. `vocabulary_size` counts the tokens that are present.
         parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
             string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
             chooses. Without any, the one with the fewest bytes per token in the corpus, divided by its ratio. Kept as
@@ -92,6 +101,7 @@ class TrainingConfig:
             regular expression. What lies between two matches is a pre-token too. "" for that of the paper.
         max_words: For superbpe: stage 2 makes no token with more words, which are separated by spaces; nor one with a
             colon before a space.
+        threshold: For picky: from 0 to 1. At 1, nothing is ever removed; compared as 64-bit floats.
 
     Raises:
         ConfigError: A value is invalid or cannot work, or neither limit is set.
@@ -118,6 +128,7 @@ class TrainingConfig:
     transition: int | None = None
     second_pattern: str = ""
     max_words: int = MAX_WORDS
+    threshold: float = THRESHOLD
 
     def __post_init__(self) -> None:
         size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
@@ -148,6 +159,7 @@ class TrainingConfig:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         check_parity(self)
+        check_picky(self)
         if self.algorithm == "whole-characters" and self.base != "bytes":
             raise ConfigError("Characters as base tokens are whole already: choose plain BPE.")
         if self.algorithm == "boundless" and self.pattern == "none":
@@ -161,7 +173,7 @@ class TrainingConfig:
         if longest is not None and longest < 2:
             raise ConfigError("Longest token must be at least 2 bytes.")
         _require_one_of("Base", self.base, BASES)
-        _require_one_of("Tie rule", self.tie_break, TIE_BREAKS)
+        _check_tie_rule(self.algorithm, self.tie_break)
         _require_one_of("Special token placement", self.special_placement, PLACEMENTS)
         self._check_tokens()
         if self.base_size is not None:
@@ -177,7 +189,8 @@ class TrainingConfig:
         """The same for plain BPE."""
         of_parity = {"parallel": (), "ratios": (), "global_merges": 0, "window": None, "alpha": ALPHA}
         of_superbpe = {"transition": None, "second_pattern": "", "max_words": MAX_WORDS}
-        return replace(self, algorithm="bpe", **of_parity, **of_superbpe)
+        tie_break = "first" if self.algorithm == "picky" else self.tie_break
+        return replace(self, algorithm="bpe", tie_break=tie_break, threshold=THRESHOLD, **of_parity, **of_superbpe)
 
     def as_second_stage(self) -> TrainingConfig:
         """Stage 2 of SuperBPE as a plain training."""
@@ -317,6 +330,16 @@ def _refuse_repeats(name: str, texts: Sequence[str]) -> None:
         if text in seen:
             raise ConfigError(f"{name} must not contain {shown(text)} twice.")
         seen.add(text)
+
+
+def _check_tie_rule(algorithm: Algorithm, rule: TieBreak) -> None:
+    own = DEFAULT_TIES["picky"]
+    if algorithm == "picky" and rule != own:
+        raise ConfigError(f'Picky BPE has its own tie rule, "{own}": leave the tie rule out.')
+    if algorithm != "picky":
+        if rule == own:
+            raise ConfigError(f'The tie rule "{own}" is only for Picky BPE: choose another.')
+        _require_one_of("Tie rule", rule, TIE_BREAKS)
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:

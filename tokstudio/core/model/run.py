@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.picky import REPLACED, Falling, Falls, lost, uses_of_picky
 
 REACHED_SIZE = "reached vocabulary size"
 NOTHING_LEFT = "nothing left to merge"
@@ -46,6 +47,7 @@ class MergeBatch:
         tokens_after: int64, tokens in the corpus after the merge.
         chosen_by: int16, the number of the language that chose each merge, as in `Run.chosen`; None for plain BPE.
         second_counts: For merges of stage 2 of SuperBPE: see `Run`; None for others.
+        removals: For Picky BPE: see `Run`; None for others.
         overtaken: For BoundlessBPE: see `Run`; None for others.
     """
 
@@ -57,6 +59,7 @@ class MergeBatch:
     chosen_by: NDArray[np.int16] | None = None
     second_counts: NDArray[np.int64] | None = None
     overtaken: NDArray[np.int64] | None = None
+    removals: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
@@ -117,6 +120,9 @@ class Run:
         second_counts: For SuperBPE, once stage 2 has made a merge: int64 [base + merges of stage 1], occurrences of
             each id before that merge, when the text is split as in stage 2. Counts and tokens up to the transition are
             those of the text as stage 1 splits it, those after it as stage 2 does.
+        removals: For Picky BPE: int64 [n, 4], by merge: the id that it made, its own or, where its bytes were present,
+            theirs; the places that it replaced; and the places of its left and right part that fell apart after it, -1
+            for a part that was not removed. `tokens_after` counts after the removals.
         overtaken: For BoundlessBPE: int64 [n], by supermerge: the count of the merge of phase 1 that it came before, 0
             where none was left; -1 for the merges of phase 1. None for other algorithms.
     """
@@ -136,16 +142,11 @@ class Run:
     chosen: ChosenBy | None = None
     second_counts: NDArray[np.int64] | None = None
     overtaken: NDArray[np.int64] | None = None
+    removals: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (
-            self.merges,
-            self.counts,
-            self.tokens_after,
-            self.base_counts,
-            self.second_counts,
-            self.overtaken,
-        ):
+        of_algorithms = self.second_counts, self.overtaken, self.removals
+        for array in (self.merges, self.counts, self.tokens_after, self.base_counts, *of_algorithms):
             if array is not None:
                 array.setflags(write=False)
         if self.chosen is not None:
@@ -194,8 +195,22 @@ class Run:
         return special_ids(self.config, self.base_size + len(self), self.start)
 
     def max_merges(self, config: TrainingConfig | None = None) -> int | None:
-        """How many merges the vocabulary size of `config` (None: its own) allows here; None for no limit."""
-        return max_merges(config or self.config, self.base_size, self.start)
+        """How many merges the vocabulary size of `config` (None: its own) allows here; None for no limit.
+
+        With Picky BPE, if no further token is removed.
+        """
+        limit = max_merges(config or self.config, self.base_size, self.start)
+        return None if limit is None else limit + self.lost
+
+    @property
+    def lost(self) -> int:
+        """Of Picky BPE: the merges that have no token, because it was there before or was removed; else 0."""
+        return lost(self.removals, self.base_size)
+
+    @cached_property
+    def falls(self) -> Falls | None:
+        """Of Picky BPE: what removed tokens fall into."""
+        return None if self.removals is None else Falling(self.base_size).at(self.merges, self.removals)
 
     @property
     def weight_scale(self) -> int:
@@ -205,16 +220,20 @@ class Run:
     @property
     def vocabulary_size(self) -> int:
         """Tokens in all."""
-        return vocabulary_size(self.config, self.base_size, len(self), self.start)
+        return vocabulary_size(self.config, self.base_size, len(self) - self.lost, self.start)
 
     @cached_property
     def merged(self) -> NDArray[np.int64]:
-        """int64 [n], replacements of each merge: the decrease in tokens."""
+        """int64 [n], replacements of each merge: the decrease in tokens, before removals."""
+        if self.removals is not None:
+            return self.removals[:, REPLACED]
         return merged(self.tokens_before, self.tokens_after, self.second_stage)
 
     def uses(self, merges: int | None = None) -> NDArray[np.int64]:
         """How often each token occurs in the corpus after so many merges (None: all), by id."""
         n = len(self) if merges is None else merges
+        if self.removals is not None and self.falls is not None:
+            return uses_of_picky(self.base_counts, self.merges[:n], self.removals[:n], self.falls)
         return uses(self.base_counts, self.merges[:n], self.merged[:n], second_stage=self.second_stage)
 
     def bytes_per_token(self, merges: int | None = None) -> float:

@@ -83,8 +83,10 @@ class Recorder:
             chosen = None if batch.chosen_by is None else batch.chosen_by.astype("<i2").tobytes()
             second = None if batch.second_counts is None or self._has_second_counts else as_bytes(batch.second_counts)
             overtaken = None if batch.overtaken is None else as_bytes(batch.overtaken).tobytes()
-            values = batch.first, rows.tobytes(), chosen, None if second is None else second.tobytes(), overtaken
-            self._change("INSERT INTO batch VALUES (?, ?, ?, ?, ?)", values, seconds)
+            removals = None if batch.removals is None else as_bytes(batch.removals.ravel()).tobytes()
+            of_algorithms = chosen, None if second is None else second.tobytes(), overtaken, removals
+            values = batch.first, rows.tobytes(), *of_algorithms
+            self._change("INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?)", values, seconds)
             self._has_second_counts |= second is not None
 
     def finish(self, run: Run) -> None:
@@ -151,7 +153,8 @@ class Recorder:
             recording.execute(f"PRAGMA {setting}")
         # The ids of special tokens after the merges change with every merge.
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
-        columns = "first INTEGER PRIMARY KEY, merges BLOB NOT NULL, chosen_by BLOB, second_counts BLOB, overtaken BLOB"
+        columns = "first INTEGER PRIMARY KEY, merges BLOB NOT NULL, chosen_by BLOB, second_counts BLOB, "
+        columns += "overtaken BLOB, removals BLOB"
         recording.execute(f"CREATE TABLE batch ({columns})")
 
     def _change(self, statement: str, values: tuple[object, ...], seconds: float) -> None:
@@ -293,7 +296,11 @@ def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
         merges = columns[:2].astype(np.int32)
         chosen = np.frombuffer(more[0], "<i2").astype(np.int16) if more and more[0] is not None else None
         overtaken = np.frombuffer(more[2], "<i8").astype(np.int64) if len(more) > 2 and more[2] is not None else None
-        batch = MergeBatch(first, merges[0], merges[1], columns[2], columns[3], chosen, overtaken=overtaken)
+        removals = None
+        if len(more) > 3 and more[3] is not None:
+            removals = np.frombuffer(more[3], "<i8").reshape(-1, 4).astype(np.int64)
+        columns = columns[2], columns[3], chosen
+        batch = MergeBatch(first, merges[0], merges[1], *columns, overtaken=overtaken, removals=removals)
         insert_batch(connection, _RUN, batch)
         if len(more) > 1 and more[1] is not None:
             connection.execute("UPDATE run SET second_counts = ?", (more[1],))

@@ -20,6 +20,7 @@ from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
 from tokstudio.core.formats.common.merge_list import MergeList, first_repeated
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, share_merged
 from tokstudio.core.model.run import (
     NOTHING_LEFT,
     REACHED_SIZE,
@@ -34,6 +35,7 @@ from tokstudio.core.project.database import version_of
 from tokstudio.core.project.parallel import with_texts
 from tokstudio.core.project.schema import missing_columns
 from tokstudio.core.project.start import read_start
+from tokstudio.core.project.writer import REMOVALS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 
@@ -42,7 +44,7 @@ _MOST_VERSIONS = 100
 _LONGEST_WORDS = 200
 _MOST_LANGUAGES = 1 << 15
 _NOBODY = -2  # for a merge of plain BPE
-_MERGES = "SELECT number, left, right, count, tokens_after, {}, {} FROM merge WHERE run = ? ORDER BY number"
+_MERGES = "SELECT number, left, right, count, tokens_after, {} FROM merge WHERE run = ? ORDER BY number"
 _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
 
@@ -61,9 +63,8 @@ def read_run_work(
         _check_start(row, start, config)
         alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
     made = MergeList(alphabet) if start is None else MergeList.of(start)
-    merges, counts, tokens_after, chosen_by, overtaken = yield from _read_merges_work(
-        connection, row, made, len(base_counts)
-    )
+    table = yield from _read_merges_work(connection, row, made, len(base_counts))
+    merges, counts, tokens_after, chosen_by, overtaken = table[:, 1:3].astype(np.int32), *table[:, 3:7].T.copy()
     _check_second_counts(row, config, second_counts, len(base_counts), len(merges))
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
     if trailing and trailing != dict(expected):
@@ -90,6 +91,7 @@ def read_run_work(
         chosen=_chosen(row, config, chosen_by),
         second_counts=second_counts,
         overtaken=_overtaken(row, config, overtaken),
+        removals=_removals(row, config, table[:, 7:].copy()),
     )
     yield Progress("checking", number)
     if (problem := _problem(run)) is not None:
@@ -270,14 +272,15 @@ def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[in
 
 def _read_merges_work(
     connection: sqlite3.Connection, row: Row, made: MergeList, base_size: int
-) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """The merges, their counts, the tokens after each, who chose it, and the count that it came before."""
+) -> Work[NDArray[np.int64]]:
+    """int64 [n, 11]: number, pair, count, tokens after it, who chose it, what it came before, and its removals."""
     before, columns = len(made), array("q")
     missing = missing_columns("merge", version_of(connection))
-    optional = (
-        str(_NOBODY) if name in missing else f"coalesce({name}, {_NOBODY})" for name in ("chosen_by", "overtaken")
+    optional = ", ".join(
+        str(_NOBODY) if name in missing else f"coalesce({name}, {_NOBODY})"
+        for name in ("chosen_by", "overtaken", *REMOVALS.split(", "))
     )
-    for rows in _rows(connection, _MERGES.format(*optional), row.whole("number")):
+    for rows in _rows(connection, _MERGES.format(optional), row.whole("number")):
         try:
             columns.extend(chain.from_iterable(rows))
         except TypeError as error:
@@ -291,17 +294,70 @@ def _read_merges_work(
             if problem is not None:
                 raise row.fault("merges", problem)
         yield Progress("reading")
-    table = np.array(columns, np.int64).reshape(-1, 7)
-    merges = table[:, 1:3].astype(np.int32)
-    if (again := first_repeated(merges)) is not None:
+    table = np.array(columns, np.int64).reshape(-1, 11)
+    # A pair that came back by a removal may be merged again.
+    again = first_repeated(table[:, 1:3].astype(np.int32)) if np.all(table[:, 7:] == _NOBODY) else None
+    if again is not None:
         raise row.fault("merges", f"merge {again[0]:,} joins the same two tokens as merge {again[1]:,}")
-    counts, tokens_after, chosen_by, overtaken = (table[:, column].copy() for column in range(3, 7))
-    return merges, counts, tokens_after, chosen_by, overtaken
+    return table
+
+
+def _removals(row: Row, config: TrainingConfig, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The rows of removals, which only Picky BPE has."""
+    if config.algorithm != "picky":
+        if np.any(rows != _NOBODY):
+            raise row.fault("merges", "only Picky BPE removes tokens")
+        return None
+    if np.any(rows[:, :2] < 0) or np.any(rows[:, 2:] < -1):
+        raise row.fault("merges", "what a merge made or removed is missing")
+    return rows
+
+
+def _problem_of_removals(run: Run, rows: NDArray[np.int64]) -> str | None:
+    """The first event that does not follow from those before it; None if all do."""
+    base, spelled, present = run.base_size, dict[int, str](), dict[str, int]()
+    for number, ((left, right), row) in enumerate(zip(run.merges.tolist(), rows.tolist(), strict=True)):
+        parts = [chr(part) if part < base else spelled[part] for part in (left, right)]
+        if any(part >= base and present.get(text) != part for part, text in zip((left, right), parts, strict=True)):
+            return f"merge {number + 1:,} joins a token that was removed before it"
+        text = spelled[base + number] = "".join(parts)
+        if row[RESULT] != present.setdefault(text, base + number):
+            return f"merge {number + 1:,} makes another token than it should"
+        for part, made, places in zip((left, right), parts, row[LEFT_GONE:], strict=True):
+            if places >= 0 and present.pop(made, None) != part:
+                return f"merge {number + 1:,} removes a token that is not there"
+    falls = run.falls
+    assert falls is not None
+    uses, at, tokens = run.base_counts.tolist() + [0] * len(rows), 0, run.tokens_before
+    for number, ((left, right), row) in enumerate(zip(run.merges.tolist(), rows.tolist(), strict=True)):
+        uses[row[RESULT]] += row[REPLACED]
+        uses[left] -= row[REPLACED]
+        uses[right] -= row[REPLACED]
+        tokens -= row[REPLACED]
+        if min(uses[left], uses[right]) < 0 or row[REPLACED] < 1:
+            return "a token is merged more often than it occurs"
+        for side, part in enumerate((left, right)):
+            may_go = part >= base and not (side and left == right)
+            goes = may_go and share_merged(row[REPLACED], uses[part]) > run.config.threshold
+            if row[LEFT_GONE + side] != (uses[part] if goes else -1):
+                return f"the removals after merge {number + 1:,} do not match the uses"
+        while at < len(falls) and falls.merges[at] == number:
+            token, fallen = int(falls.tokens[at]), falls.of(at).tolist()
+            places, uses[token] = uses[token], 0
+            tokens += places * (len(fallen) - 1)
+            for part in fallen:
+                uses[part] += places
+            at += 1
+        if tokens != run.tokens_after[number]:
+            return "the falls in tokens do not match the counts"
+    return None
 
 
 def _problem(run: Run) -> str | None:
     """The first impossible fact about a run's counts; None if there is none."""
     config, size = run.config, len(run)
+    if run.removals is not None and (problem := _problem_of_removals(run, run.removals)) is not None:
+        return problem
     limit = run.max_merges()
     if limit is not None and (size > limit or (run.ended == REACHED_SIZE and size < limit)):
         return f"there are {size:,}, but the vocabulary size means {limit:,}"
@@ -319,6 +375,8 @@ def _problem(run: Run) -> str | None:
     # A language whose turn it is chooses by its own counts. What all choose together comes first.
     together = slice(size if run.chosen is None else config.global_merges)
     rises = np.diff(run.counts[together]) > 0
+    if run.removals is not None:
+        rises[:] = False  # a removal brings pairs back
     if run.second_stage is not None:
         first, _ = run.second_stage
         rises[first - 1 : first] = False  # other text was counted

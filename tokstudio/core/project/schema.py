@@ -69,6 +69,10 @@ TABLES = (
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),
   tokens_after INTEGER NOT NULL CHECK (typeof(tokens_after) = 'integer'),
   chosen_by INTEGER CHECK (typeof(chosen_by) IN ('integer', 'null')), -- the language, from 0, or -1; since version 3
+  result INTEGER CHECK (typeof(result) IN ('integer', 'null')), -- for Picky BPE: the id it made; since version 5
+  replaced INTEGER CHECK (typeof(replaced) IN ('integer', 'null')), -- its places; since version 5
+  left_gone INTEGER CHECK (typeof(left_gone) IN ('integer', 'null')), -- that fell apart, or -1; since version 5
+  right_gone INTEGER CHECK (typeof(right_gone) IN ('integer', 'null')), -- that fell apart, or -1; since version 5
   overtaken INTEGER CHECK (typeof(overtaken) IN ('integer', 'null')), -- for BoundlessBPE; since version 5
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID""",

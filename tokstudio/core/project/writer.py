@@ -32,6 +32,8 @@ from tokstudio.core.training.from_tokenizer import start_of
 _ROWS = 4096
 _PIECE = 1 << 20
 _MERGE_COLUMNS = "run, number, left, right, count, tokens_after"
+#: The columns of the rows of `Run.removals`.
+REMOVALS = "result, replaced, left_gone, right_gone"
 _LARGEST_BLOB = 1_000_000_000  # SQLite's default limit
 
 
@@ -80,6 +82,8 @@ def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch)
     columns, names = [batch.left, batch.right, batch.count, batch.tokens_after], _MERGE_COLUMNS
     if batch.chosen_by is not None:
         columns, names = [*columns, batch.chosen_by], f"{names}, chosen_by"
+    if batch.removals is not None:
+        columns, names = [*columns, *batch.removals.T], f"{names}, {REMOVALS}"
     if batch.overtaken is not None:
         columns, names = [*columns, batch.overtaken], f"{names}, overtaken"
     rows = zip(repeat(number), count(batch.first), *(column.tolist() for column in columns), strict=False)
@@ -188,8 +192,10 @@ def _insert_run_work(
         left, right = run.merges[here].T
         chosen = None if run.chosen is None else run.chosen.numbers[here]
         overtaken = None if run.overtaken is None else run.overtaken[here]
+        removals = None if run.removals is None else run.removals[here]
         columns = left, right, run.counts[here], run.tokens_after[here], chosen
-        batch = MergeBatch(run.merges_before + first + 1, *columns, overtaken=overtaken)
+        begin = run.merges_before + first + 1
+        batch = MergeBatch(begin, *columns, overtaken=overtaken, removals=removals)
         insert_batch(connection, number, batch)
         yield Progress("writing", done + first, total)
 

@@ -16,6 +16,8 @@ def why_fixed(tokenizer: Tokenizer, whole_words: bool = False) -> str | None:
         return f"This tokenizer cannot be changed. {tokenizer.no_merges}"
     if tokenizer.library is not None:
         return f"This tokenizer cannot be changed: {tokenizer.no_playhead}."
+    if tokenizer.removals is not None:
+        return "This tokenizer cannot be changed: its encoding also removes tokens again (Picky BPE)."
     if tokenizer.supermerges is not None:
         return "This tokenizer cannot be changed: its supermerges join only words that are whole tokens of it."
     if tokenizer.whole_words and not whole_words:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -36,6 +37,12 @@ def tokens_by_merge(
     return left + int(made.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(made)])
 
 
+def refuse_removals(run: Run) -> None:
+    """Raises ConfigError for a run of Picky BPE: the tokens after fewer events do not follow from those after all."""
+    if run.removals is not None:
+        raise ConfigError("Picky BPE removes tokens again: other text cannot be counted after each of its merges.")
+
+
 def stages_of(tokenizer: Tokenizer) -> tuple[Tokenizer, ...]:
     """The tokenizer with all merges; before it the one at the end of stage 1 of SuperBPE, which splits otherwise."""
     stage = tokenizer.first_stage
@@ -53,6 +60,8 @@ def why_merges_differ(tokenizer: Tokenizer) -> str | None:
     """The same for text that is split alike after any number of merges."""
     if tokenizer.no_playhead is not None:
         return f"Only all merges can be counted together: {tokenizer.no_playhead}."
+    if tokenizer.removals is not None:
+        return "It removes tokens again (Picky BPE)."
     results = tokenizer.merge_results
     if len(np.unique(results)) < len(results):
         return "Several of its merges make the same token."

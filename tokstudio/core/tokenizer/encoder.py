@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class Encoder:
         self.limit = limit
         self.pattern = pattern
         self._splitter = splitter(pattern)
-        self._idle: list[_KnownWords] = []
+        self._idle: list[KnownWords] = []
         self._whole_words = dict(whole_words or {})
         self._joining = joining
         self._longest_whole = max(map(len, self._whole_words), default=0)
@@ -107,7 +108,7 @@ class Encoder:
         With `joining`, `BREAK` stands after each piece without a special token.
         """
         # A cache of known words is used by one thread at a time.
-        known = self._idle.pop() if self._idle else _KnownWords(self._whole_words)
+        known = self._idle.pop() if self._idle else KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         if self._joining is not None:
@@ -127,7 +128,7 @@ class Encoder:
             done = 0
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if known.full:
-                    known = _KnownWords(self._whole_words)
+                    known = KnownWords(self._whole_words)
                 numbers = known.table.look_up(text, at, ends)
                 if known.encoded < len(known.table):
                     for _ in self._encode_new_work(known):
@@ -165,7 +166,7 @@ class Encoder:
         Raises:
             ConfigError: A word is too long, or has a character that is not in the vocabulary.
         """
-        known, numbers = _KnownWords(self._whole_words), np.empty(len(ends), np.int32)
+        known, numbers = KnownWords(self._whole_words), np.empty(len(ends), np.int32)
         for first in range(0, len(ends), MOST_WORDS):
             here = ends[first : first + MOST_WORDS]
             numbers[first : first + len(here)] = known.table.look_up(data, start, here)
@@ -174,18 +175,15 @@ class Encoder:
             yield Progress("encoding", first, len(ends))
         return EncodedWords(numbers, *known.arrays)
 
-    def _encode_new_work(self, known: _KnownWords) -> Work[None]:
+    def _encode_new_work(self, known: KnownWords) -> Work[None]:
         """Encodes the words that have been added to the table."""
         from tokstudio.core.kernels import encode as kernel
 
-        alphabet, offsets, words = self._alphabet, known.table.offsets, known.table.words
-        unknown = -1 if alphabet.unknown is None else alphabet.unknown
+        offsets, words = known.table.offsets, known.table.words
         known.make_room()
         size, first = 0, known.encoded
         while known.encoded < len(known.table):
-            why, known.encoded = kernel.encode_words(
-                words, offsets, known.encoded, alphabet.id_of, unknown, self.pairs, self.limit, *known.arrays
-            )
+            why, known.encoded = self._encode_words(known)
             if why == kernel.NEED_ROOM:
                 known.make_room()
             elif why != kernel.DONE:
@@ -199,6 +197,19 @@ class Encoder:
             ids, starts = known.arrays
             self._joining.mark(ids, starts[first : known.encoded + 1])
 
+    def _encode_words(self, known: KnownWords) -> tuple[int, int]:
+        """Encodes short words from the first that is not encoded; why it ends, as in the loop, and the word there."""
+        from tokstudio.core.kernels.encode import encode_words
+
+        return encode_words(*self._arguments(known, self.limit))
+
+    def _arguments(self, known: KnownWords, limit: int) -> tuple[Any, ...]:
+        """The arguments of the loop over words, with the first `limit` merges."""
+        alphabet, table = self._alphabet, known.table
+        unknown = -1 if alphabet.unknown is None else alphabet.unknown
+        offsets, ids = table.offsets, alphabet.id_of
+        return table.words, offsets, known.encoded, ids, unknown, self.pairs, limit, *known.arrays
+
     def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
         """Encodes a text as one sequence, without splitting it."""
         if len(text) > _LONGEST_TEXT:
@@ -208,6 +219,10 @@ class Encoder:
         if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
             return [np.array([whole], np.uint32)]
         symbols = yield from self.symbols_work(text)
+        return (yield from self._encoded_work(symbols))
+
+    def _encoded_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+        """The tokens of one sequence of base tokens, in parts."""
         trie = self._merges.trie_for(self._alphabet, len(symbols)) if len(symbols) else None
         if trie is not None:
             return (yield from self._matched_work(symbols, trie))
@@ -264,6 +279,15 @@ class Encoder:
             pieces += 1
             # A text of n bytes takes at most 4 n steps, and mostly half of that.
             yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)
+        return (yield from self.collected_work(symbols, following))
+
+    def collected_work(
+        self, symbols: NDArray[np.int32], following: NDArray[np.int32]
+    ) -> Work[list[NDArray[np.uint32]]]:
+        """The tokens of an encoded sequence in parts, at least one; `following` links them from 0 on."""
+        from tokstudio.core.kernels import encode as kernel
+
+        n = len(symbols)
         parts: list[NDArray[np.uint32]] = []
         part, at = np.empty(min(n, _PIECE), np.uint32), 0
         while True:
@@ -297,7 +321,7 @@ def _with_specials(
     return np.insert(numbers, np.searchsorted(ends, stops[marked], side="right"), behind[marked])
 
 
-class _KnownWords:
+class KnownWords:
     """A cache of pre-tokens and their tokens; `whole_words` are known from the beginning."""
 
     def __init__(self, whole_words: Mapping[bytes, int]) -> None:

@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.runs import Joining, letters_of
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
@@ -57,6 +58,7 @@ class Tokenizer(Abilities, TextMethods):
             token each and hold a letter, or what earlier ones made of these; others merge within pre-tokens.
         run: The run it comes from, if any.
         origin: See `origin`.
+        removals: See `removals`; the merges and the rows must be those of a run.
         checked: Whether the merges are known to be valid.
 
     Raises:
@@ -79,6 +81,7 @@ class Tokenizer(Abilities, TextMethods):
         supermerges: NDArray[np.bool_] | None = None,
         run: Run | None = None,
         origin: Origin[Tokenizer] | None = None,
+        removals: NDArray[np.int64] | None = None,
         checked: bool = False,
     ) -> None:
         self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
@@ -93,6 +96,7 @@ class Tokenizer(Abilities, TextMethods):
             first = int(np.max(self._alphabet.ids, initial=-1)) + 1
             merge_results = np.arange(first, first + len(self._merges), dtype=np.int32)
         self._results = frozen_ids(merge_results)
+        self._removals = removals
         if len(self._results) != len(self._merges):
             counts = f"{len(self._merges):,} and {len(self._results):,}"
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
@@ -116,7 +120,8 @@ class Tokenizer(Abilities, TextMethods):
         if run.start is not None:
             assert isinstance(run.start, Tokenizer)
             return run.start.extended(run.merges, run.base_size, run)
-        return cls.from_training(run.merges, run.config, run.alphabet, run.base_size, run, run.supermerges)
+        of_run = run.merges, run.config, run.alphabet, run.base_size, run
+        return cls.from_training(*of_run, run.supermerges, run.removals)
 
     @classmethod
     def from_training(
@@ -127,14 +132,17 @@ class Tokenizer(Abilities, TextMethods):
         base_size: int,
         run: Run | None = None,
         supermerges: NDArray[np.bool_] | None = None,
+        removals: NDArray[np.int64] | None = None,
     ) -> Tokenizer:
         """The tokenizer of the merges that the `Trainer` has made so far; `base_size` ids come before theirs."""
         results = np.arange(base_size, base_size + len(merges), dtype=np.int32)
+        if removals is not None:
+            results = removals[:, RESULT].astype(np.int32)
         specials = special_ids(config, base_size + len(merges))
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
-        given: dict[str, Any] = {"special_tokens": specials, "supermerges": supermerges, "run": run, "checked": True}
-        made = cls(merges, results, alphabet=alphabet, **given)
+        given: dict[str, Any] = {"special_tokens": specials, "supermerges": supermerges, "removals": removals}
+        made = cls(merges, results, alphabet=alphabet, run=run, checked=True, **given)
         made._pattern, made._first_stage = config.patterns_after(len(merges), base_size)
         return made
 
@@ -184,6 +192,11 @@ class Tokenizer(Abilities, TextMethods):
     def merge_results(self) -> NDArray[np.int32]:
         """int32 [n], the id that each merge makes."""
         return self._results[: self._limit]
+
+    @property
+    def removals(self) -> NDArray[np.int64] | None:
+        """int64 [n, 4], what each merge of Picky BPE made and removed, as in `Run`; None for other tokenizers."""
+        return None if self._removals is None else self._removals[: self._limit]
 
     @property
     def alphabet(self) -> Alphabet:
@@ -249,12 +262,17 @@ class Tokenizer(Abilities, TextMethods):
         in_use = np.zeros(self._parts.size, np.bool_)
         in_use[self._alphabet.ids] = True
         in_use[self.merge_results] = True
+        if (rows := self.removals) is not None:
+            gone = rows[:, LEFT_GONE:] >= 0
+            in_use[self.merges[gone]] = False
         in_use[[*self._specials.values(), *self._extra]] = True
         size = int(np.max(np.flatnonzero(in_use), initial=-1)) + 1
         return Tokens(self._parts, in_use[:size])
 
     def __len__(self) -> int:
         """How many tokens there are."""
+        if self._removals is not None:
+            return len(self.tokens.ids())
         return len(self._alphabet) + self._limit + len(self._specials) + len(self._extra)
 
     def parts(self, token: int) -> tuple[int, int] | None:
@@ -296,10 +314,12 @@ class Tokenizer(Abilities, TextMethods):
         Files and further trainings of the tokenizer do not have it; 0 takes it away.
 
         Raises:
-            ConfigError: See `Dropout`; or another library encodes for this tokenizer.
+            ConfigError: See `Dropout`; or another library encodes for this tokenizer, or it removes tokens.
         """
         if self.library is not None:
             raise ConfigError(f"{self.library} encodes for this tokenizer: its merges cannot be passed over.")
+        if self.removals is not None and probability:
+            raise ConfigError("This tokenizer removes tokens again (Picky BPE): it encodes without dropout.")
         if self.supermerges is not None:
             raise ConfigError("This tokenizer has supermerges, for which dropout is not defined.")
         dropout = Dropout(probability, seed)
@@ -320,7 +340,13 @@ class Tokenizer(Abilities, TextMethods):
         return self.renumbered(new_ids)
 
     def renumbered(self, new_ids: NDArray[np.int32]) -> Tokenizer:
-        """The same tokenizer with the ids `new_ids[id]` and no run; tokens with -1 go, unless others need them."""
+        """The same tokenizer with the ids `new_ids[id]` and no run; tokens with -1 go, unless others need them.
+
+        Raises:
+            ConfigError: It removes tokens again, as in Picky BPE, so that others depend on their ids.
+        """
+        if self.removals is not None:
+            raise ConfigError("The ids of this tokenizer cannot change: it removes tokens again (Picky BPE).")
         origin = None if self._origin is None else self._origin.renumbered(new_ids)
         return Tokenizer(**renumbered_arguments(self._arguments(), new_ids), origin=origin, checked=True)
 
@@ -391,6 +417,14 @@ class Tokenizer(Abilities, TextMethods):
         from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 
         supermerges, joining = self._supermerges, None
+        if self._removals is not None:
+            from tokstudio.core.tokenizer.picky_encoder import PickyEncoder, events_of
+
+            if "merges" not in self._shared:
+                # The first merge always makes a new token.
+                first = int(self._results[0]) if len(self._results) else 0
+                self._shared["merges"] = events_of(self._merges, self._removals, first)
+            return PickyEncoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern)
         if "merges" not in self._shared:
             within = None if supermerges is None else ~supermerges
             self._shared["merges"] = MergeTable(self._merges, self._results, within)
@@ -434,6 +468,7 @@ class Tokenizer(Abilities, TextMethods):
             "preparation": self._preparation,
             "remarks": self._remarks,
             "roles": self._roles,
+            "removals": self.removals,
             "supermerges": self.supermerges,
         }
 

@@ -237,6 +237,7 @@ def supermerging_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Engi
     scale, limit = corpus.weight_scale, max_merges(config, len(prepared.base_counts))
     floor = scale * (config.min_frequency or 1)
     engine = new_engine(units, config, floor, scale, prepared.alphabet, None)
+    assert isinstance(engine, Engine)
     phases = BoundlessEngine(corpus, config, prepared, engine, limit, floor)
     while phases.supermerging is None:
         phases.advance(_BATCH)

@@ -77,6 +77,7 @@ class ChosenMerges:
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
     chosen_by: NDArray[np.int16] | None = None  # for parity-aware BPE: as in `MergeBatch`
+    removals: NDArray[np.int64] | None = None  # for Picky BPE: as in `MergeBatch`
     overtaken: NDArray[np.int64] | None = None  # for BoundlessBPE: likewise
 
 
@@ -163,6 +164,11 @@ class Engine:
             return float(stage > max(stages))
         length = max(1, int(self._state[k.LENGTH]))
         return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it made all tokens it shall make; only the engine of Picky BPE counts them."""
+        return False
 
     def advance(self, merges: int = _BATCH) -> ChosenMerges | None:
         """Makes at most `merges` merges in one bounded piece of work; None when no pair reaches the final floor."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
     from tokstudio.core.training.engine import Allows, Engine, Units
+    from tokstudio.core.training.picky_engine import PickyEngine
 
 _GROUP = 1 << 20  # bytes of sequences encoded together
 
@@ -179,17 +180,21 @@ def start_of(run: Run) -> Tokenizer | None:
 
 def new_engine(
     units: Units, config: TrainingConfig, floor: int, scale: int, alphabet: Alphabet, start: Tokenizer | None
-) -> Engine:
+) -> Engine | PickyEngine:
     """The engine of a prepared corpus, down to counts of `floor`, in units of 1 / `scale`.
 
     That of stage 2 of SuperBPE has the tokenizer of stage 1 as its `start`.
     """
     from tokstudio.core.training.engine import Engine
     from tokstudio.core.training.parity_engine import ParityEngine
+    from tokstudio.core.training.picky_engine import PickyEngine
 
     allowed = _allows(config, start, alphabet)
     if units.languages is not None:
         return ParityEngine(units, units.languages, floor, scale, allowed)
+    if config.algorithm == "picky":
+        wanted = config.max_merges(len(units.token_bytes))
+        return PickyEngine(units, config.threshold, wanted, floor, config.max_token_bytes, scale, allowed)
     return Engine(units, config.tie_break, floor, config.max_token_bytes, scale, allowed)
 
 

@@ -17,7 +17,7 @@ from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import refuse_removals, stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import prepared_sources_work, start_of
 from tokstudio.core.training.prepare_corpus import valid_work
@@ -40,8 +40,10 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     """Counts the tokens of held-out text from `hold_out_work` after every merge of a run, in time linear in both.
 
     Raises:
-        ConfigError: It has a character that the training text lacks, and there is no unknown token.
+        ConfigError: It has a character that the training text lacks, and there is no unknown token; or the run removes
+            tokens again, as Picky BPE does.
     """
+    refuse_removals(run)
     config, made = run.config, [np.empty(0, np.int64)]
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))

@@ -8,8 +8,12 @@ they are rarer. Other work is measured in that unit, on 10 and 100 MB with and w
 from __future__ import annotations
 
 from math import inf, log
+from typing import TYPE_CHECKING
 
 from tokstudio.core.training.engine import FLOOR_STEP, Engine, next_floor
+
+if TYPE_CHECKING:
+    from tokstudio.core.training.picky_engine import PickyEngine
 
 _FALL = 8
 _A_ROUND = 0.8
@@ -48,14 +52,14 @@ class MergingProgress:
         self._floor = self._rounds = 0
         self._share = 0.0
 
-    def note(self, engine: Engine, made: int, count: int) -> None:
+    def note(self, engine: Engine | PickyEngine, made: int, count: int) -> None:
         """Records the latest merge: its number and its count."""
         if not self._noted or made >= self._noted[-1][0] * _STEP:
             self._noted.append((made, count))
         self._made, self._count = made, count
         self._floor = self._floor or engine.floor
 
-    def share(self, engine: Engine) -> float:
+    def share(self, engine: Engine | PickyEngine) -> float:
         """The done share of the work, from 0 to 1; it never decreases. The first count of pairs is not included."""
         if not self._noted:
             return 0.0

@@ -20,7 +20,7 @@ from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import refuse_removals, stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import start_of
@@ -67,9 +67,11 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
     token where the run does not have it.
 
     Raises:
-        ConfigError: There are more than `MOST_SOURCES` sources, or word counts were made with other settings.
+        ConfigError: There are more than `MOST_SOURCES` sources, word counts were made with other settings, or the run
+            removes tokens again, as Picky BPE does.
         CorpusError: As `count_text_work`.
     """
+    refuse_removals(run)
     curves = yield from _curves_work(run, text)
     beside = parallel_corpus(languages_of(Corpus(tuple(text.sources), run.corpus.weights), run.config))
     if not beside.sources:

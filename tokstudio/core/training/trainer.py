@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
     from tokstudio.core.training.boundless import BoundlessEngine
     from tokstudio.core.training.engine import ChosenMerges, Engine, Units
+    from tokstudio.core.training.picky_engine import PickyEngine
     from tokstudio.core.training.progress_estimate import MergingProgress
 
 _ALL = 1 << 62
@@ -91,7 +93,7 @@ class Trainer:
         self._second: Prepared | None = None  # the corpus as stage 2 of SuperBPE splits it
         self._second_start: Tokenizer | None = None
         self._stage_begins = 0  # merges before this stage
-        self._engine: Engine | BoundlessEngine | None = None
+        self._engine: Engine | BoundlessEngine | PickyEngine | None = None
         self._merging: MergingProgress | None = None
         self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(
             corpus, self.config, threads, counted, start
@@ -235,6 +237,7 @@ class Trainer:
             start=self.start,
             chosen=self._chosen(batches) if self._languages else None,
             second_counts=batches[-1].second_counts,
+            removals=_removals(batches) if self.config.algorithm == "picky" else None,
             overtaken=np.concatenate(overtaken) if self.config.algorithm == "boundless" else None,
         )
 
@@ -245,7 +248,8 @@ class Trainer:
         return Tokenizer.from_run(self.run)
 
     def _advance(self, merges: int | None) -> ChosenMerges | None:
-        from tokstudio.core.training.engine import Engine
+        from tokstudio.core.training.boundless import BoundlessEngine
+        from tokstudio.core.training.picky_engine import PickyEngine
 
         if self._engine is None:
             self._prepare()
@@ -263,7 +267,7 @@ class Trainer:
         ends = [end - self.merges_made for end in (transition, limit) if end is not None]
         made = self._engine.advance(min(allowed, *ends) if ends else allowed)
         if made is not None and len(made.left) and self._merging is not None:
-            assert isinstance(self._engine, Engine)
+            assert not isinstance(self._engine, BoundlessEngine)
             in_stage = self.merges_made - self._stage_begins + len(made.left)
             self._merging.note(self._engine, in_stage, int(made.count[-1]))
         if made is None:
@@ -272,7 +276,9 @@ class Trainer:
             frequency = self.config.min_frequency
             rare_pairs_left = frequency is not None and self._engine.has_eligible_pair()
             self._end(f"no pair occurs {frequency:,} times" if rare_pairs_left else NOTHING_LEFT)
-        elif limit is not None and self.merges_made + len(made.left) >= limit:
+        elif (isinstance(self._engine, PickyEngine) and self._engine.is_full) or (
+            limit is not None and self.merges_made + len(made.left) >= limit
+        ):
             self._end(REACHED_SIZE)
         return made
 
@@ -298,7 +304,9 @@ class Trainer:
 
     @property
     def _limit(self) -> int | None:
-        """The merges that the vocabulary size allows."""
+        """The merges that the vocabulary size allows; with Picky BPE, the engine knows when it is reached."""
+        if self.config.algorithm == "picky":
+            return None
         return max_merges(self.config, self._base_size, self.start)
 
     @property
@@ -309,6 +317,7 @@ class Trainer:
     def _prepare(self) -> None:
         """Does one piece of the preparation."""
         from tokstudio.core.training.boundless import BoundlessEngine
+        from tokstudio.core.training.engine import Engine
         from tokstudio.core.training.from_tokenizer import new_engine
         from tokstudio.core.training.progress_estimate import MergingProgress
 
@@ -328,9 +337,12 @@ class Trainer:
             start = self._second_start or self.start
             engine = self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, start)
             if self.config.algorithm == "boundless":
+                assert isinstance(engine, Engine)
                 self._engine = BoundlessEngine(self.corpus, self.config, prepared, engine, self._limit, floor)
                 return
-            limit = self._limit if self._transition is None else self._transition
+            limit = (
+                max_merges(self.config, self._base_size, self.start) if self._transition is None else self._transition
+            )
             self._merging = MergingProgress(prepared.positions, limit and limit - self._stage_begins, floor)
 
     def _begin_second_stage(self) -> None:
@@ -352,7 +364,7 @@ class Trainer:
         assert self.prepared is not None
         after = made.tokens_after + self.prepared.unknown
         second = None if self._second is None else self._second.base_counts
-        more = made.chosen_by, second, made.overtaken
+        more = made.chosen_by, second, made.overtaken, made.removals
         batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, *more)
         for array in (batch.left, batch.right, batch.count, batch.tokens_after, *more):
             if array is not None:
@@ -365,6 +377,10 @@ class Trainer:
             and np.array_equal(run.merges[here, 1], made.right)
             and np.array_equal(run.counts[here], made.count)
             and np.array_equal(run.tokens_after[here], batch.tokens_after)
+            and (
+                made.removals is None
+                or (run.removals is not None and np.array_equal(run.removals[here], made.removals))
+            )
             and (second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second)))
         )
         if not same:
@@ -385,6 +401,11 @@ class Trainer:
         if self._preparing is not None:
             self._preparing.close()
             self._preparing = None
+
+
+def _removals(batches: Sequence[MergeBatch]) -> NDArray[np.int64]:
+    rows = [batch.removals for batch in batches if batch.removals is not None]
+    return np.concatenate([np.empty((0, 4), np.int64), *rows])
 
 
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:

@@ -18,7 +18,7 @@ from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.exercises.check import CheckSettings
 from tokstudio.core.exercises.exercise import OWN_SETTINGS
 from tokstudio.core.exercises.own_text import TEXT
-from tokstudio.core.model.config import TIE_BREAKS, TieBreak
+from tokstudio.core.model.config import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -59,7 +59,7 @@ class ExerciseForm(QWidget):
         self.pattern.addItems(NAMES)
         self.pattern.setToolTip("How the text is split before merging: a name, or a regular expression")
         self.ties = QComboBox()
-        for rule in TIE_BREAKS:
+        for rule in _TIES:
             self.ties.addItem(_TIES[rule], rule)
         self.ties.setToolTip("Which pair is taken when several have the highest count")
         self.specials = Lines(2)
@@ -116,7 +116,7 @@ class ExerciseForm(QWidget):
         """Shows settings, such as those of Configure."""
         self.vocabulary_size.setValue(settings.vocabulary_size or 0)
         self.pattern.setCurrentText(settings.pattern)
-        self.ties.setCurrentIndex(TIE_BREAKS.index(settings.tie_break))
+        self.ties.setCurrentIndex([*_TIES].index(settings.tie_break))
         self.specials.setPlainText("\n".join(settings.special_tokens))
 
     @property

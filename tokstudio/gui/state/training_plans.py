@@ -16,10 +16,13 @@ from tokstudio.core.model.config import TITLES, Algorithm
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.kept_counts import count_settings
-from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.state.training_settings import SHOWN_ALGORITHMS, Settings
 
 #: The algorithms to choose from, with their names.
-ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, str] = {**TITLES, **libraries.TITLES}
+ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, str] = {
+    **{name: TITLES[name] for name in SHOWN_ALGORITHMS},
+    **libraries.TITLES,
+}
 
 _LONGEST_PATTERN = 20
 _USUAL_PATTERN = "gpt2"

@@ -22,13 +22,15 @@ from tokstudio.core.library_training.config import (
     LibraryConfig,
 )
 from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
+from tokstudio.core.model.config import ALGORITHMS, DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
 from tokstudio.core.model.parity import ALPHA
 from tokstudio.core.model.superbpe import MAX_WORDS
 from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
+#: Our algorithms in the window, which does not show removals yet.
+SHOWN_ALGORITHMS: tuple[Algorithm, ...] = tuple(name for name in ALGORITHMS if name != "picky")
 
 _LARGEST_NUMBER = 1 << 31  # the largest number of a field
 _ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
@@ -351,7 +353,7 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
     "documents": _one_of(Documents),
     "forbidden": _texts,
-    "algorithm": lambda value: _one_of(Algorithm)(value) or _one_of(LibraryAlgorithm)(value),
+    "algorithm": lambda value: value in (*SHOWN_ALGORITHMS, *LIBRARY_ALGORITHMS),
     "parallel": _by_name(lambda value: isinstance(value, str)),
     "ratios": _by_name(_number),
     "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none

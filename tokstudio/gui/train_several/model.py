@@ -11,7 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import BASES, TIE_BREAKS
+from tokstudio.core.model.config import BASES
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan, problem_of_plans
 from tokstudio.gui.state.training_settings import TIE_RULES, Settings
@@ -60,7 +60,7 @@ VARIATIONS: Mapping[str, Sequence[Change]] = {
     "Each &Algorithm": [{"algorithm": name} for name in ALGORITHMS],
     "Each &Pattern": [{"pattern": name} for name in NAMES],
     "Each &Base": [{"base": base} for base in BASES],
-    "Each &Tie Rule": [{"tie_break": rule} for rule in TIE_BREAKS],
+    "Each &Tie Rule": [{"tie_break": rule} for rule in TIE_RULES],
     "&Samples of 10, 25, 50 and 100 %": [{"percent": percent} for percent in (10, 25, 50, 100)],
 }
 

@@ -13,10 +13,10 @@ from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
-from tokstudio.core.model.config import ALGORITHMS
 from tokstudio.gui.panes.configure import language_rows
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training import Settings
+from tokstudio.gui.state.training_settings import SHOWN_ALGORITHMS
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def settled(qtbot, session) -> None:
 
 def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     field = pane.algorithm
-    assert [choice.value for choice in field.choice.combo.choices] == [*ALGORITHMS, *LIBRARY_ALGORITHMS]
+    assert [choice.value for choice in field.choice.combo.choices] == [*SHOWN_ALGORITHMS, *LIBRARY_ALGORITHMS]
     assert session.training.settings.algorithm == "bpe"
     assert not field.parity.isVisible()
     choose(qtbot, field.choice.combo, 1)
@@ -270,7 +270,7 @@ def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
     session.corpus.add_text("the cat sat on the mat and the cat sat on the rat. " * 40)
     session.training.set_settings(Settings(280))
     box = pane.algorithm.choice.combo
-    choose(qtbot, box, [*ALGORITHMS].index("superbpe"))
+    choose(qtbot, box, [*SHOWN_ALGORITHMS].index("superbpe"))
     fields = pane.algorithm.superbpe
     assert fields.isVisible()
     assert fields.transition.number.value() == session.training.settings.transition == 210

@@ -124,6 +124,8 @@ class Format:
         """The reason why this tokenizer cannot be written at all, a sentence; None where it can."""
         if self.readable and tokenizer.library is not None:
             return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
+        if self.readable and tokenizer.removals is not None:
+            return f"{self.title} holds only merges, but this tokenizer also removes tokens: save it in a project."
         if self.readable and tokenizer.supermerges is not None:
             return (
                 f"{self.title} cannot hold supermerges, which join words that are whole tokens: save it in a project, "

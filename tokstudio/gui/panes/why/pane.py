@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.model.config import TIE_BREAKS, TieBreak
+from tokstudio.core.model.config import TieBreak
 from tokstudio.gui.panes.why.busy_line import BusyLine
 from tokstudio.gui.panes.why.candidates_model import RunnersModel
 from tokstudio.gui.panes.why.merge_line import MergeLine
@@ -186,7 +186,7 @@ class WhyPane(Pane):
         self._answer = answer
         self.reason.setText(answer.reason)
         tied = answer.tied > 1
-        others: list[TieBreak] = [rule for rule in TIE_BREAKS if tied and rule != answer.rule]
+        others: list[TieBreak] = [rule for rule in TIE_RULES if tied and rule != answer.rule]
         self.caption.setVisible(not tied)
         self.rules.set_choices([self._choice(question.run, answer, rule) for rule in others])
         self.rules.setVisible(tied)
@@ -305,7 +305,7 @@ class WhyPane(Pane):
         self.reason, self.later = paragraph_label(), paragraph_label("muted")
         self.caption = paragraph_label("muted", "There was no tie: every rule would have chosen the same pair.")
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.rules = RuleGrid(theme, len(TIE_BREAKS) - 1)
+        self.rules = RuleGrid(theme, len(TIE_RULES) - 1)
         self.rules.hide()
         self.model = RunnersModel(self)
         self.model.set_in_characters(self._characters.isChecked())

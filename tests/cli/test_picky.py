@@ -1,0 +1,50 @@
+"""`tokstudio train --algorithm picky`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.core.project.test_picky import TEXT, config_of
+from tokstudio import Corpus, cli, train
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8", newline="\n")
+    return str(path)
+
+
+def run(file, *more):
+    return cli.main(["train", file, "--algorithm", "picky", "--vocab-size", "290", *more])
+
+
+def test_the_settings_reach_the_core(file, capsys):
+    assert run(file, "--threshold", "0.4", "--json") == 0
+    expected = train(Corpus.from_text(TEXT), config_of()).run
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["merges"], outcome["vocabulary_size"]) == (len(expected), expected.vocabulary_size)
+    assert outcome["removals"] == (expected.removals[:, 2:] >= 0).sum() > 0
+
+
+def test_only_projects_and_the_vocabulary_hold_it(file, tmp_path, capsys):
+    table = tmp_path / "vocabulary.csv"
+    assert run(file, "--threshold", "0.4", "--export", f"vocabulary-csv={table}") == 0
+    tokens = train(Corpus.from_text(TEXT), config_of()).tokens.ids()
+    assert len(table.read_text("utf-8").splitlines()) == 1 + len(tokens)
+    for name in ("huggingface", "tiktoken", "minbpe", "gpt2", "classic", "merges-csv"):
+        assert run(file, "--threshold", "0.4", "--export", f"{name}={tmp_path / 'made'}") != 0
+        assert "removes tokens" in capsys.readouterr().err
+
+
+def test_what_cannot_work_is_told(file, capsys):
+    for more, message in (
+        (["--threshold", "2"], "from 0 to 1"),
+        (["--tie-break", "first"], "own tie rule"),
+        (["--held-out", "0.1"], "cannot measure held-out text"),
+    ):
+        assert run(file, *more) != 0
+        assert message in capsys.readouterr().err

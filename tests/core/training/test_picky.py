@@ -1,0 +1,262 @@
+"""Picky BPE: every event against its definition, what the numbers say afterwards, and its encoding."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.picky_reference import Recount, merge, train_picky_slowly
+from tests.core.texts import patient
+from tokstudio import ConfigError, Corpus, CorpusError, Run, Tokenizer, Trainer, TrainingConfig, extend, train
+from tokstudio.core.model.picky import share_merged
+from tokstudio.core.training import picky_engine
+
+WORDS = regex.compile(r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+")
+RIGHT = Path("resources/corpora/how-tokenizers-work.txt").read_text("utf-8")
+
+
+def picky(**given) -> TrainingConfig:
+    return TrainingConfig(algorithm="picky", **given)
+
+
+def units(text: str | bytes, base: str = "bytes") -> list[bytes]:
+    if base == "characters":
+        return [character.encode() for character in text]
+    return [bytes([byte]) for byte in (text if isinstance(text, bytes) else text.encode())]
+
+
+def check(run: Run, recount: Recount) -> None:
+    """Every event of a run is that of the recount."""
+    spelled = {token: made for token, made in run.alphabet.tokens.items()}
+    present = set(spelled)
+    assert run.removals is not None
+    assert len(run) == len(recount.events)
+    for number, (event, (left, right), row) in enumerate(
+        zip(recount.events, run.merges.tolist(), run.removals.tolist(), strict=True)
+    ):
+        result, replaced, *gone = row
+        spelled[run.base_size + number] = spelled[left] + spelled[right]
+        assert {left, right} <= present
+        assert (spelled[left], spelled[right]) == event.pair
+        assert (spelled[result], replaced) == (b"".join(event.pair), event.replaced)
+        assert (run.counts[number], run.tokens_after[number]) == (event.count, event.tokens_after)
+        assert [(spelled[part], n) for part, n in zip((left, right), gone, strict=True) if n >= 0] == event.removed
+        if result == run.base_size + number:
+            assert spelled[result] not in {spelled[token] for token in present}
+            present.add(result)
+        present -= {part for part, n in zip((left, right), gone, strict=True) if n >= 0}
+    assert run.ended == recount.ended
+    assert run.vocabulary_size == len(present) + len(run.config.trailing_specials)
+    tokenizer = Tokenizer.from_run(run)
+    made = [tokenizer.tokens[token] for token in sorted(present) if token >= run.base_size]
+    assert made == recount.present
+    assert set(tokenizer.tokens.ids().tolist()) - set(run.special_tokens.values()) == present
+    uses = Counter(token for word in recount.words for token in word)
+    assert {spelled[token]: n for token, n in enumerate(run.uses().tolist()) if n} == uses
+
+
+texts = st.lists(st.text("abc ", max_size=40) | st.text("ab", max_size=30), max_size=5)
+thresholds = st.sampled_from([0.0, 0.2, 0.5, 0.6, 0.75, 0.9, 1.0])
+
+
+@settings(patient, max_examples=300)
+@given(texts, thresholds, st.booleans(), st.integers(0, 25), st.sampled_from([None, 2, 3]), st.sampled_from([None, 4]))
+def test_every_event_is_the_definition(texts, threshold, by_words, size, frequency, longest):
+    config = picky(
+        vocabulary_size=257 + size if size or not frequency else None,
+        min_frequency=frequency,
+        threshold=threshold,
+        pattern=WORDS.pattern if by_words else "none",
+        max_token_bytes=longest,
+    )
+    tokenizer = train(Corpus.from_texts(texts), config)
+    words = [units(word) for text in texts for word in (WORDS.findall(text) if by_words else [text])]
+    limit = None if config.vocabulary_size is None else 1 + size
+    recount = train_picky_slowly(words, None, threshold, limit, min_frequency=frequency, max_token_bytes=longest)
+    check(tokenizer.run, recount)
+    for word, ended in zip(words, recount.words, strict=True):
+        ids = tokenizer.encode(b"".join(word))
+        assert [tokenizer.tokens[token] for token in ids] == ended
+
+
+@settings(patient, max_examples=150)
+@given(texts, thresholds, texts, st.data())
+def test_encoding_replays_the_events_up_to_the_playhead(texts, threshold, others, data):
+    tokenizer = train(Corpus.from_texts(texts), picky(vocabulary_size=285, threshold=threshold))
+    recount = train_picky_slowly([units(text) for text in texts], None, threshold, 29)
+    at = data.draw(st.integers(0, len(recount.events)))
+    earlier = tokenizer.at(at)
+    for text in others:
+        expected = recount.encode(units(text), at)
+        ids = earlier.encode(text)
+        assert [earlier.tokens[token] for token in ids] == expected
+        assert earlier.decode(ids) == text
+        # A document of any length takes the loop for long sequences.
+        assert earlier.tokens.are_in_use(np.array(ids, np.int64)).all()
+    stopped = train_picky_slowly([units(text) for text in texts], None, threshold, 29)
+    assert [event.pair for event in stopped.events[:at]] == [event.pair for event in recount.events[:at]]
+
+
+def test_long_words_are_encoded_like_short_ones():
+    corpus = Corpus.from_text(RIGHT)
+    tokenizer = train(corpus, picky(vocabulary_size=700, threshold=0.6))
+    text = RIGHT[:3000]
+    recount = train_picky_slowly([units(RIGHT)], None, 0.6, 444)
+    check(tokenizer.run, recount)
+    assert sum(len(event.removed) for event in recount.events) > 20
+    assert [tokenizer.tokens[token] for token in tokenizer.encode(text)] == recount.encode(units(text))
+    assert [tokenizer.tokens[token] for token in tokenizer.encode(RIGHT)] == recount.words[0]
+
+
+def test_a_larger_text_with_a_pattern():
+    tokenizer = train(Corpus.from_text(RIGHT), picky(vocabulary_size=1200, pattern=WORDS.pattern, threshold=0.8))
+    counted = Counter(WORDS.findall(RIGHT))
+    recount = train_picky_slowly([units(word) for word in counted], [*counted.values()], 0.8, 1200 - 256)
+    recount_words, recount.words = recount.words, []
+    run = tokenizer.run
+    uses = run.uses()
+    recount.words = [word for word, n in zip(recount_words, counted.values(), strict=True) for _ in range(n)]
+    check(run, recount)
+    assert uses.sum() == run.tokens_after[-1]
+    for word, ended in zip(counted, recount_words, strict=True):
+        assert [tokenizer.tokens[token] for token in tokenizer.encode(word)] == ended
+
+
+@settings(patient, max_examples=60)
+@given(texts, thresholds, st.lists(st.integers(0, 3), min_size=5, max_size=5))
+def test_weights_count(texts, threshold, weights):
+    sources = [Corpus.from_texts([text]).sources[0] for text in texts]
+    if not any(weights[: len(sources)]):
+        return
+    corpus = Corpus(tuple(sources), tuple(1000 * weight for weight in weights[: len(sources)]))
+    run = train(corpus, picky(vocabulary_size=275, threshold=threshold)).run
+    recount = train_picky_slowly([units(text) for text in texts], weights[: len(sources)], threshold, 19)
+    recount.words = [word for word, weight in zip(recount.words, weights, strict=False) for _ in range(weight)]
+    check(run, recount)
+
+
+@settings(patient, max_examples=60)
+@given(st.lists(st.text("aé猫 ", max_size=20), max_size=4), thresholds)
+def test_characters_can_be_the_base(texts, threshold):
+    run = train(Corpus.from_texts(texts), picky(min_frequency=2, base="characters", threshold=threshold)).run
+    recount = train_picky_slowly([units(text, "characters") for text in texts], None, threshold, None, 2)
+    check(run, recount)
+
+
+@given(texts)
+def test_at_the_highest_threshold_nothing_is_removed(texts):
+    run = train(Corpus.from_texts(texts), picky(vocabulary_size=280, threshold=1)).run
+    assert (run.removals[:, 2:] == -1).all()
+    # Plain BPE with these ties: the reference without its removals.
+    words = [units(text) for text in texts]
+    for left, right in run.merges.tolist():
+        counts = Counter(pair for word in words for pair in pairwise(word))
+        tokens = Tokenizer.from_run(run).tokens
+        pair = (tokens[left], tokens[right])
+        assert pair == min(counts, key=lambda each: (-counts[each], each))
+        words = [merge(word, pair)[0] for word in words]
+
+
+def test_what_the_formula_means_for_a_token_merged_with_itself():
+    # Of 10 "aa", four pairs take eight: 4 new tokens and 2 old ones are left, and 4 of 6 are new.
+    assert share_merged(4, 2) == 4 / 6
+    config = {"vocabulary_size": 258}
+    text = ["aaaa"] * 4 + ["aa"] * 2
+    for threshold, removed in ((4 / 6, -1), (0.66, 2)):
+        run = train(Corpus.from_texts(text), picky(**config, threshold=threshold)).run
+        assert run.removals[1].tolist() == [257, 4, removed, -1]
+    assert run.tokens_after.tolist()[1] == 8
+
+
+def test_a_removed_token_is_made_again():
+    texts = ["abc"] * 10 + ["abd"] * 9 + ["ab"]
+    tokenizer = train(Corpus.from_texts(texts), picky(min_frequency=2, threshold=0.4))
+    run = tokenizer.run
+    spelled = [tokenizer.at(k).tokens.spelling(b"ab") for k in range(len(run) + 1)]
+    assert spelled[:4] == [[], [256], [], [258]]
+    assert run.removals[1].tolist() == [257, 10, 10, -1]
+    assert tokenizer.at(2).encode("ab") == [97, 98]
+    assert tokenizer.at(3).encode("ab") == [258]
+    assert len(tokenizer.at(3)) == 258
+    with pytest.raises(ConfigError, match="Id 256 is not in the vocabulary"):
+        tokenizer.decode([256])
+
+
+def test_special_tokens_and_forbidden_tokens_hold():
+    texts = ["the cat<s>the dog and the cat"] * 5
+    config = picky(vocabulary_size=280, special_tokens=["<s>"], forbidden=["token:the"], threshold=0.7)
+    tokenizer = train(Corpus.from_texts(texts), config)
+    assert b"the" not in list(tokenizer.tokens)
+    assert tokenizer.decode(tokenizer.encode("the cat<s>", allowed_special="all")) == "the cat<s>"
+    assert len(tokenizer) == 280 or tokenizer.run.ended != "reached vocabulary size"
+    words = [units(word) for text in texts for word in text.split("<s>")]
+    check(tokenizer.run, train_picky_slowly(words, None, 0.7, 23, allows=lambda made: made != b"the"))
+
+
+def test_a_stopped_training_goes_on_as_if_it_had_not_stopped():
+    corpus = Corpus.from_text(RIGHT)
+    whole = train(corpus, picky(vocabulary_size=600, threshold=0.7)).run
+    small = train(corpus, picky(vocabulary_size=400, threshold=0.7)).run
+    assert np.array_equal(whole.removals[: len(small)], small.removals)
+    resumed = Trainer.resume(corpus, small, picky(vocabulary_size=600, threshold=0.7))
+    for _ in resumed:
+        pass
+    assert np.array_equal(resumed.run.merges, whole.merges)
+    assert np.array_equal(resumed.run.removals, whole.removals)
+    assert (resumed.run.ended, resumed.run.vocabulary_size) == ("reached vocabulary size", 600)
+    same = Trainer.resume(corpus, small, small.config)
+    for _ in same:
+        pass
+    assert same.run.ended == small.ended
+    with pytest.raises(ConfigError, match="must be at least 400"):
+        Trainer.resume(corpus, small, picky(vocabulary_size=399, threshold=0.7))
+    rows = small.removals.copy()
+    rows[5, 1] += 1
+    damaged = replace(small, removals=rows)
+    with pytest.raises(CorpusError, match="do not match"):
+        [*Trainer.resume(corpus, damaged, picky(vocabulary_size=600, threshold=0.7))]
+
+
+def test_in_small_pieces_it_is_the_same(monkeypatch):
+    corpus, config = Corpus.from_text(RIGHT), picky(vocabulary_size=500, threshold=0.6)
+    whole, trainer = train(corpus, config).run, Trainer(corpus, config)
+    monkeypatch.setattr(picky_engine, "_BUDGET", 50)
+    while trainer.ended is None:
+        trainer.advance(3)
+    assert np.array_equal(trainer.run.merges, whole.merges)
+    assert np.array_equal(trainer.run.removals, whole.removals)
+    assert np.array_equal(trainer.run.tokens_after, whole.tokens_after)
+
+
+def test_what_has_no_sense_is_refused():
+    for threshold in (-0.1, 1.1, float("nan"), "0.9", True, None):
+        with pytest.raises(ConfigError, match="threshold must be a number from 0 to 1"):
+            picky(vocabulary_size=300, threshold=threshold)
+    with pytest.raises(ConfigError, match="only be set for Picky BPE"):
+        TrainingConfig(vocabulary_size=300, threshold=0.5)
+    with pytest.raises(ConfigError, match="has its own tie rule"):
+        picky(vocabulary_size=300, tie_break="first")
+    with pytest.raises(ConfigError, match="is only for Picky BPE"):
+        TrainingConfig(vocabulary_size=300, tie_break="smallest-bytes")
+    plain = picky(vocabulary_size=300, threshold=0.5).as_plain()
+    assert plain == TrainingConfig(vocabulary_size=300)
+    corpus = Corpus.from_text(RIGHT)
+    start = train(corpus, TrainingConfig(vocabulary_size=270))
+    with pytest.raises(ConfigError, match="Picky BPE cannot start from a tokenizer"):
+        extend(start, corpus, picky(vocabulary_size=300))
+    made = train(corpus, picky(vocabulary_size=300))
+    with pytest.raises(ConfigError, match="removes tokens again"):
+        extend(made, corpus, TrainingConfig(vocabulary_size=320))
+    with pytest.raises(ConfigError, match="removes tokens again"):
+        made.with_dropout(0.1)
+    with pytest.raises(ConfigError, match="removes tokens again"):
+        made.compact()

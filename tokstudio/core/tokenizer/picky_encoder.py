@@ -1,0 +1,84 @@
+"""Encodes with the merges and removals of Picky BPE, in their order."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.picky import RESULT, Falling
+from tokstudio.core.tokenizer.encoder import Encoder, KnownWords
+from tokstudio.core.tokenizer.merge_table import MergeTable
+
+if TYPE_CHECKING:
+    from tokstudio.core.kernels.replay import Events
+
+_BUDGET = 50_000  # steps per call
+
+
+def events_of(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int) -> Events:
+    """The events of a run of Picky BPE: its merges, its rows of removals, and the ids before those of the merges."""
+    from tokstudio.core.kernels import replay
+
+    n, falls = len(merges), Falling(base_size).at(merges, rows)
+    slots = 1 << max(4, (2 * n).bit_length())
+    results = rows[:, RESULT].astype(np.int32)
+    removed, amounts = np.full(base_size + n, -1, np.int64), np.zeros(base_size + n, np.int64)
+    # A token that is merged with itself has one removal, as the left part.
+    is_right = falls.tokens != merges[falls.merges, 0]
+    removed[falls.tokens] = 3 * falls.merges + 1 + is_right
+    amounts[falls.tokens] = np.diff(falls.starts)
+    order = np.argsort(falls.tokens, kind="stable")
+    parts = [falls.of(number) for number in order.tolist()]
+    events = replay.Events(
+        pairs=np.full(2 * slots, -1, np.int64),
+        following=np.full(n, -1, np.int32),
+        merges=read_only(merges),
+        results=read_only(results),
+        removed=removed,
+        part_starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(amounts)]),
+        parts=np.concatenate([np.empty(0, np.int32), *parts]),
+        spans=np.ones(base_size + n, np.int64),
+    )
+    for row, (left, right) in enumerate(merges.tolist()):
+        events.spans[base_size + row] = events.spans[left] + events.spans[right]
+    replay.fill_events(events)
+    return events
+
+
+class PickyEncoder(Encoder):
+    """Encodes with the events of the first `limit` merges."""
+
+    def __init__(self, alphabet: Alphabet, events: Events, limit: int, pattern: str) -> None:
+        # Words are split into base tokens without merges.
+        super().__init__(alphabet, MergeTable(np.empty((0, 2), np.int32), np.empty(0, np.int32)), limit, pattern)
+        self._events = events
+
+    def _encode_words(self, known: KnownWords) -> tuple[int, int]:
+        from tokstudio.core.kernels.encode import encode_words
+        from tokstudio.core.kernels.replay import replay_words
+
+        first = known.encoded
+        # Without merges, this gives the base tokens.
+        why, last = encode_words(*self._arguments(known, 0))
+        ids, offsets = known.arrays
+        replay_words(self._events, self.limit, ids, offsets, first, last)
+        return why, last
+
+    def _encoded_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+        from tokstudio.core.kernels import replay
+
+        n = len(symbols)
+        following, previous = np.empty(n, np.int32), np.empty(n, np.int32)
+        heap, state = np.empty(n + 64, np.int64), np.zeros(replay.STATE_SIZE, np.int64)
+        pieces = 0
+        while state[replay.STARTED] < n or state[replay.HEAP_SIZE] > 0:
+            heap = replay.replay(self._events, self.limit, symbols, following, previous, heap, state, _BUDGET)
+            pieces += 1
+            yield Progress("encoding", min(n, pieces * _BUDGET // 3), n)
+        return (yield from self.collected_work(symbols, following))
