@@ -63,7 +63,7 @@ def test_the_pattern_changes_the_first_merge():
 
 
 def test_the_tie_rules_part_at_merge_30(tokenizer):
-    runs = {rule: trained(tie_break=rule).run for rule in get_args(TieBreak)}
+    runs = {rule: trained(tie_break=rule).run for rule in get_args(TieBreak) if rule != "smallest-bytes"}
     parts = {rule: (run.merges != tokenizer.run.merges).any(axis=1) for rule, run in runs.items()}
     assert int(parts["lowest-id"].argmax()) + 1 == 30
     assert "part at merge 30" in PAGES["ties"]

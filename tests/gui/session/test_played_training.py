@@ -96,7 +96,7 @@ def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, mon
         sentence = "“e” and space stand side by side 927 times, so they become one token."
         qtbot.waitUntil(lambda: window.status.label.text() == sentence, timeout=PATIENCE)
         assert window.status.figures.text() == "1 merge"
-        assert window.status.skip.isVisible()
+        qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
         window.status.skip.click()
         quiet(qtbot, window)
         assert not window.status.skip.isVisible()
