@@ -96,10 +96,11 @@ def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, mon
         sentence = "“e” and space stand side by side 927 times, so they become one token."
         qtbot.waitUntil(lambda: window.status.label.text() == sentence, timeout=PATIENCE)
         assert window.status.figures.text() == "1 merge"
-        qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
+        # Not isVisible: the pointer of an earlier test may show a tip in place of the line.
+        assert not window.status.skip.isHidden()
         window.status.skip.click()
         quiet(qtbot, window)
-        assert not window.status.skip.isVisible()
+        assert window.status.skip.isHidden()
         assert len(session.runs.active) == 744
         assert not actions["hurry"].isEnabled()
         actions["sample_train_python"].trigger()
