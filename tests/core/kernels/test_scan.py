@@ -61,6 +61,13 @@ raw = st.one_of(
     st.lists(st.one_of(st.sampled_from(BROKEN), st.sampled_from(PIECES).map(str.encode)), max_size=10).map(b"".join),
 )
 
+# Long enough for blocks of 64 bytes, most of them ASCII, with runs of one piece across several blocks.
+words = st.sampled_from(("word", " a", " the", "Ünï", " Москва", "x1", ", ", ".\n", "\n    ", " (", "it's", "12345"))
+piece = st.one_of(words, words, words, st.sampled_from(PIECES)).map(str.encode) | st.sampled_from(BROKEN)
+long_raw = st.lists(st.tuples(piece, st.sampled_from((1, 1, 1, 2, 3, 40))), min_size=12, max_size=40).map(
+    lambda runs: b"".join(one * times for one, times in runs)
+)
+
 
 def translation():
     """What Python's `regex` must be shown so that its classes are those of our Unicode version."""
@@ -109,6 +116,22 @@ def scanned(name, data, **options):
 @given(data=raw)
 def test_every_scanner_equals_its_expression(name, data):
     assert scanned(name, data) == by_definition(name, data)
+
+
+@each_pattern
+@settings(patient, max_examples=300)
+@given(data=long_raw, room=st.sampled_from((4096, 70, 63)))
+def test_a_long_text_is_split_as_its_expression_says(name, data, room):
+    assert scanned(name, data, room=room) == by_definition(name, data)
+
+
+@each_pattern
+def test_characters_in_a_long_text_are_of_their_class(name):
+    # All of those whose letters have a rule for blocks, and some of the others.
+    codes = (*range(0x3100), *range(0x3100, 0x110000, 101))
+    characters = (chr(code) for code in codes if not 0xD800 <= code < 0xE000)
+    data = "".join(f" {character}x{character * 2}a." for character in characters).encode()
+    assert scanned(name, data, room=1 << 16) == by_definition(name, data)
 
 
 @each_pattern

@@ -34,6 +34,18 @@ if TYPE_CHECKING:
     def ascii_letters(address: int, index: int, fold: int) -> int:  # noqa: D103
         ...
 
+    def bytes_between(address: int, index: int, bits: int, first: int, amount: int) -> np.uint64:  # noqa: D103
+        ...
+
+    def lowest_bit(number: np.uint64) -> int:  # noqa: D103
+        ...
+
+    def highest_zeros(number: np.uint64) -> int:  # noqa: D103
+        ...
+
+    def bit_count(number: np.uint64) -> int:  # noqa: D103
+        ...
+
 else:
 
     @intrinsic
@@ -98,3 +110,50 @@ else:
             return builder.cttz(builder.or_(bits, ir.IntType(64)(1 << 16)), ir.IntType(1)(1))
 
         return types.int64(types.int64, types.int64, types.int64), generate
+
+    @intrinsic
+    def bytes_between(context, address, index, bits, first, amount):  # noqa: ANN001, ANN201
+        """A bit for each of the next 64 bytes that is in [first, first + amount), after setting `bits` in it."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            address, index, *limits = arguments
+            byte, several = ir.IntType(8), ir.VectorType(ir.IntType(8), 64)
+            load = builder.load(builder.inttoptr(builder.add(address, index), several.as_pointer()), align=1)
+            none, zeros = several(ir.Undefined), ir.VectorType(ir.IntType(32), 64)([0] * 64)
+
+            def in_each(number):  # noqa: ANN001, ANN202
+                one = builder.insert_element(none, builder.trunc(number, byte), ir.IntType(32)(0))
+                return builder.shuffle_vector(one, none, zeros)
+
+            bits, first, amount = map(in_each, limits)
+            found = builder.icmp_unsigned("<", builder.sub(builder.or_(load, bits), first), amount)
+            return builder.bitcast(found, ir.IntType(64))
+
+        return types.uint64(*(types.int64,) * 5), generate
+
+    @intrinsic
+    def lowest_bit(context, number):  # noqa: ANN001, ANN201
+        """The number of the lowest bit that is set; 64 for 0."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+        return types.int64(types.uint64), generate
+
+    @intrinsic
+    def highest_zeros(context, number):  # noqa: ANN001, ANN201
+        """How many bits above the highest that is set are not; 64 for 0."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            return builder.ctlz(arguments[0], ir.IntType(1)(0))
+
+        return types.int64(types.uint64), generate
+
+    @intrinsic
+    def bit_count(context, number):  # noqa: ANN001, ANN201
+        """How many bits are set."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.uint64), generate

@@ -16,13 +16,13 @@ The loops take addresses instead of arrays: see `intrinsics`.
 # pyright: reportMissingTypeStubs=false, reportArgumentType=false, reportReturnType=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.characters import inner, wide
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import address_of, ascii_letters, byte_at
+from tokstudio.core.kernels.intrinsics import address_of, ascii_letters, bit_count, byte_at, lowest_bit
+from tokstudio.core.kernels.scan_blocks import BLOCK, cl100k_block, gpt2_block
 from tokstudio.core.kernels.tables import Int64
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
 
@@ -42,37 +42,8 @@ _ONE, _THREE = np.int64(1), np.int64(3)
 # The ends of white space; see `_white_space`.
 _WHOLE_AT_END, _BREAKS = np.int64(1), np.int64(2)
 
-if TYPE_CHECKING:
-    _inner = njit(nogil=True, cache=True)
-else:
-    # Loops that only other loops call need no wrappers for Python, which would take as long to compile.
-    _inner = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_inner
-def wide(data: int, at: int, stop: int, classes: int) -> int:
-    """The non-ASCII character at `at`: its class, and its length from bit 8 on; one byte where it is invalid."""
-    lead, left = byte_at(data, at), stop - at
-    if 0xC2 <= lead < 0xE0:
-        if left >= 2:
-            second = byte_at(data, at + 1)
-            if second & 0xC0 == 0x80:
-                return byte_at(classes, (lead & 0x1F) << 6 | (second & 0x3F)) | 2 << 8
-    elif 0xE0 <= lead < 0xF0:
-        if left >= 3:
-            second, third = byte_at(data, at + 1), byte_at(data, at + 2)
-            code = (lead & 0x0F) << 12 | (second & 0x3F) << 6 | (third & 0x3F)
-            if (second & third) & 0x80 and not (second | third) & 0x40 and code >= 0x800 and code >> 11 != 0x1B:
-                return byte_at(classes, code) | 3 << 8
-    elif 0xF0 <= lead < 0xF5 and left >= 4:
-        second, third, fourth = byte_at(data, at + 1), byte_at(data, at + 2), byte_at(data, at + 3)
-        code = (lead & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | (fourth & 0x3F)
-        if (second & third & fourth) & 0x80 and not (second | third | fourth) & 0x40 and 0x10000 <= code < 0x110000:
-            return byte_at(classes, code) | 4 << 8
-    return _OTHER | _ONE_BYTE
-
-
-@_inner
+@inner
 def _character(data: int, at: int, stop: int, classes: int) -> int:
     """The character at `at`: its class, and its length from bit 8 on; 0 at the end."""
     if at >= stop:
@@ -83,7 +54,7 @@ def _character(data: int, at: int, stop: int, classes: int) -> int:
     return wide(data, at, stop, classes)
 
 
-@_inner
+@inner
 def _run(data: int, at: int, stop: int, classes: int, kinds: int) -> int:
     """The end of a run of characters of given classes."""
     while at < stop:
@@ -100,7 +71,7 @@ def _run(data: int, at: int, stop: int, classes: int, kinds: int) -> int:
     return at
 
 
-@_inner
+@inner
 def _letters(data: int, at: int, stop: int, classes: int, kinds: int, fold: int) -> int:
     """Like `_run` for `_LETTER` and `_FOLDED` or `_LOWER` and `_AS_IT_IS`, sixteen letters at a time."""
     while at + 16 <= stop:
@@ -113,7 +84,7 @@ def _letters(data: int, at: int, stop: int, classes: int, kinds: int, fold: int)
     return _run(data, at, stop, classes, kinds)
 
 
-@_inner
+@inner
 def _numbers(data: int, at: int, stop: int, classes: int, most: int) -> int:
     """The end of a run of at most `most` numbers."""
     while most > 0:
@@ -125,7 +96,7 @@ def _numbers(data: int, at: int, stop: int, classes: int, most: int) -> int:
     return at
 
 
-@_inner
+@inner
 def _line_breaks(data: int, at: int, stop: int, also: int) -> int:
     """The end of a run of line breaks and bytes equal to `also`."""
     while at < stop:
@@ -136,7 +107,7 @@ def _line_breaks(data: int, at: int, stop: int, also: int) -> int:
     return at
 
 
-@_inner
+@inner
 def _contraction(data: int, at: int, stop: int, fold: int) -> int:
     """The length in bytes of the contraction whose apostrophe is at `at`; 0 for none.
 
@@ -158,7 +129,7 @@ def _contraction(data: int, at: int, stop: int, fold: int) -> int:
     return 0
 
 
-@_inner
+@inner
 def _white_space(data: int, at: int, stop: int, classes: int, how: int) -> int:
     """The end of a pre-token of white space that begins at `at`.
 
@@ -181,7 +152,7 @@ def _white_space(data: int, at: int, stop: int, classes: int, how: int) -> int:
     return last if last > at else end
 
 
-@_inner
+@inner
 def _whitespace(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
     written, room = 0, ends.size
     while at < stop and written < room:
@@ -192,10 +163,27 @@ def _whitespace(data: int, at: int, stop: int, classes: int, ends: Int64) -> int
     return written
 
 
-@_inner
+@inner
+def _write(starts: np.uint64, at: int, ends: Int64, written: int) -> int:
+    """Writes the places of the bits of a block at `at`, and returns their number; more of `ends` is overwritten."""
+    amount = bit_count(starts)
+    for first in range(written, written + amount, 4):
+        for place in range(first, first + 4):
+            ends[place] = at + lowest_bit(starts)
+            starts &= starts - np.uint64(1)
+    return amount
+
+
+@inner
 def _gpt2(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
     written, room = 0, ends.size
     while at < stop and written < room:
+        if stop - at > BLOCK and room - written >= BLOCK:
+            starts = gpt2_block(data, at, stop, classes)
+            if starts:
+                written += _write(starts, at, ends, written)
+                at = ends[written - 1]
+                continue
         # The character after a space decides.
         begin = at + (byte_at(data, at) == _BLANK)
         character = _character(data, begin, stop, classes)
@@ -213,11 +201,17 @@ def _gpt2(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
     return written
 
 
-@_inner
+@inner
 def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_space: int, ends: Int64) -> int:
     """Also for `llama3` and `qwen2`; `numbers` is the longest run of numbers, `white_space` is for `_white_space`."""
     written, room = 0, ends.size
     while at < stop and written < room:
+        if stop - at > BLOCK and room - written >= BLOCK:
+            starts = cl100k_block(data, at, stop, classes, numbers, False)
+            if starts:
+                written += _write(starts, at, ends, written)
+                at = ends[written - 1]
+                continue
         character = _character(data, at, stop, classes)
         behind = at + (character >> 8)
         if character & _LETTER:
@@ -243,7 +237,7 @@ def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_spa
     return written
 
 
-@_inner
+@inner
 def _cased_word(data: int, at: int, stop: int, classes: int, character: int) -> int:
     """The end of the word of `o200k` that begins with `character` at `at`; `at` if there is none.
 
@@ -270,10 +264,16 @@ def _cased_word(data: int, at: int, stop: int, classes: int, character: int) -> 
     return end if end > begin else at
 
 
-@_inner
+@inner
 def _o200k(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
     written, room = 0, ends.size
     while at < stop and written < room:
+        if stop - at > BLOCK and room - written >= BLOCK and byte_at(data, at) < 0x80:
+            starts = cl100k_block(data, at, stop, classes, 3, True)
+            if starts:
+                written += _write(starts, at, ends, written)
+                at = ends[written - 1]
+                continue
         character = _character(data, at, stop, classes)
         if character & _NUMBER:
             at = _numbers(data, at, stop, classes, _THREE)
