@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     def byte_at(address: int, index: int) -> int:  # noqa: D103
         ...
 
-    def ascii_letters(address: int, index: int, fold: int) -> int:  # noqa: D103
-        ...
-
     def bytes_between(address: int, index: int, bits: int, first: int, amount: int) -> np.uint64:  # noqa: D103
         ...
 
@@ -93,23 +90,6 @@ else:
             return builder.zext(builder.load(place), ir.IntType(64))
 
         return types.int64(types.int64, types.int64), generate
-
-    @intrinsic
-    def ascii_letters(context, address, index, fold):  # noqa: ANN001, ANN201
-        """How many lower-case ASCII letters the next 16 bytes begin with, after setting the bits of `fold` in each."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            address, index, fold = arguments
-            byte, several = ir.IntType(8), ir.VectorType(ir.IntType(8), 16)
-            load = builder.load(builder.inttoptr(builder.add(address, index), several.as_pointer()), align=1)
-            one = builder.insert_element(several(ir.Undefined), builder.trunc(fold, byte), ir.IntType(32)(0))
-            each = builder.shuffle_vector(one, several(ir.Undefined), ir.VectorType(ir.IntType(32), 16)([0] * 16))
-            letters = builder.sub(builder.or_(load, each), several([ord("a")] * 16))
-            others = builder.icmp_unsigned(">=", letters, several([26] * 16))
-            bits = builder.zext(builder.bitcast(others, ir.IntType(16)), ir.IntType(64))
-            return builder.cttz(builder.or_(bits, ir.IntType(64)(1 << 16)), ir.IntType(1)(1))
-
-        return types.int64(types.int64, types.int64, types.int64), generate
 
     @intrinsic
     def bytes_between(context, address, index, bits, first, amount):  # noqa: ANN001, ANN201

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.kernels.characters import inner, wide
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import address_of, ascii_letters, bit_count, byte_at, lowest_bit
+from tokstudio.core.kernels.intrinsics import address_of, bit_count, byte_at, lowest_bit
 from tokstudio.core.kernels.scan_blocks import BLOCK, cl100k_block, gpt2_block
 from tokstudio.core.kernels.tables import Int64
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
@@ -69,19 +69,6 @@ def _run(data: int, at: int, stop: int, classes: int, kinds: int) -> int:
                 break
             at += character >> 8
     return at
-
-
-@inner
-def _letters(data: int, at: int, stop: int, classes: int, kinds: int, fold: int) -> int:
-    """Like `_run` for `_LETTER` and `_FOLDED` or `_LOWER` and `_AS_IT_IS`, sixteen letters at a time."""
-    while at + 16 <= stop:
-        length = ascii_letters(data, at, fold)
-        at += length
-        if length < 16:
-            if byte_at(data, at) < 0x80:
-                return at
-            break
-    return _run(data, at, stop, classes, kinds)
 
 
 @inner
@@ -188,7 +175,7 @@ def _gpt2(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
         begin = at + (byte_at(data, at) == _BLANK)
         character = _character(data, begin, stop, classes)
         if character & _LETTER:
-            at = _letters(data, begin + (character >> 8), stop, classes, _LETTER, _FOLDED)
+            at = _run(data, begin + (character >> 8), stop, classes, _LETTER)
         elif character & _NUMBER:
             at = _run(data, begin + (character >> 8), stop, classes, _NUMBER)
         elif character & _OTHER:
@@ -215,7 +202,7 @@ def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_spa
         character = _character(data, at, stop, classes)
         behind = at + (character >> 8)
         if character & _LETTER:
-            at = _letters(data, behind, stop, classes, _LETTER, _FOLDED)
+            at = _run(data, behind, stop, classes, _LETTER)
         elif character & _NUMBER:
             at = _numbers(data, at, stop, classes, numbers)
         elif character & _NEWLINE:
@@ -226,7 +213,7 @@ def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_spa
             if length:
                 at += length
             elif following & _LETTER:
-                at = _letters(data, behind + (following >> 8), stop, classes, _LETTER, _FOLDED)
+                at = _run(data, behind + (following >> 8), stop, classes, _LETTER)
             elif character & _OTHER or (following & _OTHER and byte_at(data, at) == _BLANK):
                 at = _run(data, behind, stop, classes, _OTHER)
                 at = _line_breaks(data, at, stop, _LF)
@@ -256,7 +243,7 @@ def _cased_word(data: int, at: int, stop: int, classes: int, character: int) -> 
         if following & _LOWER:
             both = end
     if following & _LOWER:
-        return _letters(data, end + (following >> 8), stop, classes, _LOWER, _AS_IT_IS)
+        return _run(data, end + (following >> 8), stop, classes, _LOWER)
     if both > begin:
         return both
     if character & _OTHER and character & _LOWER:
