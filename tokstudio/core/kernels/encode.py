@@ -1,8 +1,7 @@
 """Encoding: applies merges lowest rank first, leftmost first among equals, in bounded calls.
 
 A long sequence is a doubly linked list of tokens with a heap of (rank, place) for every pair that a merge could join:
-O(n log n); outdated entries are skipped. A short word is searched anew for its lowest rank after each merge, which is
-faster there.
+O(n log n); outdated entries are skipped. Of a short word, all pairs are looked at after each merge, which is faster.
 
 Pairs are in one hash table (`pairs`, int64 [2 s], s a power of two): slot k has the pair, left << 32 | right, or -1 if
 it is free; slot s + k has its rank << 32 | the id that the merge makes. Most pairs of a text are joined by no merge,
@@ -25,12 +24,16 @@ Bytes = NDArray[np.uint8]
 _NONE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW = 0xFFFFFFFF
+_NEVER = np.int64(0x7FFFFFFFFFFFFFFF)
 
 # Indexes of the state of an encoding (int64).
 STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
 
-# The most base tokens of a short word.
-SHORT = 48
+# The most base tokens of a short word, and the bits of a place in one.
+SHORT, _PLACE_BITS = 256, 8
+
+# `emit` reads and writes so many tokens for each word, as most have fewer: a fixed amount takes no branch.
+FEW = 4
 
 # The results of `encode_words`.
 DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
@@ -40,6 +43,18 @@ DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
 def slot_of(pair: int, mask: int) -> int:
     """The first slot to try for a pair in a table of `mask` + 1 slots."""
     return np.int64((np.uint64(pair) * _MIX) >> np.uint64(32)) & mask
+
+
+@njit(nogil=True, cache=True, inline="always")
+def is_set(bits: Bytes, place: int) -> bool:
+    """Whether a bit is set."""
+    return (bits[place >> 3] >> (place & 7)) & 1 != 0
+
+
+@njit(nogil=True, cache=True, inline="always")
+def set_bit(bits: Bytes, place: int) -> None:
+    """Sets a bit."""
+    bits[place >> 3] |= 1 << (place & 7)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -56,6 +71,13 @@ def find(pairs: Int64, left: int, right: int, limit: int) -> int:
         return _NONE
     value = pairs[mask + 1 + slot]
     return value if (value >> 32) < limit else _NONE
+
+
+@njit(nogil=True, cache=True, inline="always")
+def find_likely(pairs: Int64, bits: Bytes, left: int, right: int, limit: int) -> int:
+    """Does the same as `find`; `bits` tells of most pairs that no merge joins them, sooner than the table."""
+    place = slot_of((np.int64(left) << 32) | right, 8 * bits.size - 1)
+    return find(pairs, left, right, limit) if is_set(bits, place) else _NONE
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -86,11 +108,15 @@ def replace_top(heap: Int64, size: int, entry: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def fill_pairs(merges: Int32, results: Int32, pairs: Int64) -> None:
-    """Enters the rows of `merges` (int32 [n, 2]) with their ranks; of a repeated pair, the first counts."""
+def fill_pairs(merges: Int32, results: Int32, pairs: Int64, bits: Bytes) -> None:
+    """Enters the rows of `merges` (int32 [n, 2]) with their ranks; of a repeated pair, the first counts.
+
+    `bits` is uint8 [a power of two], zeros at first; afterwards the first bit that each pair hashes to is set.
+    """
     mask = (pairs.size >> 1) - 1
     for rank in range(len(merges)):
         pair = (np.int64(merges[rank, 0]) << 32) | merges[rank, 1]
+        set_bit(bits, slot_of(pair, 8 * bits.size - 1))
         slot = slot_of(pair, mask)
         while pairs[slot] != pair and pairs[slot] != _NONE:
             slot = (slot + 1) & mask
@@ -206,6 +232,11 @@ def collect(symbols: Int32, following: Int32, place: int, ids: NDArray[np.uint32
     return written, place
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _order(value: int, place: int) -> int:
+    return _NEVER if value == _NONE else (value >> 32) << _PLACE_BITS | place
+
+
 @njit(nogil=True, cache=True)
 def encode_words(
     words: Bytes,
@@ -214,6 +245,7 @@ def encode_words(
     unit_ids: Int32,
     unknown: int,
     pairs: Int64,
+    bits: Bytes,
     limit: int,
     ids: NDArray[np.uint32],
     id_offsets: Int64,
@@ -227,6 +259,7 @@ def encode_words(
         unit_ids: int32 [256] for bytes or [0x110000] for characters: their ids, -1 for none.
         unknown: The id for a character that has none; -1 to return at it.
         pairs: The hash table of merges; see the module.
+        bits: Those of `fill_pairs`.
         limit: The number of merges to apply.
         ids: uint32, written: the tokens of all words.
         id_offsets: int64 [n + 1], written: the start of the tokens of each word, and the end of the last.
@@ -234,7 +267,10 @@ def encode_words(
     Returns:
         The reason to return, and the word.
     """
-    symbols, values = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
+    symbols, made = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
+    following, previous = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
+    # The pair that begins at each place: rank << _PLACE_BITS | place, `_NEVER` for none.
+    order = np.empty(SHORT, np.int64)
     in_bytes = unit_ids.size == 256
     for word in range(first, offsets.size - 1):
         at, end, to = offsets[word], offsets[word + 1], id_offsets[word]
@@ -259,26 +295,36 @@ def encode_words(
             symbols[n] = symbol
             n += 1
             at += size
-        # The pairs whose rank is not looked up yet.
-        begin, stop = 0, n - 1
-        while n > 1:
-            for i in range(begin, stop):
-                values[i] = find(pairs, symbols[i], symbols[i + 1], limit)
-            best, where = np.int64(0x7FFFFFFFFFFFFFFF), -1
-            for i in range(n - 1):
-                if values[i] != _NONE and values[i] < best:
-                    best, where = values[i], i
-            if where < 0:
+        for place in range(n):
+            following[place], previous[place] = place + 1, place - 1
+        for place in range(n - 1):
+            value = find_likely(pairs, bits, symbols[place], symbols[place + 1], limit)
+            order[place], made[place] = _order(value, place), value & _LOW
+        while True:
+            # Looking at all of them without a branch is faster than a heap.
+            best = _NEVER
+            for place in range(n - 1):
+                best = min(best, order[place])
+            if best == _NEVER:
                 break
-            symbols[where] = best & _LOW
-            n -= 1
-            for i in range(where + 1, n):
-                symbols[i] = symbols[i + 1]
-                values[i - 1] = values[i]
-            begin, stop = max(0, where - 1), min(n - 1, where + 1)
-        for i in range(n):
-            ids[to + i] = symbols[i]
-        id_offsets[word + 1] = to + n
+            place = best & (SHORT - 1)
+            gone, before = following[place], previous[place]
+            after = following[gone]
+            symbols[place], following[place] = made[place], after
+            order[gone] = order[place] = _NEVER
+            if after < n:
+                previous[after] = place
+                value = find_likely(pairs, bits, symbols[place], symbols[after], limit)
+                order[place], made[place] = _order(value, place), value & _LOW
+            if before >= 0:
+                value = find_likely(pairs, bits, symbols[before], symbols[place], limit)
+                order[before], made[before] = _order(value, before), value & _LOW
+        place = np.int64(0)
+        while place < n:
+            ids[to] = symbols[place]
+            to += 1
+            place = following[place]
+        id_offsets[word + 1] = to
     return DONE, offsets.size - 1
 
 
@@ -286,8 +332,10 @@ def encode_words(
 def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArray[np.uint32]) -> int:
     """Writes the tokens of words, given by number, to `out`; -1 - id stands for that id itself.
 
+    `ids` has room for `FEW` more after the last word.
+
     Returns:
-        The number of tokens; where they don't fit, the number they would be, and `out` is incomplete.
+        The number of tokens. Where `out` does not have room for `FEW` more, it is incomplete.
     """
     total = 0
     for number in numbers:
@@ -297,8 +345,11 @@ def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArra
             total += 1
             continue
         start, end = id_offsets[number], id_offsets[number + 1]
-        if total + end - start <= out.size:
-            for k in range(start, end):
+        if total + end - start + FEW <= out.size:
+            # What is too much is overwritten.
+            for k in range(FEW):
+                out[total + k] = ids[start + k]
+            for k in range(start + FEW, end):
                 out[total + k - start] = ids[k]
         total += end - start
     return total

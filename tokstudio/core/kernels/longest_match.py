@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.encode import Bytes, find, slot_of
+from tokstudio.core.kernels.encode import Bytes, find_likely, is_set, set_bit, slot_of
 from tokstudio.core.kernels.tables import Int32, Int64
 
 LEFT, RIGHT, RANK, LENGTH = range(4)
@@ -41,22 +41,10 @@ _LOW = 0xFFFFFFFF
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_set(bits: Bytes, place: int) -> bool:
-    return (bits[place >> 3] >> (place & 7)) & 1 != 0
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _set(bits: Bytes, place: int) -> None:
-    bits[place >> 3] |= 1 << (place & 7)
-
-
-@njit(nogil=True, cache=True, inline="always")
 def _may_meet(pairs: Int64, bits: Bytes, tokens: Int32, left: int, right: int, limit: int) -> bool:
     """Whether no merge below rank `limit` joins the ends of two tokens while their own merges are made."""
     while True:
-        # Most pairs have no merge: their bit says so sooner than the hash table.
-        pair = (np.int64(left) << 32) | right
-        if _is_set(bits, slot_of(pair, 8 * bits.size - 1)) and find(pairs, left, right, limit) != _NONE:
+        if find_likely(pairs, bits, left, right, limit) != _NONE:
             return False
         of_left, of_right = tokens[left, RANK], tokens[right, RANK]
         if of_left > of_right:
@@ -80,15 +68,13 @@ def describe(
         merges: int32 [n, 2], ids of left and right in rank order.
         results: int32 [n], the id that each merge makes.
         pairs: The hash table of the merges; see `encode`.
-        bits: uint8 [a power of two], zeros at first; afterwards the first bit that each pair hashes to is set.
+        bits: Those of the pairs; see `encode.fill_pairs`.
         tokens: int32 [ids, 4], written.
         reachable: bool [ids], written.
 
     Returns:
         The most nodes that the merges can add to the trie.
     """
-    for rank in range(len(merges)):
-        _set(bits, slot_of((np.int64(merges[rank, 0]) << 32) | merges[rank, 1], 8 * bits.size - 1))
     most = np.int64(0)
     for rank in range(len(merges)):
         left, right, token = merges[rank, 0], merges[rank, 1], results[rank]
@@ -195,7 +181,7 @@ def encode_by_longest(
 
     Args:
         pairs: The hash table of merges; see `encode`.
-        bits: See `describe`.
+        bits: Those of the pairs; see `encode.fill_pairs`.
         limit: The number of merges to apply.
         tokens: int32 [ids, 4]; see the module.
         shorter: int32 [ids]; see `fill_trie`.
@@ -216,13 +202,13 @@ def encode_by_longest(
         while token != _NONE:
             if tokens[token, RANK] < limit:
                 end = at + tokens[token, LENGTH]
-                if not _is_set(dead, end) and (
+                if not is_set(dead, end) and (
                     written == 0 or _may_meet(pairs, bits, tokens, ids[written - 1], token, limit)
                 ):
                     break
             token = np.int64(shorter[token])
         if token == _NONE:
-            _set(dead, at)
+            set_bit(dead, at)
             written -= 1
             token = np.int64(ids[written])
             at -= tokens[token, LENGTH]

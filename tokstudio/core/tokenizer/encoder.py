@@ -31,6 +31,7 @@ _PIECE = 1 << 18  # bytes looked up at once
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
 _MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
+_SPARE = 4  # ids after the last word; the same as `kernels.encode.FEW`, without loading the compiler
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +209,7 @@ class Encoder:
         alphabet, table = self._alphabet, known.table
         unknown = -1 if alphabet.unknown is None else alphabet.unknown
         offsets, ids = table.offsets, alphabet.id_of
-        return table.words, offsets, known.encoded, ids, unknown, self.pairs, limit, *known.arrays
+        return table.words, offsets, known.encoded, ids, unknown, self.pairs, self._merges.bits, limit, *known.arrays
 
     def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
         """Encodes a text as one sequence, without splitting it."""
@@ -261,7 +262,7 @@ class Encoder:
         n = len(symbols)
         ids, dead = np.empty(n, np.uint32), np.zeros(n // 8 + 1, np.uint8)
         state = np.zeros(kernel.STATE_SIZE, np.int64)
-        tables = (self.pairs, trie.bits, self.limit, trie.tokens, trie.shorter, trie.edges)
+        tables = (self.pairs, self._merges.bits, self.limit, trie.tokens, trie.shorter, trie.edges)
         while not kernel.encode_by_longest(*tables, symbols, ids, dead, state, _BUDGET):
             yield Progress("encoding", int(state[kernel.PLACE]), n)
         return [ids[: state[kernel.WRITTEN]]]
@@ -350,7 +351,7 @@ class KnownWords:
         if len(self._offsets) <= self.table.room:
             self._offsets = grown(self._offsets, self.table.room + 1)
         offsets = self.table.offsets
-        most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded])
+        most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded]) + _SPARE
         if most > len(self._ids):
             self._ids = grown(self._ids, max(most, 2 * len(self._ids)))
 
@@ -363,11 +364,11 @@ class KnownWords:
 
     def tokens_of(self, numbers: NDArray[np.int32]) -> NDArray[np.uint32]:
         """The tokens of words, one after another."""
-        from tokstudio.core.kernels.encode import emit
+        from tokstudio.core.kernels.encode import FEW, emit
 
-        out = np.empty(4 * len(numbers), np.uint32)
+        out = np.empty(4 * len(numbers) + FEW, np.uint32)
         n = emit(numbers, self._ids, self._offsets, out)
-        if n > len(out):
-            out = np.empty(n, np.uint32)
+        if n + FEW > len(out):
+            out = np.empty(n + FEW, np.uint32)
             emit(numbers, self._ids, self._offsets, out)
         return out[:n]

@@ -18,7 +18,6 @@ _MOST_NODES = 1 << 24
 class Trie:
     """The spellings of the tokens that merging can make; see `kernels.longest_match`."""
 
-    bits: NDArray[np.uint8]  # those of the pairs that are merged
     tokens: NDArray[np.int32]  # [ids, 4]
     shorter: NDArray[np.int32]  # [ids], the longest token that each begins with, but for itself
     edges: NDArray[np.int64]  # [a power of two, 2]
@@ -34,6 +33,7 @@ class MergeTable:
 
     Attributes:
         pairs: int64 [2 s], the hash table; see `kernels.encode`.
+        bits: uint8, those of the pairs in it; see `kernels.encode.fill_pairs`.
     """
 
     def __init__(
@@ -49,7 +49,8 @@ class MergeTable:
         self._encoded = 0
         self._trie: Trie | None = None
         self.pairs = np.full(2 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
-        fill_pairs(self._merges, self._results, self.pairs)
+        self.bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
+        fill_pairs(self._merges, self._results, self.pairs, self.bits)
 
     def trie_for(self, alphabet: Alphabet, size: int) -> Trie | None:
         """The trie for a text of so many base tokens.
@@ -71,10 +72,9 @@ class MergeTable:
         tokens[:, kernel.RANK], tokens[:, kernel.LENGTH] = -1, 1
         reachable = np.ones(ids, np.bool_)
         reachable[self._results] = False
-        bits = np.zeros(power_of_two(4 * len(self._merges)), np.uint8)
-        most = kernel.describe(self._merges, self._results, self.pairs, bits, tokens, reachable)
+        most = kernel.describe(self._merges, self._results, self.pairs, self.bits, tokens, reachable)
         shorter = np.full(ids, -1, np.int32)
         edges = np.full((power_of_two(most + most // 4 + 2) if most <= _MOST_NODES else 0, 2), -1, np.int64)
         if len(edges):
             kernel.fill_trie(self._results[reachable[self._results]], tokens, most, edges, shorter)
-        return Trie(bits, tokens, shorter, edges)
+        return Trie(tokens, shorter, edges)
