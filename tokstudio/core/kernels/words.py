@@ -1,9 +1,10 @@
 """A hash table of distinct words (pre-tokens, as bytes), numbered in the order of their first occurrence.
 
-It uses open addressing with 32 bits of a hash; the words are one after another in one array, so that nothing refers to
-the original text. Words are hashed and compared eight bytes at a time: wherever words are read, eight bytes must be
-readable after the last one. (The bytes after a word's end are masked away, on the assumption of a little-endian
-processor.)
+It uses open addressing. A slot is two numbers: a key, 0 where it is free, and the number of a word. The key of a word
+of up to 7 bytes is these bytes and its length, so that most words need no more; that of a longer one is 0xFF and 56
+bits of a hash, and the words themselves are one after another in one array, so that nothing refers to the original
+text. Words are read eight bytes at a time: wherever they are read, eight bytes must be readable after the last one.
+(The bytes after a word's end are masked away, on the assumption of a little-endian processor.)
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,7 +26,50 @@ PADDING = 8  # bytes that must be readable after the last word
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_LOW = np.uint64(0xFFFFFFFF)
+_SHORT, _LENGTH_AT = 7, np.uint64(56)
+_LONG = np.uint64(0xFF << 56)  # of the keys of longer words
+_HALF = np.uint64(32)
+_BATCH = 1 << 9  # words whose slots are prefetched
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _head(data: Bytes, at: int, length: int) -> np.uint64:
+    """The first `length` bytes from `at` on, from 1 to 8, as a number."""
+    return load_eight(data, at) & (_ALL >> np.uint64(8 * (8 - length)))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _key(data: Bytes, at: int, end: int) -> np.uint64:
+    """The key of the word from `at` to `end`."""
+    length = end - at
+    if length <= _SHORT:
+        return _head(data, at, length) | np.uint64(length) << _LENGTH_AT
+    mixed = np.uint64(length) * _MULTIPLIER
+    while end - at > 8:
+        mixed = (mixed ^ load_eight(data, at)) * _MULTIPLIER
+        mixed ^= mixed >> _HALF
+        at += 8
+    mixed = (mixed ^ _head(data, at, end - at)) * _MULTIPLIER
+    return mixed >> np.uint64(8) | _LONG
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _slot(key: np.uint64, mask: np.uint64) -> np.uint64:
+    """The first slot to try for a key in a table of `mask` + 1 slots."""
+    mixed = key * _MULTIPLIER
+    return (mixed ^ mixed >> _HALF) & mask
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _is_at(data: Bytes, at: int, length: int, arena: Bytes, place: int) -> bool:
+    """Whether a word of more than 8 bytes stands at `place` of the arena."""
+    while length > 8:
+        if load_eight(data, at) != load_eight(arena, place):
+            return False
+        at += 8
+        place += 8
+        length -= 8
+    return _head(data, at, length) == _head(arena, place, length)
 
 
 @njit(nogil=True, cache=True)
@@ -34,7 +78,7 @@ def look_up(
     start: int,
     ends: Int64,
     numbers: Int32,
-    hashes: UInt64,
+    keys: UInt64,
     slots: UInt64,
     offsets: Int64,
     arena: Bytes,
@@ -47,8 +91,8 @@ def look_up(
         start: The start of the first word.
         ends: int64 [n], the end of each word; no word is empty.
         numbers: int32 [n], written.
-        hashes: uint64 [n], scratch.
-        slots: uint64, a power of two: 32 bits of the hash and the word's number + 1; 0 is free.
+        keys: uint64 [n], scratch.
+        slots: uint64 [a power of two, 2], the key and number of the word in each; a key of 0 is a free slot.
         offsets: int64, the start of each word of the table in `arena`, and the end of the last.
         arena: uint8, the words of the table.
         used: The number of words in the table.
@@ -56,70 +100,49 @@ def look_up(
     Returns:
         How many words of `data` were looked up (fewer than n where the table is full), and how many are in the table.
     """
-    mask = np.uint64(slots.size - 1)
-    at = start
-    for k in range(ends.size):
-        end = ends[k]
-        mixed = np.uint64(end - at) * _MULTIPLIER
-        while end - at > 8:
-            mixed = (mixed ^ load_eight(data, at)) * _MULTIPLIER
-            mixed ^= mixed >> np.uint64(32)
-            at += 8
-        rest = load_eight(data, at) & (_ALL >> np.uint64(8 * (8 - (end - at))))
-        mixed = (mixed ^ rest) * _MULTIPLIER
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MULTIPLIER
-        mixed >>= np.uint64(32)
-        hashes[k] = mixed
-        prefetch(slots, np.int64(mixed & mask))
-        at = end
-
-    at = start
-    for k in range(ends.size):
-        end, mixed = ends[k], hashes[k]
-        length = end - at
-        slot = mixed & mask
-        number = -1
-        while number < 0:
-            held = slots[slot]
-            if held == 0:
+    mask = np.uint64(len(slots) - 1)
+    for first in range(0, ends.size, _BATCH):
+        batch, at = range(first, min(first + _BATCH, ends.size)), start
+        for k in batch:
+            keys[k] = _key(data, at, ends[k])
+            prefetch(slots, np.int64(_slot(keys[k], mask)) * 2)
+            at = ends[k]
+        for k in batch:
+            end, key = ends[k], keys[k]
+            slot, length, is_long = _slot(key, mask), end - start, key >= _LONG
+            while slots[slot, 0] != 0:
+                if slots[slot, 0] == key:
+                    place = offsets[slots[slot, 1]]
+                    if not is_long or (
+                        offsets[slots[slot, 1] + np.uint64(1)] - place == length
+                        and _is_at(data, start, length, arena, place)
+                    ):
+                        break
+                slot = (slot + np.uint64(1)) & mask
+            if slots[slot, 0] == 0:
                 into = offsets[used]
-                if 2 * (used + 1) > slots.size or used + 2 > offsets.size or into + length + PADDING > arena.size:
+                if 2 * (used + 1) > len(slots) or used + 2 > offsets.size or into + length + PADDING > arena.size:
                     return k, used
                 for i in range(length):
-                    arena[into + i] = data[at + i]
-                number = used
+                    arena[into + i] = data[start + i]
+                slots[slot, 0], slots[slot, 1] = key, used
                 used += 1
                 offsets[used] = into + length
-                slots[slot] = (mixed << np.uint64(32)) | np.uint64(used)
-            elif held >> np.uint64(32) == mixed:
-                number = np.int64(held & _LOW) - 1
-                place = offsets[number]
-                if offsets[number + 1] - place == length:
-                    here, left = at, length
-                    while left > 8 and load_eight(data, here) == load_eight(arena, place):
-                        here += 8
-                        place += 8
-                        left -= 8
-                    differ = load_eight(data, here) ^ load_eight(arena, place)
-                    if left <= 8 and differ & (_ALL >> np.uint64(8 * (8 - left))) == 0:
-                        break
-                number = -1
-            slot = (slot + np.uint64(1)) & mask
-        numbers[k] = number
-        at = end
+            numbers[k] = slots[slot, 1]
+            start = end
     return ends.size, used
 
 
 @njit(nogil=True, cache=True)
 def spread(slots: UInt64, larger: UInt64) -> None:
     """Enters the slots of a table into a larger, empty array of slots."""
-    mask = np.uint64(larger.size - 1)
-    for held in slots:
-        if held != 0:
-            slot = (held >> np.uint64(32)) & mask
-            while larger[slot] != 0:
+    mask = np.uint64(len(larger) - 1)
+    for held in range(len(slots)):
+        if slots[held, 0] != 0:
+            slot = _slot(slots[held, 0], mask)
+            while larger[slot, 0] != 0:
                 slot = (slot + np.uint64(1)) & mask
-            larger[slot] = held
+            larger[slot, 0], larger[slot, 1] = slots[held, 0], slots[held, 1]
 
 
 @njit(nogil=True, cache=True)

@@ -18,11 +18,11 @@ class WordTable:
     """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe."""
 
     def __init__(self, words: int = 1 << 9) -> None:
-        self._slots = np.zeros(power_of_two(max(16, 2 * words)), np.uint64)
+        self._slots = np.zeros((power_of_two(max(16, 2 * words)), 2), np.uint64)
         self._offsets = np.zeros(words + 1, np.int64)
         self._arena = np.zeros(8 * words + PADDING, np.uint8)
         self._numbers = np.empty(MOST_WORDS, np.int32)
-        self._hashes = np.empty(MOST_WORDS, np.uint64)
+        self._keys = np.empty(MOST_WORDS, np.uint64)
         self._used = 0
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class WordTable:
         done, n = 0, len(ends)
         data, ends = read_only(data), read_only(ends)
         while done < n:
-            arrays = (self._numbers[done:n], self._hashes, self._slots, self._offsets, self._arena)
+            arrays = (self._numbers[done:n], self._keys, self._slots, self._offsets, self._arena)
             more, self._used = look_up(data, start, ends[done:], *arrays, self._used)
             done += more
             if more:
@@ -78,7 +78,7 @@ class WordTable:
         from tokstudio.core.kernels.words import spread
 
         if 2 * (self._used + 1) > len(self._slots):
-            larger = np.zeros(2 * len(self._slots), np.uint64)
+            larger = np.zeros((2 * len(self._slots), 2), np.uint64)
             spread(self._slots, larger)
             self._slots = larger
         if self._used + 2 > len(self._offsets):
