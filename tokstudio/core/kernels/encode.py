@@ -270,7 +270,7 @@ def encode_words(
     symbols, made = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
     following, previous = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
     # The pair that begins at each place: rank << _PLACE_BITS | place, `_NEVER` for none.
-    order = np.empty(SHORT, np.int64)
+    order = np.empty(SHORT + 3, np.int64)
     in_bytes = unit_ids.size == 256
     for word in range(first, offsets.size - 1):
         at, end, to = offsets[word], offsets[word + 1], id_offsets[word]
@@ -300,11 +300,12 @@ def encode_words(
         for place in range(n - 1):
             value = find_likely(pairs, bits, symbols[place], symbols[place + 1], limit)
             order[place], made[place] = _order(value, place), value & _LOW
+        order[n - 1 : n + 3] = _NEVER
         while True:
             # Looking at all of them without a branch is faster than a heap.
             best = _NEVER
-            for place in range(n - 1):
-                best = min(best, order[place])
+            for place in range(0, n, 4):
+                best = min(best, min(order[place], order[place + 1]), min(order[place + 2], order[place + 3]))
             if best == _NEVER:
                 break
             place = best & (SHORT - 1)
