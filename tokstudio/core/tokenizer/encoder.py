@@ -78,6 +78,11 @@ class Encoder:
         """The base tokens: "bytes" or "characters"."""
         return self._alphabet.base
 
+    @property
+    def joins_words(self) -> bool:
+        """Whether tokens of adjacent words are joined."""
+        return self._joining is not None
+
     def encode_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32], threads: int | None = None
     ) -> Work[list[NDArray[np.uint32]]]:

@@ -31,6 +31,7 @@ from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
 from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
+from tokstudio.core.tokenizer.short_texts import LONGEST, ShortTexts
 from tokstudio.core.tokenizer.text_methods import TextMethods
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ class Tokenizer(Abilities, TextMethods):
         earlier = Tokenizer.__new__(Tokenizer)
         # One step, because another thread may be reading `tokens`.
         vars(earlier).update(vars(self).copy())
-        for cached in ("tokens", "_encoder"):
+        for cached in ("tokens", "_encoder", "_short_texts"):
             vars(earlier).pop(cached, None)
         earlier._limit = merges
         earlier._pattern, earlier._first_stage = self._patterns_at(merges)
@@ -353,6 +354,26 @@ class Tokenizer(Abilities, TextMethods):
     def changed(self, **given: Any) -> Tokenizer:  # noqa: ANN401
         """The same tokenizer with the given arguments of `Tokenizer`, without its run."""
         return Tokenizer(**self._arguments() | given)
+
+    def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
+        """As `TextMethods.encode`."""
+        short = self._short_ids(text, allowed_special)
+        return super().encode(text, allowed_special) if short is None else short
+
+    def encode_array(
+        self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> NDArray[np.uint32]:
+        """As `TextMethods.encode_array`."""
+        short = self._short_ids(text, allowed_special)
+        return super().encode_array(text, allowed_special, threads) if short is None else np.array(short, np.uint32)
+
+    def _short_ids(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
+        """The ids of a short text; None for others."""
+        if allowed_special == () and len(text) <= LONGEST and self._short_texts is not None:
+            raw = to_utf8(text)
+            if len(raw) <= LONGEST and (self._alphabet.base == "bytes" or isinstance(text, str)):
+                return self._short_texts.encode(raw)
+        return None
 
     def encode_work(
         self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
@@ -475,3 +496,10 @@ class Tokenizer(Abilities, TextMethods):
     @cached_property
     def _encoder(self) -> Encoder:
         return self.encoder(self._pattern)
+
+    @cached_property
+    def _short_texts(self) -> ShortTexts | None:
+        """None where a short text needs all that a long one does."""
+        may = self.library is None and self._dropout is None and self._preparation.is_plain
+        may = may and ShortTexts.can_use(self._encoder)
+        return ShortTexts(self._encoder) if may else None
