@@ -261,7 +261,7 @@ sys.frozen = True
 import numpy as np
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.kernels.words import spread
-spread(np.zeros(1, np.uint64), np.zeros(1, np.uint64))
+spread(np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.uint64))
 assert problem() is None, problem()
 print(sum(spread.stats.cache_hits.values()), spread.stats.cache_path)
 """
