@@ -102,6 +102,7 @@ def _exercise_text() -> None:
         tokenizer = Tokenizer(np.array([[97, 98], [98, 99], [99, 100]], np.int32), pattern=config.pattern)
         tokenizer.encode("a ")  # by merging
         tokenizer.encode("a tail")  # by longest matches, without a pattern
+        tokenizer.encode("a tail " * 40)  # as a longer text
         tokenizer.with_dropout(0.5).encode("a tail")
         tokenizer.tokens.length(0)
     # Longer than a short word, too.
@@ -111,7 +112,7 @@ def _exercise_text() -> None:
     removing.encode("abc abd ab" * 9)
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
     finish(recover_merges_work([bytes([value]) for value in range(256)]))
-    none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.uint64)
+    none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros((1, 2), np.uint64)
     cut(none8, 0, 1)
     spread(slots, slots)
     none32, fixed32, fixed64 = np.zeros(0, np.int32), read_only(np.zeros(0, np.int32)), read_only(np.zeros(0, np.int64))

@@ -18,7 +18,7 @@ from tokstudio.core.tokenizer import short_texts
 from tokstudio.core.training.trainer import train
 
 TEXT = "the cat sat on the mat, and that's that: the rat sat in the hat. Zürich 123 <|end|> 日本\n" * 9
-texts = st.lists(st.sampled_from(TEXT.split(" ") + [" ", "\n", "'s", "x"]), max_size=30).map(" ".join)
+texts = st.lists(st.sampled_from([*TEXT.split(" "), " ", "\n", "'s", "x"]), max_size=30).map(" ".join)
 
 
 def trained(pattern, **more):
