@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import finish
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.word_table import PADDING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST = 256  # bytes of a short text
 _MOST_KNOWN = 1 << 14  # pre-tokens cached with their tokens
+_SIZES = read_only(np.arange(LONGEST + 1))
 
 
 class ShortTexts:
@@ -37,7 +39,7 @@ class ShortTexts:
         """The ids of a text of at most `LONGEST` bytes, without special tokens; raises the same as the encoder."""
         from tokstudio.core.kernels.documents import scan_documents
 
-        ends, size = np.empty(LONGEST, np.int64), np.array([len(raw)], np.int64)
+        ends, size = np.empty(LONGEST, np.int64), _SIZES[len(raw) : len(raw) + 1]
         n, _, _ = scan_documents(self._kind, np.frombuffer(raw, np.uint8), 0, 0, size, classes(), ends)
         stops = ends[:n].tolist()
         words = [raw[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
