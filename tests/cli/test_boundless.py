@@ -37,7 +37,16 @@ def test_a_run_says_how_many_supermerges_it_has(file, capsys):
     ]
 
 
-@pytest.mark.parametrize("format", ["huggingface", "tiktoken", "gpt2", "minbpe"])
+def test_a_near_form_is_exported_where_its_loss_is_accepted(file, tmp_path, capsys):
+    assert run(file, "--export", f"huggingface={tmp_path / 'made'}") == 1
+    assert "This is a near form" in capsys.readouterr().err
+    assert run(file, "--export", f"huggingface={tmp_path / 'made'}", "--accept-loss") == 0
+    err = capsys.readouterr().err
+    assert "the near form is identical over" in err
+    assert "words in a sample of the text" in err
+
+
+@pytest.mark.parametrize("format", ["tiktoken", "gpt2", "minbpe"])
 def test_files_that_cannot_hold_supermerges_are_refused_before_training(file, tmp_path, capsys, format):
     assert run(file, "--export", f"{format}={tmp_path / 'made'}") == 1
     err = capsys.readouterr().err

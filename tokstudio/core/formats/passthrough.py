@@ -14,6 +14,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import Fit, Format, cut, gathered
 from tokstudio.core.formats.common.proof import Ids, compare_work, trial_texts
+from tokstudio.core.formats.near_form import NearForm, near_form
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -60,10 +61,12 @@ class Copy(Format):
         return (yield from compare_work(tokenizer, name, "read back", ours, theirs))
 
 
-def writer_of(chosen: Format, tokenizer: Tokenizer) -> Format:
-    """The format that writes a tokenizer: itself, or a copy where the tokenizer was opened through its library."""
+def writer_of(chosen: Format, tokenizer: Tokenizer, sample: str = "") -> Format:
+    """The format that writes a tokenizer: itself, a copy of a library's files, or a near form, judged by a sample."""
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
     if isinstance(tokenizer, LibraryTokenizer) and tokenizer.library == chosen.library:
         return Copy(chosen, tokenizer)
+    if chosen.takes_near_form and (near := near_form(tokenizer)) is not None:
+        return NearForm(chosen, near, sample)
     return chosen

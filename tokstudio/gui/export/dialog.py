@@ -171,7 +171,8 @@ class ExportDialog(QDialog):
         self.moves.setVisible(close_gaps)
         self._outcomes.clear()
         self.list.forget_fits()
-        self._fits.ask((name, partial(plan.fit_part_work, part, name, close_gaps)) for name in self.list.rows)
+        given = part, self._run.corpus
+        self._fits.ask((name, partial(plan.fit_part_work, *given, name, close_gaps)) for name in self.list.rows)
         self._refresh()
 
     def _take_fit(self, name: str, answer: Fit | Exception) -> None:

@@ -95,9 +95,9 @@ def part_work(run: StudioRun, merges: int) -> Work[Part]:
     return Part(plain, *closed_gaps(plain))
 
 
-def fit_part_work(part: Part, name: str, close_gaps: bool) -> Work[Fit]:
-    """How well a format can hold the tokenizer."""
-    fit = yield from fit_work(part.tokenizer(name, close_gaps), name)
+def fit_part_work(part: Part, corpus: Corpus | None, name: str, close_gaps: bool) -> Work[Fit]:
+    """How well a format can hold the tokenizer of a corpus."""
+    fit = yield from fit_work(part.tokenizer(name, close_gaps), name, sample=_sample(corpus))
     if close_gaps and not FORMATS[name].readable and fit.problem is None:
         return replace(fit, notes=(*fit.notes, _TABLE_KEEPS_IDS))
     return fit
@@ -132,13 +132,18 @@ def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: C
         FormatError: It cannot be written, or the written tokenizer differs.
     """
     yield Progress("writing")
-    sample = corpus.sample(_SAMPLE_OF_CORPUS) if corpus is not None else None
     with StagedFiles() as staged:
         staged.make_folder(folder)
         tokenizer = part.tokenizer(name, close_gaps)
-        report = yield from save_work(tokenizer, folder, name, accept_loss=True, sample=sample, original=part.plain)
+        report = yield from save_work(
+            tokenizer, folder, name, accept_loss=True, sample=_sample(corpus), original=part.plain
+        )
         staged.commit()
     return report
+
+
+def _sample(corpus: Corpus | None) -> bytes | None:
+    return None if corpus is None else corpus.sample(_SAMPLE_OF_CORPUS)
 
 
 def wrote(reports: Sequence[ExportReport]) -> str:

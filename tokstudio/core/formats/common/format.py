@@ -79,6 +79,7 @@ class Format:
         only_bytes: Whether it holds only merges of bytes.
         keys: Keys that a JSON file of this format may begin with.
         largest: The largest size of a written file in bytes.
+        takes_near_form: Whether it is offered the form nearest to a tokenizer that it cannot hold.
         holds_preparation: Whether it holds what is done to a text before it is split.
         library: The library that owns it, as in `Tokenizer.library`; None where there is none.
     """
@@ -94,6 +95,7 @@ class Format:
     only_bytes: bool = False
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
+    takes_near_form: bool = False
     holds_preparation: bool = False
     library: str | None = None
 

@@ -56,6 +56,7 @@ class HuggingFace(Format):
     keys = KEYS
     largest = GIGABYTE
     library = "tokenizers"
+    takes_near_form = True
     holds_preparation = True
 
     def takes_folder(self, path: Path) -> bool:
