@@ -140,7 +140,7 @@ def test_closing_the_dialog_cancels_its_checks(qtbot, session, make_run, opened,
     make_run(vocabulary_size=280)
     begun = []
 
-    def endless(tokenizer, name):
+    def endless(tokenizer, name, *, sample):
         begun.append(name)
         while True:
             yield Progress("measuring")
