@@ -1,9 +1,7 @@
 """The training loop of Picky BPE: merges, and tokens that fall apart, so that counts fall and rise.
 
-Symbols are laid out as in `tables`, and positions never move. Every pair of neighbours has a row, and a list of places
-where it has stood; a place is valid while the two tokens stand there. Each token has such a list too. The heap is lazy:
-`QUEUED` is the highest entry of a pair in it, entries above the count sink when they are met, and a pair that rises
-above its entry gets another one. An event is a merge and the removals after it; room is made between its stages.
+Symbols are laid out as in `tables`, and positions never move. An event is a merge and the removals after it; room is
+made between its stages.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,19 +9,69 @@ above its entry gets another one. An event is a merge and the removals after it;
 # pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from tokstudio.core.kernels.compiled import njit
+from tokstudio.core.kernels.picky_heap import best, compare, may_queue, push
+from tokstudio.core.kernels.picky_tables import (
+    ALLOWED,
+    BASE,
+    BYTES,
+    CHOOSE,
+    COUNT,
+    CURSOR,
+    FACTOR,
+    FILL,
+    FIRST,
+    HASH,
+    HEAD,
+    HEAP,
+    HEAP_NEEDED,
+    IS_PRESENT,
+    KEY,
+    LEFT,
+    LISTED,
+    MARK,
+    MERGE,
+    NEWEST,
+    NODES,
+    NODES_NEEDED,
+    OUT,
+    OUT_COUNT,
+    OUT_GONE_LEFT,
+    OUT_GONE_RIGHT,
+    OUT_LEFT,
+    OUT_REPLACED,
+    OUT_RESULT,
+    OUT_RIGHT,
+    OUT_TOKENS,
+    PAIR,
+    PAIR_COUNT,
+    PAIRS,
+    PAIRS_NEEDED,
+    PARTS_NEEDED,
+    PLACES,
+    PRESENT,
+    REMOVE_LEFT,
+    REMOVE_RIGHT,
+    RIGHT,
+    SPAN,
+    SPELT_AT,
+    STAGE,
+    TOKENS,
+    TOUCHED,
+    USES,
+    VOCABULARY,
+    WANTED,
+    Picky,
+    list_token,
+    note,
+)
 from tokstudio.core.kernels.tables import (
     ASKS,
     BATCH_FULL,
     BUDGET_SPENT,
     END,
-    HASH_LEFT,
-    HASH_RIGHT,
-    INDEX_SHIFT,
     INSIDE,
     NEED_ROOM,
     NUMBER_BITS,
@@ -33,226 +81,6 @@ from tokstudio.core.kernels.tables import (
     Int32,
     Int64,
 )
-
-# The stages: counting all pairs, filling the heap down to the floor, then an event after the other.
-COUNT, FILL, CHOOSE, MERGE, REMOVE_LEFT, REMOVE_RIGHT, QUEUE = range(7)
-
-# Indexes of the state (int64). Pair 0 and node 0 are unused.
-(
-    STAGE,
-    CURSOR,
-    FLOOR,
-    TOKENS,  # in the corpus, weighted
-    VOCABULARY,  # ids given: the id of the next merge
-    BASE,  # ids before those of the merges
-    PRESENT,  # tokens made by merges and not removed
-    WANTED,  # as many of them as there shall be
-    PAIRS,
-    NODES,
-    HEAP,
-    TOUCHED,
-    OUT,
-    MAX_BYTES,
-    ALLOWED,  # as in `tables`
-    PAIR,  # the pair being merged
-    # The lengths of arrays that the next stage needs.
-    NODES_NEEDED,
-    PAIRS_NEEDED,
-    HEAP_NEEDED,
-    PARTS_NEEDED,
-    STATE_SIZE,
-) = range(21)
-
-# Columns of `pairs`. MARK: in `touched`, or never to be chosen.
-PAIR_COUNT, KEY, HEAD, LISTED, QUEUED, MARK = range(6)
-IS_TOUCHED, REFUSED = 1, 2
-# Columns of `tokens`: positions and bytes; a place of its units; the parts; uses; its list; the newest token of the
-# same bytes; its hash and the factor of what comes before it.
-SPAN, BYTES, SPELT_AT, LEFT, RIGHT, USES, FIRST, PLACES, NEWEST, HASH, FACTOR, IS_PRESENT = range(12)
-# Columns of `out`, and 4 + those of the rows of removals.
-(OUT_LEFT, OUT_RIGHT, OUT_COUNT, OUT_TOKENS, OUT_RESULT, OUT_REPLACED, OUT_GONE_LEFT, OUT_GONE_RIGHT) = range(8)
-
-HASH_BASE = 0x2545F4914F6CDD1D
-
-
-class Picky(NamedTuple):
-    """The arrays of a training."""
-
-    symbols: Int32  # [n]
-    weights: Int64  # [n], or [0] where every sequence occurs once
-    units: Int32  # [base + n], each base unit once, then the corpus, as numbers that sort like the units
-    tokens: Int64  # [ids, 12]
-    token_index: Int32  # [a power of two], from the bytes of a token to the newest; 0 is free
-    pairs: Int64  # [pairs, 6]
-    pair_index: Int32  # [a power of two]; 0 is free
-    nodes: Int32  # [nodes, 2], a place and the next node
-    heap: Int64  # [entries, 2], count and pair
-    touched: Int32  # [pairs]
-    parts: Int32  # scratch for the parts of a removed token
-    out: Int64  # [batch, 8]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _slot_of(key: int, mask: int) -> int:
-    return (((key >> 32) * HASH_LEFT + (key & NUMBER_BITS) * HASH_RIGHT) >> INDEX_SHIFT) & mask
-
-
-@njit(nogil=True, cache=True)
-def index_pairs(pairs: Int64, pair_index: Int32, stop: int) -> None:
-    """Fills an empty index with the pairs below `stop`."""
-    mask = pair_index.size - 1
-    for pair in range(1, stop):
-        slot = _slot_of(pairs[pair, KEY], mask)
-        while pair_index[slot] != 0:
-            slot = (slot + 1) & mask
-        pair_index[slot] = pair
-
-
-@njit(nogil=True, cache=True)
-def index_tokens(tokens: Int64, index: Int32, base: int, stop: int) -> None:
-    """Fills an empty index with the newest tokens of each bytes made by merges below `stop`."""
-    mask = index.size - 1
-    for token in range(base, stop):
-        if tokens[token, NEWEST] == token:
-            slot = (tokens[token, HASH] >> 20) & mask
-            while index[slot] != 0:
-                slot = (slot + 1) & mask
-            index[slot] = token
-
-
-@njit(nogil=True, cache=True)
-def _note(
-    pairs: Int64, index: Int32, nodes: Int32, touched: Int32, state: Int64, key: int, change: int, place: int
-) -> None:
-    """Changes the count of a pair; one that rises stands at `place` now."""
-    mask = index.size - 1
-    slot = _slot_of(key, mask)
-    pair = np.int64(index[slot])
-    while pair != 0 and pairs[pair, KEY] != key:
-        slot = (slot + 1) & mask
-        pair = np.int64(index[slot])
-    if pair == 0:
-        pair = state[PAIRS]
-        state[PAIRS] += 1
-        index[slot] = pair
-        pairs[pair, KEY] = key
-        pairs[pair, PAIR_COUNT] = pairs[pair, HEAD] = pairs[pair, LISTED] = pairs[pair, QUEUED] = 0
-        pairs[pair, MARK] = 0
-    pairs[pair, PAIR_COUNT] += change
-    if change > 0:
-        node = state[NODES]
-        state[NODES] += 1
-        nodes[node, 0], nodes[node, 1] = place, pairs[pair, HEAD]
-        pairs[pair, HEAD] = node
-        pairs[pair, LISTED] += 1
-        if pairs[pair, MARK] == 0:
-            pairs[pair, MARK] = IS_TOUCHED
-            touched[state[TOUCHED]] = pair
-            state[TOUCHED] += 1
-
-
-@njit(nogil=True, cache=True)
-def _list_token(tokens: Int64, nodes: Int32, state: Int64, token: int, place: int) -> None:
-    """Enters a place of a token that a merge makes."""
-    if token < state[BASE]:
-        return
-    node = state[NODES]
-    state[NODES] += 1
-    nodes[node, 0], nodes[node, 1] = place, tokens[token, FIRST]
-    tokens[token, FIRST] = node
-    tokens[token, PLACES] += 1
-
-
-@njit(nogil=True, cache=True)
-def _compare(tokens: Int64, units: Int32, one: int, other: int) -> int:
-    """Negative, zero or positive as the bytes of token `one` sort before, like or after those of `other`."""
-    if one == other:
-        return 0
-    one_span, other_span = tokens[one, SPAN], tokens[other, SPAN]
-    one_at, other_at = tokens[one, SPELT_AT], tokens[other, SPELT_AT]
-    for n in range(min(one_span, other_span)):
-        difference = units[one_at + n] - units[other_at + n]
-        if difference != 0:
-            return difference
-    return one_span - other_span
-
-
-@njit(nogil=True, cache=True)
-def _before(pairs: Int64, tokens: Int64, units: Int32, count: int, pair: int, other_count: int, other: int) -> bool:
-    """Whether an entry comes first: the higher count, then the smaller bytes of left, then of right."""
-    if count != other_count:
-        return count > other_count
-    key, other_key = pairs[pair, KEY], pairs[other, KEY]
-    order = _compare(tokens, units, key >> 32, other_key >> 32)
-    if order == 0:
-        order = _compare(tokens, units, key & NUMBER_BITS, other_key & NUMBER_BITS)
-    return order < 0
-
-
-@njit(nogil=True, cache=True)
-def _push(heap: Int64, pairs: Int64, tokens: Int64, units: Int32, state: Int64, pair: int) -> None:
-    """Enters a pair with its count."""
-    at, count = state[HEAP], pairs[pair, PAIR_COUNT]
-    state[HEAP] += 1
-    pairs[pair, QUEUED] = count
-    while at > 0:
-        parent = (at - 1) >> 1
-        if not _before(pairs, tokens, units, count, pair, heap[parent, 0], heap[parent, 1]):
-            break
-        heap[at, 0], heap[at, 1] = heap[parent, 0], heap[parent, 1]
-        at = parent
-    heap[at, 0], heap[at, 1] = count, pair
-
-
-@njit(nogil=True, cache=True)
-def _replace_top(heap: Int64, pairs: Int64, tokens: Int64, units: Int32, size: int, count: int, pair: int) -> None:
-    """Puts an entry in the place of the first of `size` entries."""
-    at, child = 0, 1
-    while child < size:
-        if child + 1 < size and _before(
-            pairs, tokens, units, heap[child + 1, 0], heap[child + 1, 1], heap[child, 0], heap[child, 1]
-        ):
-            child += 1
-        if not _before(pairs, tokens, units, heap[child, 0], heap[child, 1], count, pair):
-            break
-        heap[at, 0], heap[at, 1] = heap[child, 0], heap[child, 1]
-        at, child = child, 2 * child + 1
-    heap[at, 0], heap[at, 1] = count, pair
-
-
-@njit(nogil=True, cache=True)
-def _drop_top(heap: Int64, pairs: Int64, tokens: Int64, units: Int32, state: Int64) -> None:
-    state[HEAP] -= 1
-    size = state[HEAP]
-    _replace_top(heap, pairs, tokens, units, size, heap[size, 0], heap[size, 1])
-
-
-@njit(nogil=True, cache=True)
-def _may_queue(pairs: Int64, tokens: Int64, state: Int64, pair: int) -> bool:
-    """Whether a pair is missing in the heap, though it might be chosen in this round."""
-    count, key = pairs[pair, PAIR_COUNT], pairs[pair, KEY]
-    if count < state[FLOOR] or count <= pairs[pair, QUEUED] or pairs[pair, MARK] == REFUSED:
-        return False
-    return tokens[key >> 32, BYTES] + tokens[key & NUMBER_BITS, BYTES] <= state[MAX_BYTES]
-
-
-@njit(nogil=True, cache=True)
-def _best(heap: Int64, pairs: Int64, tokens: Int64, units: Int32, state: Int64) -> int:
-    """The pair that is merged next, at the top of the heap; 0 where none reaches the floor."""
-    while state[HEAP] > 0:
-        entry, pair = heap[0, 0], heap[0, 1]
-        count = pairs[pair, PAIR_COUNT]
-        if pairs[pair, MARK] != REFUSED and count == entry:
-            return pair
-        if pairs[pair, MARK] == REFUSED or pairs[pair, QUEUED] != entry:
-            _drop_top(heap, pairs, tokens, units, state)
-        elif count < state[FLOOR]:
-            pairs[pair, QUEUED] = 0
-            _drop_top(heap, pairs, tokens, units, state)
-        else:
-            pairs[pair, QUEUED] = count
-            _replace_top(heap, pairs, tokens, units, state[HEAP], count, pair)
-    return 0
 
 
 @njit(nogil=True, cache=True)
@@ -270,7 +98,7 @@ def _make_token(t: Picky, state: Int64, left: int, right: int, place: int) -> in
     mask = t.token_index.size - 1
     slot = (tokens[token, HASH] >> 20) & mask
     same = np.int64(t.token_index[slot])
-    while same != 0 and (tokens[same, HASH] != tokens[token, HASH] or _compare(tokens, units, same, token) != 0):
+    while same != 0 and (tokens[same, HASH] != tokens[token, HASH] or compare(tokens, units, same, token) != 0):
         slot = (slot + 1) & mask
         same = np.int64(t.token_index[slot])
     if same != 0 and tokens[same, IS_PRESENT]:
@@ -313,18 +141,18 @@ def _merge_pair(t: Picky, state: Int64, pair: int) -> None:
         weight = weights[i] if weights.size else 1
         replaced += weight
         before_it, after_it = np.int64(symbols[i - 1] & TOKEN), np.int64(symbols[i + span])
-        _note(pairs, index, nodes, touched, state, key, -weight, 0)
+        note(pairs, index, nodes, touched, state, key, -weight, 0)
         if before_it != TOKEN:
-            _note(pairs, index, nodes, touched, state, before_it << 32 | left, -weight, 0)
+            note(pairs, index, nodes, touched, state, before_it << 32 | left, -weight, 0)
             at = i - tokens[before_it, SPAN]
-            _note(pairs, index, nodes, touched, state, before_it << 32 | token, weight, at)
+            note(pairs, index, nodes, touched, state, before_it << 32 | token, weight, at)
         if after_it != SEPARATOR:
-            _note(pairs, index, nodes, touched, state, right << 32 | after_it, -weight, 0)
-            _note(pairs, index, nodes, touched, state, token << 32 | after_it, weight, np.int64(i))
+            note(pairs, index, nodes, touched, state, right << 32 | after_it, -weight, 0)
+            note(pairs, index, nodes, touched, state, token << 32 | after_it, weight, np.int64(i))
         symbols[i + left_span] = INSIDE
         symbols[i] = token
         symbols[i + span - 1] = token | END
-        _list_token(tokens, nodes, state, token, np.int64(i))
+        list_token(tokens, nodes, state, token, np.int64(i))
     tokens[token, USES] += replaced
     tokens[left, USES] -= replaced
     tokens[right, USES] -= replaced
@@ -385,9 +213,9 @@ def _split(t: Picky, state: Int64, token: int, amount: int) -> None:
         weight = weights[i] if weights.size else 1
         before_it, after_it = np.int64(symbols[i - 1] & TOKEN), np.int64(symbols[i + span])
         if before_it != TOKEN:
-            _note(pairs, index, nodes, touched, state, before_it << 32 | token, -weight, 0)
+            note(pairs, index, nodes, touched, state, before_it << 32 | token, -weight, 0)
             at = i - tokens[before_it, SPAN]
-            _note(pairs, index, nodes, touched, state, before_it << 32 | first, weight, at)
+            note(pairs, index, nodes, touched, state, before_it << 32 | first, weight, at)
         at = i
         for n in range(amount):
             part = np.int64(parts[n])
@@ -395,13 +223,13 @@ def _split(t: Picky, state: Int64, token: int, amount: int) -> None:
             if tokens[part, SPAN] > 1:
                 symbols[at + tokens[part, SPAN] - 1] = part | END
             tokens[part, USES] += weight
-            _list_token(tokens, nodes, state, part, at)
+            list_token(tokens, nodes, state, part, at)
             if n + 1 < amount:
-                _note(pairs, index, nodes, touched, state, part << 32 | np.int64(parts[n + 1]), weight, at)
+                note(pairs, index, nodes, touched, state, part << 32 | np.int64(parts[n + 1]), weight, at)
                 at += tokens[part, SPAN]
         if after_it != SEPARATOR:
-            _note(pairs, index, nodes, touched, state, token << 32 | after_it, -weight, 0)
-            _note(pairs, index, nodes, touched, state, last << 32 | after_it, weight, at)
+            note(pairs, index, nodes, touched, state, token << 32 | after_it, -weight, 0)
+            note(pairs, index, nodes, touched, state, last << 32 | after_it, weight, at)
         state[TOKENS] += (amount - 1) * weight
     tokens[token, USES] = tokens[token, FIRST] = tokens[token, PLACES] = 0
 
@@ -429,7 +257,7 @@ def _count(t: Picky, state: Int64, budget: int) -> int:
         right = np.int64(symbols[i + 1])
         if right != SEPARATOR and weight > 0:
             key = left << 32 | right
-            _note(t.pairs, t.pair_index, t.nodes, t.touched, state, key, weight, np.int64(i))
+            note(t.pairs, t.pair_index, t.nodes, t.touched, state, key, weight, np.int64(i))
     state[CURSOR] = end
     if end == len(symbols):
         for n in range(state[TOUCHED]):
@@ -447,8 +275,8 @@ def _fill(t: Picky, state: Int64, budget: int) -> int:
         return NEED_ROOM
     end = min(state[PAIRS], state[CURSOR] + budget)
     for pair in range(state[CURSOR], end):
-        if _may_queue(t.pairs, t.tokens, state, pair):
-            _push(t.heap, t.pairs, t.tokens, t.units, state, pair)
+        if may_queue(t.pairs, t.tokens, state, pair):
+            push(t.heap, t.pairs, t.tokens, t.units, state, pair)
     state[CURSOR] = end
     if end == state[PAIRS]:
         state[STAGE] = CHOOSE
@@ -475,7 +303,7 @@ def train_picky(t: Picky, state: Int64, threshold: float, budget: int, batch: in
         if stage == CHOOSE:
             if state[OUT] == batch or state[PRESENT] >= state[WANTED]:
                 return BATCH_FULL
-            pair = _best(t.heap, pairs, tokens, t.units, state)
+            pair = best(t.heap, pairs, tokens, t.units, state)
             if pair == 0:
                 return ROUND_OVER
             state[PAIR] = pair
@@ -514,8 +342,8 @@ def train_picky(t: Picky, state: Int64, threshold: float, budget: int, batch: in
             for n in range(state[TOUCHED]):
                 pair = np.int64(t.touched[n])
                 pairs[pair, MARK] = 0
-                if _may_queue(pairs, tokens, state, pair):
-                    _push(t.heap, pairs, tokens, t.units, state, pair)
+                if may_queue(pairs, tokens, state, pair):
+                    push(t.heap, pairs, tokens, t.units, state, pair)
             state[TOUCHED] = 0
             t.out[state[OUT], OUT_TOKENS] = state[TOKENS]
             state[OUT] += 1

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.kernels import picky as k
-from tokstudio.core.kernels.picky import Picky, first_places, index_pairs, index_tokens, train_picky
+from tokstudio.core.kernels import picky_tables as k
+from tokstudio.core.kernels.picky import first_places, train_picky
+from tokstudio.core.kernels.picky_tables import Picky, index_pairs, index_tokens
+from tokstudio.core.kernels.tables import ASKS, NEED_ROOM, NUMBER_BITS, ROUND_OVER
 from tokstudio.core.training.engine import Allows, ChosenMerges, Pairs, Units, next_floor
 
 _BUDGET = 100_000  # visits of places per call
@@ -113,7 +115,7 @@ class PickyEngine:
         state = self._state
         state[k.OUT] = 0
         code = self._merge(min(merges, _BATCH))
-        if code == k.ROUND_OVER:
+        if code == ROUND_OVER:
             if state[k.FLOOR] > self._final_floor:
                 state[k.FLOOR] = next_floor(self.floor, self._final_floor)
                 state[k.STAGE], state[k.CURSOR] = k.FILL, 1
@@ -129,12 +131,12 @@ class PickyEngine:
         until = time.perf_counter() + _SECONDS
         while True:
             code = int(train_picky(self._tables, self._state, self._threshold, _BUDGET, merges))
-            if code == k.NEED_ROOM:
+            if code == NEED_ROOM:
                 self._make_room()
-            elif code == k.ASKS and self._allows is not None:
+            elif code == ASKS and self._allows is not None:
                 pair = self._state[k.PAIR]
                 key = int(self._tables.pairs[pair, k.KEY])
-                if self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary):
+                if self._allows(key >> 32, key & NUMBER_BITS, self.vocabulary):
                     self._state[k.ALLOWED] = key
                 else:
                     self._tables.pairs[pair, k.MARK] = k.REFUSED
@@ -147,7 +149,7 @@ class PickyEngine:
         """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
         keys, _, _ = self._pairs(1)
         for key in keys.tolist():
-            if self._allows is None or self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary):
+            if self._allows is None or self._allows(key >> 32, key & NUMBER_BITS, self.vocabulary):
                 return True
         return False
 
@@ -166,9 +168,9 @@ class PickyEngine:
         allowed = np.ones(len(keys), np.bool_)
         if self._allows is not None:
             listed: list[int] = keys.tolist()
-            allowed[:] = [self._allows(key >> 32, key & k.NUMBER_BITS, self.vocabulary) for key in listed]
+            allowed[:] = [self._allows(key >> 32, key & NUMBER_BITS, self.vocabulary) for key in listed]
         yes, no = (
-            Pairs(keys[those] >> 32, keys[those] & k.NUMBER_BITS, counts[those], places[rows[those]])
+            Pairs(keys[those] >> 32, keys[those] & NUMBER_BITS, counts[those], places[rows[those]])
             for those in (allowed, ~allowed)
         )
         return yes, no
@@ -177,7 +179,7 @@ class PickyEngine:
         """The keys, counts and rows of pairs that occur so often and make no token that is too long."""
         t, stop = self._tables, self._state[k.PAIRS]
         keys, sizes = t.pairs[:stop, k.KEY], t.tokens[:, k.BYTES]
-        short = sizes[keys >> 32] + sizes[keys & k.NUMBER_BITS] <= self._state[k.MAX_BYTES]
+        short = sizes[keys >> 32] + sizes[keys & NUMBER_BITS] <= self._state[k.MAX_BYTES]
         rows = np.flatnonzero(short & (t.pairs[:stop, k.PAIR_COUNT] >= floor))
         return keys[rows], t.pairs[rows, k.PAIR_COUNT], rows
 
