@@ -78,6 +78,8 @@ def replay(
     previous: Int32,
     heap: Int64,
     state: Int64,
+    changes: Int64,
+    weight: int,
     budget: int,
 ) -> Int64:
     """Encodes one sequence with the events of the first `limit` rows, for about `budget` steps per call.
@@ -90,6 +92,8 @@ def replay(
         previous: int32 [n], scratch.
         heap: int64, scratch.
         state: int64 [STATE_SIZE], zeros at first; afterwards `STARTED` is n and `HEAP_SIZE` 0.
+        changes: int64 [rows], to which the further tokens that each row leaves are added; or [0].
+        weight: How often the sequence counts there.
         budget: Steps.
 
     Returns:
@@ -125,6 +129,8 @@ def replay(
             following[place] = after
             if after < n:
                 previous[after] = place
+            if changes.size:
+                changes[row] -= weight
         else:
             token = np.int64(t.merges[row, kind - 1])
             if symbols[place] != token:
@@ -141,6 +147,8 @@ def replay(
                 if behind < n:
                     previous[behind] = at
                 at = behind
+            if changes.size:
+                changes[row] += (amount - 1) * weight
         # The new tokens, the pairs that begin at them, and the pair that ends at the first.
         if size + 2 * amount + 1 > len(heap):
             heap = np.concatenate((heap, np.empty(len(heap) + 2 * amount + 1, np.int64)))
@@ -191,6 +199,7 @@ def replay_words(
         longest = max(longest, id_offsets[word + 1] - id_offsets[word])
     symbols, following, previous = np.empty(longest, np.int32), np.empty(longest, np.int32), np.empty(longest, np.int32)
     heap, state, to = np.empty(64, np.int64), np.zeros(STATE_SIZE, np.int64), id_offsets[first]
+    nothing = np.empty(0, np.int64)
     begin = to
     for word in range(first, last):
         end = id_offsets[word + 1]
@@ -199,7 +208,7 @@ def replay_words(
             symbols[i] = ids[begin + i]
         state[:] = 0
         while state[STARTED] < n or state[HEAP_SIZE] > 0:
-            heap = replay(t, limit, symbols[:n], following, previous, heap, state, 1 << 30)
+            heap = replay(t, limit, symbols[:n], following, previous, heap, state, nothing, 0, 1 << 30)
         at = 0
         while at < n:
             ids[to] = symbols[at]
@@ -207,3 +216,37 @@ def replay_words(
             at = np.int64(following[at])
         id_offsets[word + 1] = to
         begin = end
+
+
+@njit(nogil=True, cache=True)
+def count_changes(
+    t: Events,
+    ids: NDArray[np.uint32],
+    id_offsets: Int64,
+    numbers: Int32,
+    sources: Int32,
+    counts: Int64,
+    changes: Int64,
+) -> None:
+    """Adds the tokens that each event takes or makes in words to those of their sources.
+
+    Args:
+        t: The events.
+        ids: uint32, the base tokens of all words.
+        id_offsets: int64 [words + 1], the start of those of each word, and the end of the last.
+        numbers: int32 [n], a word.
+        sources: int32 [n], a source with that word.
+        counts: int64 [n], how often it has it.
+        changes: int64 [sources, rows], afterwards also the further tokens that each row leaves.
+    """
+    heap, state = np.empty(64, np.int64), np.zeros(STATE_SIZE, np.int64)
+    for each in range(len(numbers)):
+        begin = id_offsets[numbers[each]]
+        n = id_offsets[numbers[each] + 1] - begin
+        symbols = np.empty(n, np.int32)
+        for i in range(n):
+            symbols[i] = ids[begin + i]
+        following, previous, own = np.empty(n, np.int32), np.empty(n, np.int32), changes[sources[each]]
+        state[:] = 0
+        while state[STARTED] < n or state[HEAP_SIZE] > 0:
+            heap = replay(t, len(t.merges), symbols, following, previous, heap, state, own, counts[each], 1 << 30)

@@ -29,8 +29,6 @@ class _Settings(Protocol):
     def algorithm(self) -> str: ...
     @property
     def threshold(self) -> float: ...
-    @property
-    def held_out(self) -> float: ...
 
 
 def check_picky(config: _Settings) -> None:
@@ -44,8 +42,6 @@ def check_picky(config: _Settings) -> None:
             raise ConfigError('A threshold can only be set for Picky BPE: choose the algorithm "picky".')
     elif isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
         raise ConfigError(f"The threshold must be a number from 0 to 1, not {threshold!r}.")
-    elif config.held_out:
-        raise ConfigError("Picky BPE cannot measure held-out text: leave the held-out share out.")
 
 
 def share_merged(replaced: int, uses: int) -> float:
@@ -143,6 +139,13 @@ class Falling:
             else:
                 waiting += reversed(self._pairs[part - self._base])
         return found
+
+
+def present(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int) -> NDArray[np.bool_]:
+    """Bool [n], by merge, whether it made a token that is present after all these events."""
+    made = rows[:, RESULT] == base_size + np.arange(len(rows))
+    made[merges[rows[:, LEFT_GONE:] >= 0] - base_size] = False
+    return made
 
 
 def lost(rows: NDArray[np.int64] | None, base_size: int, merges: int | None = None) -> int:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
-from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -35,12 +34,6 @@ def tokens_by_merge(
     take_apart(read_only(merges), read_only(results), counts)
     made = counts[results]
     return left + int(made.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(made)])
-
-
-def refuse_removals(run: Run) -> None:
-    """Raises ConfigError for a run of Picky BPE: the tokens after fewer events do not follow from those after all."""
-    if run.removals is not None:
-        raise ConfigError("Picky BPE removes tokens again: other text cannot be counted after each of its merges.")
 
 
 def stages_of(tokenizer: Tokenizer) -> tuple[Tokenizer, ...]:

@@ -71,6 +71,41 @@ class PickyEncoder(Encoder):
         return why, last
 
     def _encoded_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+        following = yield from self._replay_work(symbols, np.empty(0, np.int64), 0)
+        return (yield from self.collected_work(symbols, following))
+
+    def changes_of_words_work(
+        self,
+        data: NDArray[np.uint8],
+        start: int,
+        ends: NDArray[np.int64],
+        rows: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]],
+        changes: NDArray[np.int64],
+    ) -> Work[NDArray[np.int64]]:
+        """Adds the further tokens that each merge with its removals leaves in words to `changes`, int64 [sources, n].
+
+        `data`, `start` and `ends` are as in `encode_words_work`. `rows` has the number of a word, a source and how
+        often it has the word: int32, int32, int64. Returns the base tokens of each word, int64 [words].
+        """
+        from tokstudio.core.kernels.replay import count_changes
+
+        plain = PickyEncoder(self._alphabet, self._events, 0, "none")
+        base = yield from plain.encode_words_work(data, start, ends)
+        words, sources, counts = rows
+        count_changes(self._events, base.ids, base.offsets, base.numbers[words], sources, counts, changes)
+        return np.diff(base.offsets)[base.numbers]
+
+    def changes_of_text_work(self, text: NDArray[np.uint8], weight: int, changes: NDArray[np.int64]) -> Work[int]:
+        """Does the same for one text that is not split, with its `weight` and int64 [n]; returns its base tokens."""
+        symbols = yield from self.symbols_work(text)
+        size = len(symbols)
+        yield from self._replay_work(symbols, changes, weight)
+        return size
+
+    def _replay_work(
+        self, symbols: NDArray[np.int32], changes: NDArray[np.int64], weight: int
+    ) -> Work[NDArray[np.int32]]:
+        """Encodes a sequence in its place; returns the links between its tokens."""
         from tokstudio.core.kernels import replay
 
         n = len(symbols)
@@ -78,7 +113,8 @@ class PickyEncoder(Encoder):
         heap, state = np.empty(n + 64, np.int64), np.zeros(replay.STATE_SIZE, np.int64)
         pieces = 0
         while state[replay.STARTED] < n or state[replay.HEAP_SIZE] > 0:
-            heap = replay.replay(self._events, self.limit, symbols, following, previous, heap, state, _BUDGET)
+            scratch = symbols, following, previous, heap, state, changes, weight
+            heap = replay.replay(self._events, self.limit, *scratch, _BUDGET)
             pieces += 1
             yield Progress("encoding", min(n, pieces * _BUDGET // 3), n)
-        return (yield from self.collected_work(symbols, following))
+        return following

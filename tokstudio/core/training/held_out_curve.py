@@ -1,26 +1,29 @@
 """Counts the tokens of held-out text after each merge of a run, exactly.
 
-The text is encoded only once, with all merges; `counts_by_merge` gives the tokens after fewer.
+The text is encoded only once, with all merges; `counts_by_merge` gives the tokens after fewer, and `picky_counts` does
+where merges remove tokens.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work, part_of, together
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.tokenizer.counts_by_merge import refuse_removals, stages_of, tokens_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import prepared_sources_work, start_of
-from tokstudio.core.training.prepare_corpus import valid_work
+from tokstudio.core.training.picky_counts import picky_tokens_work
+from tokstudio.core.training.prepare_corpus import count_text_work, valid_work
 
 _CHUNK = 1 << 20  # bytes of whole documents to encode together
 _PHASE = "measuring held-out text"
@@ -40,10 +43,10 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     """Counts the tokens of held-out text from `hold_out_work` after every merge of a run, in time linear in both.
 
     Raises:
-        ConfigError: It has a character that the training text lacks, and there is no unknown token; or the run removes
-            tokens again, as Picky BPE does.
+        ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
-    refuse_removals(run)
+    if run.removals is not None:
+        return (yield from _picky_work(run, sources))
     config, made = run.config, [np.empty(0, np.int64)]
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
@@ -56,6 +59,16 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     tokens = np.concatenate(made)
     tokens.setflags(write=False)
     return HeldOut(size, tokens)
+
+
+def _picky_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
+    config = replace(run.config, held_out=0.0)
+    counted = yield from count_text_work(Corpus(tuple(sources)), config, by_source=False)
+    entries = 1 if counted.counts is not None else len(sources)
+    size, tokens = yield from picky_tokens_work(run, counted, entries, lenient=False)
+    total = tokens.sum(axis=1)
+    total.setflags(write=False)
+    return HeldOut(int(size.sum()), total)
 
 
 def _tokens_work(

@@ -20,11 +20,12 @@ from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.tokenizer.counts_by_merge import refuse_removals, stages_of, tokens_by_merge
+from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import start_of
 from tokstudio.core.training.languages import languages_of, parallel_corpus
+from tokstudio.core.training.picky_counts import picky_tokens_work
 from tokstudio.core.training.prepare_corpus import CountedText, count_text_work
 
 MOST_SOURCES = 64
@@ -67,11 +68,9 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
     token where the run does not have it.
 
     Raises:
-        ConfigError: There are more than `MOST_SOURCES` sources, word counts were made with other settings, or the run
-            removes tokens again, as Picky BPE does.
+        ConfigError: There are more than `MOST_SOURCES` sources, or word counts were made with other settings.
         CorpusError: As `count_text_work`.
     """
-    refuse_removals(run)
     curves = yield from _curves_work(run, text)
     beside = parallel_corpus(languages_of(Corpus(tuple(text.sources), run.corpus.weights), run.config))
     if not beside.sources:
@@ -90,7 +89,10 @@ def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
     size, made = np.zeros(len(names), np.int64), [np.empty((0, len(names)), np.int64)]
     for tokenizer in stages_of(Tokenizer.from_run(run)):
         counted = yield from _counted_work(run, text, tokenizer.pattern)
-        size, tokens = yield from _tokens_work(run, tokenizer, counted, len(names))
+        if run.removals is None:
+            size, tokens = yield from _tokens_work(run, tokenizer, counted, len(names))
+        else:
+            size, tokens = yield from picky_tokens_work(run, counted, len(names), lenient=True)
         made.append(tokens[len(made[-1]) :])
     return SourceCurves(names, size, np.concatenate(made))
 
