@@ -3,11 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import pytest
-
 from tests.core.project.test_picky import TEXT, config_of
-from tokstudio import ConfigError, Corpus, train
-from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio import Corpus, train
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 
@@ -31,9 +28,3 @@ def test_the_shares_are_told():
         "It occurs 10 times, more often than any other pair: the next has 9. "
         "Its left part was removed: 50 % of it was merged, more than 40 %, and 10 fell apart."
     )
-
-
-def test_steps_are_refused():
-    tokenizer = train(Corpus.from_text(TEXT), config_of())
-    with pytest.raises(ConfigError, match="its steps cannot be shown"):
-        finish(steps_work(tokenizer, "abc"))

@@ -1,5 +1,7 @@
 """An encoding in rounds: pre-tokens, base tokens, and then each merge at all its places at once, in order of rank.
 
+With Picky BPE, a token that a merge removed falls apart at all its places in a round after it.
+
 The rounds are made from the `Steps` of the encoding.
 """
 
@@ -7,24 +9,25 @@ The rounds are made from the `Steps` of the encoding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.encoding_steps import State, Steps, check_number
+from tokstudio.core.analysis.encoding_steps import StepKind, Steps, check_number
+from tokstudio.core.analysis.step_pieces import State
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
     """The round that led to a state."""
 
-    kind: Literal["pre-tokens", "base tokens", "merge"]  # as in `encoding_steps.Step`
-    merge: int  # the number of the merge, from 1; 0 for other rounds, as are the ids
-    left: int  # the id of the left token
-    right: int  # the id of the right token
-    token: int  # the id of the new token
-    starts: NDArray[np.int64]  # [places], the bytes where the merged tokens begin, ascending
+    kind: StepKind
+    merge: int  # the number of the merge, from 1; 0 for the first two rounds, as are the ids
+    left: int  # the id of the left token; of a removal, of the removed one
+    right: int  # the id of the right token; 0 for a removal
+    token: int  # the id of the new token; of a removal, of the removed one
+    starts: NDArray[np.int64]  # [places], the bytes where the merged or removed tokens begin, ascending
+    parts: tuple[int, ...] = ()  # of a removal: the ids that the removed token falls into
 
 
 class Rounds:
@@ -37,10 +40,14 @@ class Rounds:
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         pieces = steps.pieces
-        made = np.flatnonzero(pieces.merges)
-        order = np.lexsort((pieces.starts[made], pieces.merges[made]))
+        made, wholes = steps.made, pieces.wholes[steps.made]
+        # The merge, then the removal of its left part, then that of its right part.
+        lefts = steps.tokenizer.merges[pieces.merges[made] - 1, 0]
+        side = np.where(wholes < 0, 0, np.where(pieces.ids[wholes] == lefts, 1, 2))
+        events = 3 * pieces.merges[made] + side
+        order = np.lexsort((pieces.starts[made], events))
         self._made = made[order]
-        self._begins = np.flatnonzero(np.diff(pieces.merges[self._made], prepend=0))
+        self._begins = np.flatnonzero(np.diff(events[order], prepend=0))
         number = np.empty(2 + len(made), np.int64)  # the round in which each state of the steps is reached
         number[:2] = 0, 1
         number[2 + order] = 1 + np.searchsorted(self._begins, np.arange(len(made)), side="right")
@@ -66,6 +73,10 @@ class Rounds:
         end = int(self._begins[number - 1]) if number < len(self) - 1 else len(self._made)
         joined = self._made[begin:end]
         one = int(joined[0])
+        if (whole := int(pieces.wholes[one])) >= 0:
+            removed, merge = int(pieces.ids[whole]), int(pieces.merges[one])
+            parts = pieces.ids[pieces.wholes == whole].tolist()
+            return Round("removal", merge, removed, 0, removed, pieces.starts[joined], tuple(parts))
         return Round(
             kind="merge",
             merge=int(pieces.merges[one]),

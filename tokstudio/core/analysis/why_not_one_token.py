@@ -10,13 +10,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.encoding_steps import State, Steps
+from tokstudio.core.analysis.encoding_steps import Steps
+from tokstudio.core.analysis.step_pieces import State
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 
 #: The kinds of an explanation:
 #: "one": it is one token.
 #: "was one": it was one token until it became a part of a longer one.
+#: "fell apart": it was one token until a merge removed that from the vocabulary, in Picky BPE.
 #: "special": it contains a special token, or is the text of one that is not recognised here.
 #: "border": it contains a border between two pre-tokens, or a pre-token and a special token.
 #: "whole word": it is part of a pre-token that is one token as a whole, or is a token only as a whole pre-token.
@@ -26,7 +28,17 @@ from tokstudio.core.base.wording import several, shown
 #: "after": the merge that makes it is not applied yet.
 #: "late": two of its parts had to be merged, but another merge had already taken one of them.
 WhyNotKind = Literal[
-    "one", "was one", "special", "border", "whole word", "unknown", "missing", "unreachable", "after", "late"
+    "one",
+    "was one",
+    "fell apart",
+    "special",
+    "border",
+    "whole word",
+    "unknown",
+    "missing",
+    "unreachable",
+    "after",
+    "late",
 ]
 
 _NAMED_PAIRS = 2  # of tokens that no merge joins
@@ -44,7 +56,8 @@ class WhyNot:
     merge: int | None = None
     left: int | None = None  # the id of the left token of that merge, or of two tokens that no merge joins
     right: int | None = None  # the id of the right token
-    taken_by: int | None = None  # the number of the merge that took a part before, or that made a longer token of it
+    # The number of the merge that took a part before, that made a longer token of it, or that removed it.
+    taken_by: int | None = None
 
 
 def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
@@ -76,10 +89,20 @@ class _Question:
         """It is one token, or was one."""
         pieces, text = self._steps.pieces, _named(self._text)
         whole = self._is_within & (pieces.starts == self._start) & (pieces.stops == self._stop) & (pieces.ids >= 0)
-        for piece in np.flatnonzero(whole).tolist():
+        for piece in np.flatnonzero(whole).tolist()[::-1]:
             if pieces.ids[piece] == self._steps.tokenizer.alphabet.unknown:
                 continue
-            token, merge, parent = int(pieces.ids[piece]), int(pieces.merges[piece]) or None, int(pieces.parents[piece])
+            token, parent = int(pieces.ids[piece]), int(pieces.parents[piece])
+            merge = int(pieces.merges[piece]) if pieces.wholes[piece] < 0 else self._merge_of(token)
+            merge = merge or None
+            if (fallen := pieces.wholes == piece).any():
+                removed_by = int(pieces.merges[fallen][0])
+                parts = " and ".join(map(self._token, pieces.ids[fallen].tolist()))
+                sentence = (
+                    f"{text} was one token, until merge {removed_by:,} removed it from the vocabulary: "
+                    f"it fell into {parts}."
+                )
+                return WhyNot("fell apart", sentence, token, merge, taken_by=removed_by)
             if parent < 0:
                 return WhyNot("one", f"{text} is one token.", token, merge)
             taken_by = int(pieces.merges[parent])
@@ -144,6 +167,8 @@ class _Question:
     def merge(self) -> WhyNot:
         """The merge that is missing, not applied, or too late."""
         tokenizer = self._steps.tokenizer
+        if tokenizer.removals is not None:
+            return self._merge_of_picky()
         tokens = tokenizer.tokens.spelling(self._text)
         merges = [self._merge_of(token) for token in tokens]
         made = sorted((merge, token) for merge, token in zip(merges, tokens, strict=True) if merge)
@@ -158,6 +183,27 @@ class _Question:
                 left, right = tokenizer.merges[merge - 1].tolist()
                 return WhyNot("after", f"{self._not_applied(left, right, merge)}.", token, merge, left, right)
         return self._late(made[0][1])
+
+    def _merge_of_picky(self) -> WhyNot:
+        """The same where tokens are also removed: what stood here before a merge depends on all events until then."""
+        tokenizer, text = self._steps.tokenizer, _named(self._text)
+        lengths = tokenizer.lengths_of_all
+        rows = [
+            row
+            for row in np.flatnonzero(lengths[tokenizer.merge_results] == len(self._text)).tolist()
+            if tokenizer.bytes_of(int(tokenizer.merge_results[row])) == self._text
+        ]
+        if not rows:
+            return WhyNot("missing", f"No merge makes {text}: it is not in the vocabulary.")
+        applied = self._steps.merges
+        late = next((row for row in reversed(rows) if row < applied), None)
+        row = rows[0] if late is None else late
+        left, right = tokenizer.merges[row].tolist()
+        given = int(tokenizer.merge_results[row]), row + 1, left, right
+        if late is None:
+            return WhyNot("after", f"{self._not_applied(left, right, row + 1)}.", *given)
+        sentence = f"Merge {row + 1:,} makes {text} of {self._pair(left, right)}, but not at this place."
+        return WhyNot("late", sentence, *given)
 
     def _missing(self) -> WhyNot:
         here = self._steps.tokens
@@ -262,7 +308,7 @@ class _Question:
         return f"{self._token(left)} + {self._token(right)}"
 
     def _token(self, token: int) -> str:
-        return _named(self._steps.tokenizer.tokens[token] or b"")
+        return _named(self._steps.tokenizer.bytes_of(token))
 
 
 def _named(raw: bytes) -> str:

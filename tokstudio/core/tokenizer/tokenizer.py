@@ -35,6 +35,7 @@ from tokstudio.core.tokenizer.short_texts import LONGEST, ShortTexts
 from tokstudio.core.tokenizer.text_methods import TextMethods
 
 if TYPE_CHECKING:
+    from tokstudio.core.kernels.replay import Events
     from tokstudio.core.tokenizer.encoder import Encoder
 
 _PLAIN = Preparation()
@@ -281,6 +282,15 @@ class Tokenizer(Abilities, TextMethods):
         left = int(self._parts.left[token])
         return None if left < 0 else (left, int(self._parts.right[token]))
 
+    def bytes_of(self, token: int) -> bytes:
+        """The bytes of a token that any merge has made, also of one that a later merge of Picky BPE has removed."""
+        return self._parts[token]
+
+    @property
+    def lengths_of_all(self) -> NDArray[np.int64]:
+        """int64 [ids and more], how many these are by id; -1 for an id without bytes."""
+        return self._parts.lengths
+
     def kind(self, token: int) -> TokenKind:
         """The kind of a token; raises ConfigError where the id is not in the vocabulary."""
         if not self.tokens.in_use(token):
@@ -438,14 +448,10 @@ class Tokenizer(Abilities, TextMethods):
         from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 
         supermerges, joining = self._supermerges, None
-        if self._removals is not None:
-            from tokstudio.core.tokenizer.picky_encoder import PickyEncoder, events_of
+        if self.events is not None:
+            from tokstudio.core.tokenizer.picky_encoder import PickyEncoder
 
-            if "merges" not in self._shared:
-                # The first merge always makes a new token.
-                first = int(self._results[0]) if len(self._results) else 0
-                self._shared["merges"] = events_of(self._merges, self._removals, first)
-            return PickyEncoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern)
+            return PickyEncoder(alphabet or self._alphabet, self.events, self._limit, pattern)
         if "merges" not in self._shared:
             within = None if supermerges is None else ~supermerges
             self._shared["merges"] = MergeTable(self._merges, self._results, within)
@@ -457,6 +463,19 @@ class Tokenizer(Abilities, TextMethods):
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words, joining)
+
+    @property
+    def events(self) -> Events | None:
+        """Of Picky BPE: all merges and removals as encoding repeats them, made once for a run; else None."""
+        if self._removals is None:
+            return None
+        if "merges" not in self._shared:
+            from tokstudio.core.tokenizer.picky_encoder import events_of
+
+            # The first merge always makes a new token.
+            first = int(self._results[0]) if len(self._results) else 0
+            self._shared["merges"] = events_of(self._merges, self._removals, first)
+        return self._shared["merges"]
 
     def words_with_letters(self) -> NDArray[np.bool_]:
         """Bool [all ids and more], which base tokens and results of merges within words hold a letter."""

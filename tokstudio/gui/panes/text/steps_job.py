@@ -94,13 +94,17 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
         return why, f"With all merges it is not one token either: {why_not_one(full, start, stop).sentence}"
     if not len(whole) or why.kind == "one":
         return why, ""
-    parent, first = int(pieces.parents[whole[0]]), int(pieces.merges[whole[0]])
-    if parent < 0:
-        return why, f"It is one token from merge {first:,} on."
-    last = int(pieces.merges[parent]) - 1
-    if first == last:
-        return why, f"It is one token only at merge {first:,}."
-    return why, f"It is one token from merge {first:,} to merge {last:,}."
+    return why, f"It is one token {' and '.join(_while(full, piece) for piece in whole.tolist())}."
+
+
+def _while(full: Steps, piece: int) -> str:
+    """The merges with which a piece is there."""
+    pieces = full.pieces
+    first, after = int(pieces.merges[piece]), np.flatnonzero(pieces.first == pieces.gone[piece])
+    if not len(after):
+        return f"from merge {first:,} on"
+    last = int(pieces.merges[after[0]]) - 1
+    return f"only at merge {first:,}" if first == last else f"from merge {first:,} to merge {last:,}"
 
 
 def answer_words(
@@ -117,7 +121,7 @@ def answer_words(
         word = int(np.searchsorted(words.stops, start, side="right"))
         start, stop = int(words.starts[word]), int(words.stops[word])
     why, more = answer(made.steps, here, start, stop)
-    moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
+    moves = why.kind in ("one", "was one", "fell apart", "after", "late") or why.left is not None
     lead = f"At merge {playhead:,}: " if moves and playhead < made.steps.merges else ""
     results = made.steps.tokenizer.merge_results
     merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
