@@ -42,9 +42,24 @@ def test_only_projects_and_the_vocabulary_hold_it(file, tmp_path, capsys):
     assert run(file, "--threshold", "0.4", "--export", f"vocabulary-csv={table}") == 0
     tokens = train(Corpus.from_text(TEXT), config_of()).tokens.ids()
     assert len(table.read_text("utf-8").splitlines()) == 1 + len(tokens)
-    for name in ("huggingface", "tiktoken", "minbpe", "gpt2", "classic", "merges-csv"):
+    for name in ("huggingface", "tiktoken", "minbpe", "gpt2", "classic"):
         assert run(file, "--threshold", "0.4", "--export", f"{name}={tmp_path / 'made'}") != 0
         assert "removes tokens" in capsys.readouterr().err
+
+
+def test_the_merge_log_has_the_removals(file, tmp_path):
+    table, lines = tmp_path / "merges.csv", tmp_path / "merges.jsonl"
+    exports = ["--export", f"merges-csv={table}", "--export", f"merges-jsonl={lines}"]
+    assert run(file, "--threshold", "0.4", *exports) == 0
+    made = train(Corpus.from_text(TEXT), config_of()).run
+    rows = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
+    gone = [[row["left_removed"], row["right_removed"]] for row in rows]
+    assert gone == [[None if n < 0 else n for n in row] for row in made.removals[:, 2:].tolist()]
+    assert [row["id"] for row in rows] == made.removals[:, 0].tolist()
+    assert all(row["text"] == row["left_text"] + row["right_text"] for row in rows)
+    heading, *others = table.read_text("utf-8").splitlines()
+    assert heading.endswith(",left_removed,right_removed")
+    assert [line.split(",")[-2:] for line in others] == [["" if n is None else str(n) for n in row] for row in gone]
 
 
 def test_what_cannot_work_is_told(file, capsys):

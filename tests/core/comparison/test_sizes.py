@@ -36,7 +36,7 @@ def test_it_is_the_first_size_with_that_share_of_the_compression(made, percent):
 @given(curves, st.data())
 def test_the_figures_of_a_size_are_those_of_its_merges(made, data):
     merges = data.draw(st.integers(0, len(made) - 1))
-    size = size_after(np.array(made, np.int64), 7_000, merges, 256)
+    size = size_after(np.array(made, np.int64), 7_000, merges, 256 + np.arange(len(made)))
     assert (size.vocabulary, size.merges) == (256 + merges, merges)
     assert size.bytes_per_token == pytest.approx(7_000 / made[merges])
     assert size.of_end == pytest.approx(size.bytes_per_token / (7_000 / made[-1]))
@@ -46,7 +46,7 @@ def test_the_figures_of_a_size_are_those_of_its_merges(made, data):
 
 def test_only_the_last_thousand_tokens_count_as_saved():
     tokens = np.arange(10_000, 7_000, -1)
-    size = size_after(tokens, 20_000, 2_500, 256)
+    size = size_after(tokens, 20_000, 2_500, 256 + np.arange(len(tokens)))
     assert (size.last, size.saved) == (1_000, 1_000)
     assert size.saved_share == pytest.approx(1_000 / 8_500)
 
@@ -62,7 +62,7 @@ def test_usual_sizes_are_powers_of_two_and_round_numbers():
 def test_the_table_has_every_usual_size_the_shares_the_end_and_those_chosen(made, others, data):
     tokens, end = np.array(made, np.int64), len(made) - 1
     chosen = data.draw(st.sets(st.integers(0, end), max_size=3))
-    table = table_of_sizes(tokens, 5_000, others, chosen)
+    table = table_of_sizes(tokens, 5_000, others + np.arange(len(tokens)), chosen)
     merges = [size.merges for size in table]
     assert merges == sorted(set(merges))
     usual = {k for k in range(end + 1) if others + k in usual_sizes(1, others + end)}
@@ -75,7 +75,7 @@ def test_a_size_compresses_as_a_training_of_that_size_does():
     tokens = np.array([run.tokens_before, *run.tokens_after], np.int64)
     merges = merges_for(tokens, 95)
     smaller = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=256 + merges)).run
-    size = size_after(tokens, run.corpus.bytes, merges, 256)
+    size = size_after(tokens, run.corpus.bytes, merges, 256 + np.arange(len(tokens)))
     assert size.bytes_per_token == smaller.bytes_per_token() >= 0.95 * run.bytes_per_token()
     assert run.bytes_per_token(merges - 1) < 0.95 * run.bytes_per_token()
     assert len(Tokenizer.from_run(run).at(merges)) == size.vocabulary

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
 from shiboken6 import isValid
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
+from tests.gui import picky
 from tests.gui.person import PATIENCE, Answers
 from tokstudio import load
 from tokstudio.core.base.errors import FormatError
@@ -182,6 +183,20 @@ def test_an_unsuitable_format_says_why_and_cannot_be_chosen(qtbot, session, make
     settle(qtbot, session)
     assert dialog.note.text() == "Choose a format."
     assert not dialog.export_button.isEnabled()
+
+
+def test_removed_tokens_are_in_the_tables_alone_and_the_formats_of_tokenizers_say_so(qtbot, session, opened, out):
+    run = picky.trained(qtbot, session)
+    dialog = opened("huggingface", "merges-csv", "vocabulary-csv")
+    assert told(dialog, "huggingface") == [FORMATS["huggingface"].problem(run.tokenizer)]
+    assert not dialog.list.rows["huggingface"].check.isEnabled()
+    assert dialog.list.chosen == ("merges-csv", "vocabulary-csv")
+    press_export(qtbot, session, dialog)
+    heading, *rows = (out / "merges.csv").read_text(encoding="utf-8").splitlines()
+    assert heading.endswith(",left_removed,right_removed")
+    gone = [["" if places < 0 else str(places) for places in row] for row in run.run.removals[:, 2:].tolist()]
+    assert [row.split(",")[-2:] for row in rows] == gone
+    assert (out / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 1 + run.vocabulary_size
 
 
 def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_special, opened, out):

@@ -17,7 +17,7 @@ from PySide6.QtGui import QDropEvent
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.project import Project, ProjectRun, open_work, save_work
+from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.state.training_settings import Settings
@@ -624,22 +624,3 @@ def test_counts_of_files_with_one_name_are_told_apart_after_opening(qtbot, sessi
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     assert [bytes(source.data) for source in session.corpus.sources] == [b"x x ", b"y y "]
     assert [source.member for source in session.corpus.sources] == ["0", "1"]
-
-
-def test_a_project_with_removals_is_refused_and_loses_nothing(qtbot, monkeypatch, tmp_path):
-    made = train(Corpus.from_text("the cat and the hat " * 9), TrainingConfig(vocabulary_size=270, algorithm="picky"))
-    path = tmp_path / "picky.tokstudio"
-    finish(save_work(Project(runs=(ProjectRun("Mine", made.run),)), path))
-
-    def act(window, answers):
-        session = window.session
-        session.corpus.add_text("a text")
-        failed = []
-        session.jobs.failed.connect(failed.append)
-        window.projects.open(path)
-        qtbot.waitUntil(lambda: bool(failed), timeout=PATIENCE)
-        assert failed[0].text == "Mine is a run of Picky BPE, which only the command line and Python know so far."
-        assert [source.documents for source in session.corpus.sources] == [1]
-        assert not session.runs.all
-
-    assert at_the_window(monkeypatch, act) == 0

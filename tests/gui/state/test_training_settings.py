@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -166,3 +166,13 @@ def test_entries_are_written_one_per_line_and_read_again():
     assert from_lines(to_lines(entries)) == entries
     assert to_lines(("\n", "a")) == "\\n\na"
     assert from_lines("a\n\n\\d\n") == ("a", "\\d")
+
+
+def test_the_settings_of_picky_bpe_are_stored_without_its_own_tie_rule():
+    picky = Settings(algorithm="picky", threshold=0.7, tie_break="bytes")
+    assert Settings.from_text(picky.to_text()) == picky
+    assert Settings.from_plain(json.loads(json.dumps(picky.to_plain()))) == picky
+    assert not picky.has("tie_break")
+    config = picky.config()
+    assert (config.threshold, config.tie_break) == (0.7, "smallest-bytes")
+    assert Settings.from_plain(asdict(config)) == replace(picky, tie_break="first")

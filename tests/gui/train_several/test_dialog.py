@@ -165,7 +165,9 @@ def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session
     vary(dialog, "Each Algorithm")
     assert texts(dialog, ALGORITHM) == list(ALGORITHMS.values())
     assert texts(dialog, TIES)[:4] == ["First", "Mapped strings", "First", "First"]
-    of_unigram = [dialog.model.index(5, column) for column in (PATTERN, SIZE, TIES)]
+    of_picky = dialog.model.index(5, TIES)
+    assert (of_picky.data(), bool(of_picky.flags() & Qt.ItemFlag.ItemIsEditable)) == ("–", False)
+    of_unigram = [dialog.model.index(6, column) for column in (PATTERN, SIZE, TIES)]
     assert [index.data() for index in of_unigram] == ["–", "400", "–"]
     assert [bool(index.flags() & Qt.ItemFlag.ItemIsEditable) for index in of_unigram] == [False, True, False]
     assert dialog.problem.text().startswith("Row 2: Parity-aware BPE needs at least two languages")

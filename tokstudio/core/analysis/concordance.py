@@ -227,6 +227,7 @@ class _Places:
             special_tokens=tokenizer.special_tokens,
             extra_tokens=tokenizer.extra_tokens,
             whole_words=tokenizer.whole_words,
+            removals=tokenizer.removals,
             checked=True,
         )
 

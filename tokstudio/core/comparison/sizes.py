@@ -54,18 +54,19 @@ def merges_for(tokens: NDArray[np.int64], percent: int) -> int:
     return int(np.argmax(tokens <= most))
 
 
-def size_after(tokens: NDArray[np.int64], text_bytes: int, merges: int, others: int) -> Size:
+def size_after(tokens: NDArray[np.int64], text_bytes: int, merges: int, vocabularies: NDArray[np.int64]) -> Size:
     """The figures after a number of merges.
 
     Args:
         tokens: int64 [n + 1], as in `merges_for`, greater than 0.
         text_bytes: The bytes of the text, in the unit of the tokens.
         merges: From 0 to n.
-        others: Tokens of the vocabulary that no merge made: base tokens and special tokens.
+        vocabularies: int64 [n + 1], the tokens of the vocabulary after 0, 1, ... n merges.
     """
     last = min(TAIL, merges)
     before, now, end = (int(tokens[at]) for at in (merges - last, merges, -1))
-    return Size(others + merges, merges, text_bytes / now, end / now, last, before - now, (before - now) / before)
+    size, saved = int(vocabularies[merges]), before - now
+    return Size(size, merges, text_bytes / now, end / now, last, saved, saved / before)
 
 
 def usual_sizes(least: int, most: int) -> list[int]:
@@ -76,7 +77,7 @@ def usual_sizes(least: int, most: int) -> list[int]:
 
 
 def table_of_sizes(
-    tokens: NDArray[np.int64], text_bytes: int, others: int, chosen: Iterable[int] = ()
+    tokens: NDArray[np.int64], text_bytes: int, vocabularies: NDArray[np.int64], chosen: Iterable[int] = ()
 ) -> tuple[Size, ...]:
     """The usual sizes of a run, those that reach `PERCENTS`, the last one, and those after the `chosen` merges.
 
@@ -84,8 +85,10 @@ def table_of_sizes(
     """
     end = len(tokens) - 1
     wanted = {end, *chosen, *(merges_for(tokens, percent) for percent in PERCENTS)}
-    wanted |= {size - others for size in usual_sizes(others, others + end)}
-    return tuple(size_after(tokens, text_bytes, merges, others) for merges in sorted(wanted))
+    # With removals, a vocabulary may have one size several times: training ends at the first.
+    usual = usual_sizes(int(vocabularies[0]), int(vocabularies.max()))
+    wanted |= {int(np.argmax(vocabularies >= size)) for size in usual}
+    return tuple(size_after(tokens, text_bytes, merges, vocabularies) for merges in sorted(wanted))
 
 
 def embedding_parameters(vocabulary: int, width: int, tied: bool) -> int:

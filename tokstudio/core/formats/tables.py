@@ -3,8 +3,9 @@ r"""The merge log as CSV and JSON Lines, and the vocabulary as CSV: UTF-8, one r
 Texts are in quotes, with U+FFFD for invalid UTF-8; the column `hex` has the exact bytes. In CSV a backslash is `\\`,
 and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record is one line; in
 JSON they have JSON's escapes. Where languages chose the merges, a last column has who chose, and nothing where all
-chose together. Special tokens have no `uses`: they are cut out of the corpus before counting, so a run
-does not count them.
+chose together. Of Picky BPE, two last columns have how often the left and the right part stood in the corpus when it
+was removed after the merge, and nothing for a part that stayed. Special tokens have no `uses`: they are cut out of the
+corpus before counting, so a run does not count them.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,6 +22,7 @@ import numpy as np
 
 from tokstudio.core.base.wording import in_units
 from tokstudio.core.formats.common.format import Format, cut, gathered
+from tokstudio.core.model.picky import LEFT_GONE
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -30,6 +32,7 @@ MERGE_COLUMNS = (
     "count", "tokens_after", "bytes_per_token",
 )  # fmt: skip
 CHOSEN_BY = "chosen_by"  # the column that the merge log of a parity-aware run has as well
+REMOVED = ("left_removed", "right_removed")  # those that the merge log of Picky BPE has as well
 VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
 
 _ESCAPES = {
@@ -42,20 +45,21 @@ _ESCAPES = {
 
 
 class _Style(NamedTuple):
-    """The form of a record: the bytes before each value, the escapes of texts, and the end."""
+    """The form of a record: the bytes before each value, the escapes of texts, the end, and no number."""
 
     leads: tuple[bytes, ...]
     escapes: Mapping[int, str]
     end: bytes
+    nothing: bytes  # a number that there is not
 
 
 def _csv(columns: Sequence[str]) -> _Style:
-    return _Style((b"", *[b","] * (len(columns) - 1)), _ESCAPES | {ord('"'): '""'}, b"\n")
+    return _Style((b"", *[b","] * (len(columns) - 1)), _ESCAPES | {ord('"'): '""'}, b"\n", b"")
 
 
 def _json_lines(columns: Sequence[str]) -> _Style:
     leads = tuple(f'{", " if number else "{"}"{column}": '.encode() for number, column in enumerate(columns))
-    return _Style(leads, {code: json.dumps(chr(code))[1:-1] for code in (*_ESCAPES, ord('"'))}, b"}\n")
+    return _Style(leads, {code: json.dumps(chr(code))[1:-1] for code in (*_ESCAPES, ord('"'))}, b"}\n", b"null")
 
 
 class _Merges(Format):
@@ -65,8 +69,6 @@ class _Merges(Format):
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The counts are those of a run."""
-        if tokenizer.removals is not None:
-            return f"{self.title} holds only merges, but this tokenizer also removes tokens: save it in a project."
         if tokenizer.run is None:
             return tokenizer.no_merges or "This tokenizer was not trained here, so there are no counts to write."
         return None
@@ -127,21 +129,22 @@ class VocabularyCsv(Format):
 
 
 def _merge_columns(tokenizer: Tokenizer) -> tuple[str, ...]:
-    by_turns = tokenizer.run is not None and tokenizer.run.chosen is not None
-    return (*MERGE_COLUMNS, CHOSEN_BY) if by_turns else MERGE_COLUMNS
+    run = tokenizer.run
+    by_turns = run is not None and run.chosen is not None
+    removing = run is not None and run.removals is not None
+    return *MERGE_COLUMNS, *([CHOSEN_BY] if by_turns else []), *(REMOVED if removing else ())
 
 
 def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
     run = tokenizer.run
     assert run is not None
-    tokens, merges, results = tokenizer.tokens, tokenizer.merges, tokenizer.merge_results
+    merges, results, lengths = tokenizer.merges, tokenizer.merge_results, tokenizer.lengths_of_all
     numbers, texts = style.leads[:4], style.leads[4:7]
     for row in range(len(merges)):
         left, right, made = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
         for lead, number in zip(numbers, (row + 1, made, left, right), strict=True):
             yield lead + b"%d" % number
-        token = tokens[made] or b""
-        middle = tokens.length(left)
+        token, middle = tokenizer.bytes_of(made), int(lengths[left])
         for lead, part in zip(texts, (token[:middle], token[middle:], token), strict=True):
             yield lead + b'"'
             yield from _text(part, style.escapes)
@@ -157,6 +160,9 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
             yield style.leads[11] + b'"'
             yield from _text((run.chosen.name(row) or "").encode(), style.escapes)
             yield b'"'
+        if run.removals is not None:
+            for lead, places in zip(style.leads[11:], run.removals[row, LEFT_GONE:].tolist(), strict=True):
+                yield lead + (style.nothing if places < 0 else str(in_units(places, run.weight_scale)).encode())
         yield style.end
 
 
@@ -164,8 +170,9 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     escapes = _csv(VOCABULARY_COLUMNS).escapes
     yield ",".join(VOCABULARY_COLUMNS).encode() + b"\n"
     run, merges, size = tokenizer.run, tokenizer.merges, len(tokenizer.tokens)
-    merge_of = np.zeros(size, np.int64)
-    merge_of[tokenizer.merge_results] = np.arange(1, len(merges) + 1)
+    results = tokenizer.merge_results
+    merge_of = np.zeros(max(size, int(results.max(initial=-1)) + 1), np.int64)
+    merge_of[results[::-1]] = np.arange(len(merges), 0, -1)  # the first merge that makes a token
     base = tokenizer.alphabet.base.removesuffix("s").encode()
     # Only kinds that can differ are looked up one by one.
     specials = frozenset(tokenizer.special_tokens.values())

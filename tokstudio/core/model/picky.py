@@ -141,13 +141,6 @@ class Falling:
         return found
 
 
-def present(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int) -> NDArray[np.bool_]:
-    """Bool [n], by merge, whether it made a token that is present after all these events."""
-    made = rows[:, RESULT] == base_size + np.arange(len(rows))
-    made[merges[rows[:, LEFT_GONE:] >= 0] - base_size] = False
-    return made
-
-
 def lost(rows: NDArray[np.int64] | None, base_size: int, merges: int | None = None) -> int:
     """How many of so many merges (None: all) have no token that is present: it was there before, or was removed."""
     if rows is None:
@@ -170,3 +163,47 @@ def uses_of_picky(
     np.subtract.at(counts, falls.tokens[:amount], places)
     np.add.at(counts, falls.parts[: starts[-1]], np.repeat(places, np.diff(starts)))
     return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Removals:
+    """The removals after some merges of a run, or none; merges are numbered from 1."""
+
+    merges: NDArray[np.int32]  # [n, 2], as in the run
+    rows: NDArray[np.int64] | None  # see `Run.removals`; None for other algorithms
+    base_size: int  # ids before those of the merges
+
+    def removed_by(self, token: int) -> int | None:
+        """The number of the merge that removed a token; None where none so far did."""
+        if self.rows is None:
+            return None
+        gone = np.flatnonzero(((self.merges == token) & (self.rows[:, LEFT_GONE:] >= 0)).any(axis=1))
+        return int(gone[0]) + 1 if len(gone) else None
+
+    def is_absent(self, number: int, merges: int) -> bool:
+        """Whether the token of a merge is not there after a number of merges, because one up to there removed it.
+
+        Where a merge makes a token that is there already, it has none of its own.
+        """
+        if self.rows is None:
+            return False
+        token = self.base_size + number - 1
+        removed_by = self.removed_by(token)
+        return int(self.rows[number - 1, RESULT]) != token or (removed_by is not None and removed_by <= merges)
+
+    def present(self, merges: int) -> NDArray[np.bool_] | None:
+        """Bool [merges], which of the first so many merges have a token that is there after them; None for all."""
+        if self.rows is None:
+            return None
+        rows = self.rows[:merges]
+        made = rows[:, RESULT] == self.base_size + np.arange(len(rows))
+        made[self.merges[:merges][rows[:, LEFT_GONE:] >= 0] - self.base_size] = False
+        return made
+
+    def lost(self) -> NDArray[np.int64]:
+        """int64 [n + 1], how many of the first 0, 1, ... n merges have no token that is there after them."""
+        if self.rows is None:
+            return np.zeros(len(self.merges) + 1, np.int64)
+        repeated = self.rows[:, RESULT] != self.base_size + np.arange(len(self.rows))
+        gone = (self.rows[:, LEFT_GONE:] >= 0).sum(axis=1)
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(repeated + gone)])

@@ -291,9 +291,13 @@ class Tokenizer(Abilities, TextMethods):
         """int64 [ids and more], how many these are by id; -1 for an id without bytes."""
         return self._parts.lengths
 
+    def is_known(self, token: int) -> bool:
+        """Whether a token is in the vocabulary, or was until a merge of Picky BPE removed it."""
+        return self.tokens.in_use(token) or (self._removals is not None and bool(np.any(self.merge_results == token)))
+
     def kind(self, token: int) -> TokenKind:
-        """The kind of a token; raises ConfigError where the id is not in the vocabulary."""
-        if not self.tokens.in_use(token):
+        """The kind of a token; raises ConfigError where it is not known."""
+        if not self.is_known(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
         if self.parts(token) is not None:
             return "merge"
@@ -327,16 +331,23 @@ class Tokenizer(Abilities, TextMethods):
         Raises:
             ConfigError: See `Dropout`; or another library encodes for this tokenizer, or it removes tokens.
         """
-        if self.library is not None:
-            raise ConfigError(f"{self.library} encodes for this tokenizer: its merges cannot be passed over.")
-        if self.removals is not None and probability:
-            raise ConfigError("This tokenizer removes tokens again (Picky BPE): it encodes without dropout.")
-        if self.supermerges is not None:
-            raise ConfigError("This tokenizer has supermerges, for which dropout is not defined.")
         dropout = Dropout(probability, seed)
+        if probability and self.why_no_dropout is not None:
+            raise ConfigError(self.why_no_dropout)
         other = self.at(self._limit)
         other._dropout = dropout if probability else None
         return other
+
+    @property
+    def why_no_dropout(self) -> str | None:
+        """Why it encodes only without dropout, a sentence; None if it can have it."""
+        if self.library is not None:
+            return f"{self.library} encodes for this tokenizer: its merges cannot be passed over."
+        if self._removals is not None:
+            return "This tokenizer removes tokens again (Picky BPE): it encodes without dropout."
+        if self.supermerges is not None:
+            return "This tokenizer has supermerges, for which dropout is not defined."
+        return None
 
     @property
     def dropout(self) -> Dropout | None:

@@ -39,6 +39,7 @@ _A_PAIR = 60
 # seconds to split and encode one.
 _SECOND_POSITIONS, _SECOND_SEQUENCES = 0.3, 0.025
 _SECOND_SECONDS = 0.4e-6
+_PICKY_TIMES = 4  # the merging of plain BPE
 _A_WORD = 60  # during counting, in each thread
 _A_HELD_BYTE = 1
 _FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
@@ -120,7 +121,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     # Text of weight 0 is counted too.
     counting = large.preparing * scale * (read / max(1, size))
     preparing = counting / threads
-    merging = _merging_seconds(large, positions, merges)
+    merging = _merging_seconds(large, positions, merges) * (_PICKY_TIMES if config.algorithm == "picky" else 1)
     measuring = _held_out_seconds(config, counting, merging)
     weighted = config.pattern != "none" or any(counted) or corpus.weights is not None or by_language
     memory = merging_memory(positions, merges, weighted=weighted) + by_language * positions * _A_LANGUAGE_POSITION

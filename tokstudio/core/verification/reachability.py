@@ -39,13 +39,14 @@ _FEW = 64  # tokens to try among all neighbours at once
 def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
     """Whether some text becomes each id, as one of the constants; uint8 [len(tokenizer.tokens)].
 
-    Base tokens, special tokens, what supermerges make and all tokens of another library count as reached. For a token
-    that begins or ends within a character, or is longer than 4 KiB, only the merges are tried.
+    Base tokens, special tokens, what supermerges make, all tokens of another library and all of Picky BPE, whose
+    removals depend on the text around, count as reached. For a token that begins or ends within a character, or is
+    longer than 4 KiB, only the merges are tried.
     """
     results = np.full(len(tokenizer.tokens), REACHED, np.uint8)
     unmade = [token for token in tokenizer.extra_tokens if tokenizer.kind(token) == "unreachable"]
     results[unmade] = NOT_MADE
-    if tokenizer.library is not None:
+    if tokenizer.library is not None or tokenizer.removals is not None:
         return results
     # What a supermerge makes was in the corpus, and depends on the words beside it.
     within = slice(None) if tokenizer.supermerges is None else ~tokenizer.supermerges

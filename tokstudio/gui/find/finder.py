@@ -131,7 +131,7 @@ class Finder(QObject):
         self.box.show_found(note)
 
     def _choose(self, row: int) -> None:
-        tokens = self.model.tokens
+        tokens, run = self.model.tokens, self.model.run
         if tokens is None or not 0 <= row < self.model.rowCount():
             return
         self._wanted = False
@@ -143,6 +143,10 @@ class Finder(QObject):
         merge = self.model.merge_of(slot)
         if merge > self._session.view.playhead:
             self.message.emit(f"This token does not exist at the playhead yet: merge {merge:,} makes it.")
+        elif merge and run is not None and run.removals.is_absent(merge, self._session.view.playhead):
+            removed_by = run.removals.removed_by(tokens.id_of(slot))
+            why = "another has its bytes" if removed_by is None else f"merge {removed_by:,} removed it"
+            self.message.emit(f"This token is not in the vocabulary at the playhead: {why}.")
         elif self._session.view.text and not self._session.view.occurrences[1]:
             self.message.emit(not_in_text(self._session))
 

@@ -14,12 +14,12 @@ from tokstudio.gui.token_text.spelling import copied, figure, marked
 
 _TOKEN, _ORIGIN, _ID = range(3)
 _COPIED_BYTES = 4096
-_NOT_YET = "not yet"
+_NOT_YET, _REMOVED = "not yet", "removed"
 _NO_INDEX = QModelIndex()
 
 
 class FoundModel(TokenTable):
-    """A token in each row, with its merge; tokens after the playhead are dimmed, and say so."""
+    """A token in each row, with its merge; tokens that are not there at the playhead are dimmed, and say so."""
 
     columns = (
         Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 8),
@@ -73,15 +73,24 @@ class FoundModel(TokenTable):
         """The content of a cell."""
         slot = self._slots[row]
         assert self.tokens is not None
-        later = self.merge_of(slot) > self.playhead
+        absent = self._absence(slot)
         if column == _TOKEN:
             token = self.shown(slot)
-            return Cell(marked(token), (token,), later, special=self.tokens.kind_of(slot) == "special")
+            return Cell(marked(token), (token,), bool(absent), special=self.tokens.kind_of(slot) == "special")
         if column == _ID:
-            return Cell(f"id {self.tokens.id_of(slot):,}", dimmed=later)
+            return Cell(f"id {self.tokens.id_of(slot):,}", dimmed=bool(absent))
         number = self.merge_of(slot)
-        words = f"merge {number:,}{f', {_NOT_YET}' if later else ''}" if number else self.tokens.kind_of(slot)
-        return Cell(words, dimmed=later)
+        words = f"merge {number:,}{absent and f', {absent}'}" if number else self.tokens.kind_of(slot)
+        return Cell(words, dimmed=bool(absent))
+
+    def _absence(self, slot: int) -> str:
+        """Why a token is not there at the playhead; "" if it is."""
+        number = self.merge_of(slot)
+        if number > self.playhead:
+            return _NOT_YET
+        return (
+            _REMOVED if number and self.run is not None and self.run.removals.is_absent(number, self.playhead) else ""
+        )
 
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard."""

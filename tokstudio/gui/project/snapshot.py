@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.open_sources import read_again_work
@@ -130,7 +130,7 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
     """Reads the files that a project refers to; a changed file does not affect the others.
 
     Raises:
-        FormatError: An opened tokenizer cannot be read, or a run is one of Picky BPE.
+        FormatError: An opened tokenizer cannot be read.
     """
     texts = _Texts()
     for kept in project.sources:
@@ -143,10 +143,6 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
         if isinstance(entry, ProjectTokenizer):
             tokenizer = yield from reopen_tokenizer_work(entry)
             runs.append(StudioRun.opened(key, entry.name, tokenizer, _origin(entry)))
-        elif entry.run.removals is not None:
-            raise FormatError(
-                f"{entry.name} is a run of Picky BPE, which only the command line and Python know so far."
-            )
         else:
             runs.append(_reopened_run(key, entry, texts))
     return OpenedProject(

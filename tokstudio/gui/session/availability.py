@@ -14,6 +14,8 @@ from tokstudio.gui.state.source_records import is_data_set
 
 Obstacle = Callable[[Session], str | None]
 
+_FIXED = ("boundless", "picky")  # algorithms whose tokenizers cannot be changed
+
 
 def always(session: Session) -> str | None:
     return None
@@ -127,9 +129,8 @@ def no_text(session: Session) -> str | None:
 
 def no_dropout(session: Session) -> str | None:
     run = session.runs.active
-    if run is not None and run.ready and run.tokenizer.library is not None:
-        return f"{run.tokenizer.library} encodes for this tokenizer: its merges cannot be passed over."
-    return no_run(session)
+    reason = run.tokenizer.why_no_dropout if run is not None and run.ready else None
+    return reason or no_run(session)
 
 
 def no_bytes(session: Session) -> str | None:
@@ -230,8 +231,10 @@ def cannot_count_uses(session: Session) -> str | None:
 
 def _cannot_change(session: Session, *, whole_words: bool = False) -> str | None:
     run = session.runs.active
-    if run is None or run.has_counts:
+    if run is None or (run.config is not None and run.config.algorithm not in _FIXED):
         return run_in_the_making(session)
+    if run.has_counts and (reason := run_in_the_making(session)):
+        return reason
     return why_fixed(run.tokenizer, whole_words)
 
 
@@ -286,7 +289,7 @@ def no_tree(session: Session) -> str | None:
     run, token = session.runs.active, session.view.token
     if run is None or token is None:
         return no_run(session) or "Select a token first."
-    made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
+    made = run.ready and run.tokenizer.is_known(token) and run.tokenizer.parts(token) is not None
     return None if made else run.why_no_merges or "No merge makes this token: it has no tree."
 
 

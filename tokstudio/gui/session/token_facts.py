@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import reachability_work
+from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
@@ -75,7 +75,8 @@ class Reachability(QObject):
 
 
 def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
-    return (yield from reachability_work(tokenizer))[ids]
+    reach = yield from reachability_work(tokenizer)
+    return np.append(reach, REACHED)[np.minimum(ids, len(reach))]  # a removed token may have the highest id
 
 
 class TokenIndexing(QObject):

@@ -52,6 +52,7 @@ _FIELDS = {
     "alpha": "Alpha",
     "transition": "Transition",
     "max_words": "Most Words",
+    "threshold": "Threshold",
 }
 _ALGORITHM = (
     "parallel",

@@ -150,8 +150,8 @@ class ViewState(QObject):
         self.set_dropout(replace(last, seed=last.seed + 1))
 
     def dropped(self, tokenizer: Tokenizer) -> Tokenizer:
-        """The tokenizer as it encodes the text: with the dropout, unless another library encodes for it."""
-        if self.dropout is None or tokenizer.library is not None:
+        """The tokenizer as it encodes the text: with the dropout, if it can have one."""
+        if self.dropout is None or tokenizer.why_no_dropout is not None:
             return tokenizer
         return tokenizer.with_dropout(self.dropout.probability, self.dropout.seed)
 

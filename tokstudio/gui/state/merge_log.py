@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.model.picky import REPLACED
 from tokstudio.core.model.run import ChosenBy, MergeBatch, Run, SecondStage, merged
 
 
@@ -18,6 +19,7 @@ class MergeLog:
         self._languages: tuple[str, ...] | None = None  # those that choose; None where all choose together
         self._chosen_by = np.empty(0, np.int16)
         self._overtaken: NDArray[np.int64] | None = None  # of BoundlessBPE
+        self._removals: NDArray[np.int64] | None = None  # of Picky BPE
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
@@ -46,6 +48,8 @@ class MergeLog:
     @property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], the replacements of each merge."""
+        if self.removals is not None:
+            return self.removals[:, REPLACED]
         if len(self._merged) != self._length:
             self._merged = merged(self.tokens_before, self.tokens_after, self.second_stage)
         return self._merged
@@ -60,10 +64,16 @@ class MergeLog:
         """See `Run.overtaken`."""
         return None if self._overtaken is None else self._overtaken[: self._length]
 
+    @property
+    def removals(self) -> NDArray[np.int64] | None:
+        """See `Run.removals`."""
+        return None if self._removals is None else self._removals[: self._length]
+
     def begin(self, tokens: int, begun: Run) -> None:
         """Sets the tokens before the first merge, and what the run before it says of who chooses."""
         self.tokens_before, self._languages = tokens, None if begun.chosen is None else begun.chosen.languages
-        self._overtaken = begun.overtaken
+        if not self._length:  # else it goes on with those of an earlier run
+            self._overtaken, self._removals = begun.overtaken, begun.removals
 
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
@@ -85,6 +95,10 @@ class MergeLog:
             if n > len(self._overtaken):
                 self._overtaken = np.resize(self._overtaken, len(self._count))
             self._overtaken[here] = batch.overtaken
+        if batch.removals is not None and self._removals is not None:
+            if n > len(self._removals):
+                self._removals = np.resize(self._removals, (len(self._count), 4))
+            self._removals[here] = batch.removals
         self._length = n
 
     def replace(
@@ -94,12 +108,13 @@ class MergeLog:
         tokens_after: NDArray[np.int64],
         chosen: ChosenBy | None = None,
         overtaken: NDArray[np.int64] | None = None,
+        removals: NDArray[np.int64] | None = None,
     ) -> None:
         """Replaces all merges by those of a run, or of a file without counts."""
         self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)
         if chosen is not None:
             self._languages, self._chosen_by = chosen.languages, chosen.numbers
-        self._overtaken = overtaken
+        self._overtaken, self._removals = overtaken, removals
 
     def tokens_at(self, merges: int) -> int:
         """Tokens of the corpus after a number of merges."""

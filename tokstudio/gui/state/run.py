@@ -20,6 +20,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.picky import RESULT, Falling, Falls, Removals, lost, uses_of_picky
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, special_ids, uses, vocabulary_size
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
@@ -158,6 +159,7 @@ class StudioRun:
         self._tokens: RunTokens | None = None
         self._uses: tuple[int, NDArray[np.int64]] | None = None
         self._start_counts: NDArray[np.int64] | None = None
+        self._falling: Falling | None = None  # of Picky BPE, from the first merge that was made here
         if start is not None:
             self.alphabet = start.alphabet
         elif config is not None and config.base == "bytes":
@@ -260,12 +262,24 @@ class StudioRun:
             return int(self.start.merge_results[number - 1])
         if self.config is None:
             return int(self.tokenizer.merge_results[number - 1])
+        if self.log.removals is not None:
+            return int(self.log.removals[number - 1, RESULT])
         return self.base_size + number - self.before - 1
 
     def merge_of(self, token: int) -> int | None:
         """The number of the merge that makes a token; None where no merge so far does."""
         slot = self.tokens.slot_of(token)
         return slot - self.tokens.first + 1 if slot >= self.tokens.first else None
+
+    @property
+    def removals(self) -> Removals:
+        """What was removed after which merge."""
+        return Removals(self.merges, self.log.removals, self.base_size)
+
+    def present(self, merges: int) -> NDArray[np.bool_] | None:
+        """Bool [slots], which tokens are there after a number of merges of Picky BPE; None where all are."""
+        made = self.removals.present(merges)
+        return None if made is None else np.concatenate([np.ones(self.tokens.first, np.bool_), made])
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -285,11 +299,10 @@ class StudioRun:
                 return self._tokenizer
             assert self.config is not None
             alphabet = self.alphabet if self.alphabet is not None else Alphabet.of_characters("")
-            overtaken = self.log.overtaken
+            overtaken, removals = self.log.overtaken, self.log.removals
             supermerges = None if overtaken is None else overtaken >= 0
-            self._tokenizer = Tokenizer.from_training(
-                self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges
-            )
+            made = self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges
+            self._tokenizer = Tokenizer.from_training(*made, None if removals is None else removals.copy())
         return self._tokenizer
 
     @property
@@ -324,6 +337,10 @@ class StudioRun:
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         self.log.append(batch)
+        if batch.removals is not None:
+            # A batch at a time, so that no answer waits for all.
+            self._falling = self._falling or Falling(self.base_size)
+            self._falls()
 
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""
@@ -337,7 +354,8 @@ class StudioRun:
         A merge of that tokenizer has as its count how often it is applied.
         """
         if self.start is None:
-            self.log.replace(made.merges, made.counts, made.tokens_after, made.chosen, made.overtaken)
+            of_algorithms = made.chosen, made.overtaken, made.removals
+            self.log.replace(made.merges, made.counts, made.tokens_after, *of_algorithms)
             self.log.tokens_before, self.log.second_stage = made.tokens_before, made.second_stage
             return
         merges, results = self.start.merges, self.start.merge_results
@@ -402,6 +420,7 @@ class StudioRun:
             seconds=self.seconds,
             chosen=self.log.chosen,
             overtaken=self.log.overtaken,
+            removals=self.log.removals,
             ended=STOPPED,
         )
 
@@ -447,6 +466,8 @@ class StudioRun:
 
     def _count_uses(self, merges: NDArray[np.int32], merged: NDArray[np.int64]) -> NDArray[np.int64]:
         assert self.base_counts is not None
+        if (rows := self.log.removals) is not None:
+            return uses_of_picky(self.base_counts, merges, rows[: len(merges)], self._falls())
         if self.start is None or self._start_counts is None:
             return uses(self.base_counts, merges, merged, second_stage=self.log.second_stage)
         results = self.start.merge_results
@@ -454,6 +475,14 @@ class StudioRun:
         counts = np.concatenate([self._start_counts, np.zeros(len(own), np.int64)])
         counts[results] = 0
         return uses(counts, merges, merged, np.concatenate([results, own])[: len(merges)])
+
+    def _falls(self) -> Falls:
+        rows = self.log.removals
+        assert rows is not None
+        if self._falling is None and self.run is not None and self.run.falls is not None:
+            return self.run.falls  # known since it was opened
+        self._falling = self._falling or Falling(self.base_size)
+        return self._falling.at(self.merges, rows)
 
     @property
     def occurred(self) -> NDArray[np.bool_]:
@@ -474,7 +503,7 @@ class StudioRun:
             for text, number in self.special_tokens.items():
                 above -= number < base and bool(every[number] > own)
                 above += (self.special_uses(text) or 0) > own
-        return above + 1, self.vocabulary_size - len(self) + merges
+        return above + 1, int(self.vocabulary_sizes[merges])
 
     def uses_of(self, token: int, merges: int) -> int | None:
         """The count of one token as in `uses`, without counting the others; None if it is not known."""
@@ -488,8 +517,9 @@ class StudioRun:
         special = next((text for text, number in self.special_tokens.items() if number == token), None)
         if special is not None:
             return self.special_uses(special)
-        if self.log.second_stage is not None and (found := self.uses(merges)) is not None:
-            return int(found[token])
+        whole = self.log.second_stage is not None or self.log.removals is not None
+        if whole and (found := self.uses(merges)) is not None:
+            return int(found[token]) if token < len(found) else 0
         replacements, base = self.log.merged[:merges], self.base_size
         made = self.base_counts[token] if token < base else replacements[token - base]
         # Each merge of a token with itself takes two of it.
@@ -535,9 +565,19 @@ class StudioRun:
     @property
     def vocabulary_size(self) -> int:
         """The number of tokens after all merges so far."""
+        return self.unmerged + len(self) - lost(self.log.removals, self.base_size)
+
+    @property
+    def unmerged(self) -> int:
+        """The tokens that no merge makes."""
         if self.config is None:
-            return len(self.tokenizer)
-        return vocabulary_size(self.config, self.base_size, len(self) - self.before, self.start)
+            return len(self.tokenizer) - len(self)
+        return vocabulary_size(self.config, self.base_size, -self.before, self.start)
+
+    @property
+    def vocabulary_sizes(self) -> NDArray[np.int64]:
+        """int64 [n + 1], the tokens after 0, 1, ... n merges."""
+        return self.unmerged + np.arange(len(self) + 1) - self.removals.lost()
 
 
 def _without_limits(config: TrainingConfig) -> dict[str, object]:

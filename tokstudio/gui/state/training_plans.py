@@ -16,11 +16,11 @@ from tokstudio.core.model.config import TITLES, Algorithm
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.kept_counts import count_settings
-from tokstudio.gui.state.training_settings import SHOWN_ALGORITHMS, Settings
+from tokstudio.gui.state.training_settings import Settings
 
 #: The algorithms to choose from, with their names.
 ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, str] = {
-    **{name: TITLES[name] for name in SHOWN_ALGORITHMS},
+    **TITLES,
     **libraries.TITLES,
 }
 
@@ -142,7 +142,7 @@ def _base(plan: TrainingPlan) -> str | None:
 
 
 def _ties(plan: TrainingPlan) -> str | None:
-    return None if plan.settings.by_library else f"ties {plan.settings.tie_break}"
+    return None if not plan.settings.has("tie_break") else f"ties {plan.settings.tie_break}"
 
 
 _PARTS: tuple[Callable[[TrainingPlan], str | None], ...] = (

@@ -25,12 +25,11 @@ from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import ALGORITHMS, DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
 from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
 from tokstudio.core.model.parity import ALPHA
+from tokstudio.core.model.picky import THRESHOLD
 from tokstudio.core.model.superbpe import MAX_WORDS
 from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
-#: Our algorithms in the window, which does not show removals yet.
-SHOWN_ALGORITHMS: tuple[Algorithm, ...] = tuple(name for name in ALGORITHMS if name != "picky")
 
 _LARGEST_NUMBER = 1 << 31  # the largest number of a field
 _ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
@@ -47,7 +46,7 @@ _RULES = {
 RULES: Mapping[str, str] = {rule: _RULES[rule] for rule in NAMED_RULES}
 RULES_HELP = r"One rule per line: an expression such as \d\d\d\d, or token: and the token itself."
 
-#: The name of each tie rule, and what it does.
+#: The name of each tie rule to choose from, and what it does. Picky BPE has one of its own.
 TIE_RULES: Mapping[TieBreak, tuple[str, str]] = {
     "first": ("First", "With equal counts, the pair that occurs first."),
     "lowest-id": ("Lowest id", "With equal counts, the lower ids, as in rustbpe."),
@@ -83,6 +82,7 @@ class Settings:
     alpha: float = ALPHA
     transition: int | None = None
     max_words: int = MAX_WORDS
+    threshold: float = THRESHOLD
     character_coverage: float = COVERAGE
     byte_fallback: bool = False
 
@@ -100,7 +100,9 @@ class Settings:
         return self.algorithm in LIBRARY_ALGORITHMS
 
     def has(self, name: str) -> bool:
-        """Whether the algorithm has a setting; all of ours have all but those of other algorithms."""
+        """Whether the algorithm has a setting; ours have all but those of others, and Picky BPE has no tie rule."""
+        if name == "tie_break" and self.algorithm == "picky":
+            return False
         return not self.by_library or name in self._of_library()
 
     @property
@@ -123,7 +125,8 @@ class Settings:
 
     def with_algorithm(self, algorithm: Algorithm | LibraryAlgorithm, defaults: Settings) -> Settings:
         """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
-        usual: dict[str, TieBreak] = {**DEFAULT_TIES, "bpe": defaults.tie_break}
+        # Picky BPE has its own rule, and the setting waits for the next algorithm.
+        usual: dict[str, TieBreak] = {**DEFAULT_TIES, "bpe": defaults.tie_break, "picky": defaults.tie_break}
         of_libraries = defaults.tie_break
         is_usual = self.tie_break == usual.get(self.algorithm, of_libraries)
         ties = usual.get(algorithm, of_libraries) if is_usual else self.tie_break
@@ -180,7 +183,7 @@ class Settings:
     @cached_property
     def _made(self) -> TrainingConfig | LibraryConfig | str:
         names = ("vocabulary_size", "min_frequency", "pattern", "max_token_bytes", "tie_break", "forbidden", "held_out")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        given: dict[str, Any] = {name: getattr(self, name) for name in names if self.has(name)}
         try:
             if self.by_library:
                 return LibraryConfig(**self._of_library())
@@ -203,6 +206,8 @@ class Settings:
         """The algorithm with its own settings."""
         if self.algorithm == "superbpe":
             return {"algorithm": "superbpe", "transition": self.transition, "max_words": self.max_words}
+        if self.algorithm == "picky":
+            return {"algorithm": "picky", "threshold": self.threshold}
         if self.algorithm != "parity":
             return {"algorithm": self.algorithm}
         measure = {"parallel": self.parallel} if self.parallel else {"ratios": self.ratios}
@@ -348,12 +353,12 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "unknown_token": lambda value: isinstance(value, (str, NoneType)),
     "special_tokens": _texts,
     "special_placement": _one_of(SpecialPlacement),
-    "tie_break": _one_of(TieBreak),
+    "tie_break": lambda value: isinstance(value, str) and value in TIE_RULES,
     "max_token_bytes": _whole_or_none,
     "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
     "documents": _one_of(Documents),
     "forbidden": _texts,
-    "algorithm": lambda value: value in (*SHOWN_ALGORITHMS, *LIBRARY_ALGORITHMS),
+    "algorithm": lambda value: value in (*ALGORITHMS, *LIBRARY_ALGORITHMS),
     "parallel": _by_name(lambda value: isinstance(value, str)),
     "ratios": _by_name(_number),
     "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none
@@ -361,6 +366,7 @@ _READABLE: Mapping[str, Callable[[object], bool]] = {
     "alpha": _number,
     "transition": _whole_or_none,
     "max_words": lambda value: value is not None and _whole_or_none(value),
+    "threshold": _number,
     "character_coverage": _number,
     "byte_fallback": lambda value: isinstance(value, bool),
 }

@@ -27,7 +27,7 @@ def token_name(raw: bytes) -> str:
 
 def merge_sentence(run: StudioRun, number: int) -> str:
     """Says of one merge, from 1 on, how often its pair was there: that is why it was made."""
-    left, right = (token_name(run.tokenizer.tokens[token]) for token in run.merges[number - 1].tolist())
+    left, right = (token_name(run.tokenizer.bytes_of(token)) for token in run.merges[number - 1].tolist())
     times = several_whole(int(run.log.count[number - 1]), run.weight_scale, "time")
     sentence = f"{left} and {right} stand side by side {times}, so they become one token."
     return sentence[0].upper() + sentence[1:]

@@ -13,11 +13,10 @@ from tests.gui.person import PATIENCE, TEXT, Answers, at_the_window, quiet, trai
 from tokstudio.core.library_training import config as libraries
 from tokstudio.core.model import config
 from tokstudio.gui.state.training_plans import ALGORITHMS
-from tokstudio.gui.state.training_settings import SHOWN_ALGORITHMS
 from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.window.main_window import MainWindow
 
-TITLES = {name: config.TITLES[name] for name in SHOWN_ALGORITHMS}
+TITLES = {name: config.TITLES[name] for name in config.ALGORITHMS}
 LANGUAGES = list(zip(NAMES, TEXTS.values(), strict=True))
 
 

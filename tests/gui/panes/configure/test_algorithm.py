@@ -8,15 +8,16 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from tests.core.project.test_picky import TEXT as PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
+from tokstudio.core.model.config import ALGORITHMS
 from tokstudio.gui.panes.configure import language_rows
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training import Settings
-from tokstudio.gui.state.training_settings import SHOWN_ALGORITHMS
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def settled(qtbot, session) -> None:
 
 def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     field = pane.algorithm
-    assert [choice.value for choice in field.choice.combo.choices] == [*SHOWN_ALGORITHMS, *LIBRARY_ALGORITHMS]
+    assert [choice.value for choice in field.choice.combo.choices] == [*ALGORITHMS, *LIBRARY_ALGORITHMS]
     assert session.training.settings.algorithm == "bpe"
     assert not field.parity.isVisible()
     choose(qtbot, field.choice.combo, 1)
@@ -270,7 +271,7 @@ def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
     session.corpus.add_text("the cat sat on the mat and the cat sat on the rat. " * 40)
     session.training.set_settings(Settings(280))
     box = pane.algorithm.choice.combo
-    choose(qtbot, box, [*SHOWN_ALGORITHMS].index("superbpe"))
+    choose(qtbot, box, [*ALGORITHMS].index("superbpe"))
     fields = pane.algorithm.superbpe
     assert fields.isVisible()
     assert fields.transition.number.value() == session.training.settings.transition == 210
@@ -314,3 +315,44 @@ def test_boundless_needs_a_pattern_and_is_trained(qtbot, pane, session):
     assert run.log.overtaken.tolist() == run.run.overtaken.tolist()
     assert run.tokenizer.supermerges.any()
     assert session.live.obstacle.startswith("The weights apply at the next Train: BoundlessBPE reads the text again")
+
+
+def test_picky_has_a_threshold_and_no_tie_rule_to_choose(qtbot, pane, session):
+    field = pane.algorithm
+    session.corpus.add_text(PICKY_TEXT, "a")
+    session.training.set_settings(Settings(290, tie_break="bytes"))
+    choose(qtbot, field.choice.combo, [choice.value for choice in field.choice.combo.choices].index("picky"))
+    assert "Chizhov" in field.choice.note.text()
+    assert field.picky.isVisible()
+    assert not pane.more.ties.isVisibleTo(pane.more)
+    assert "ties" not in pane.unusual.text()
+    assert "At most 34 tokens made by merges" in pane.summary.text()
+    number = field.picky.threshold.number
+    assert number.value() == 0.9
+    number.setFocus()
+    number.lineEdit().selectAll()
+    qtbot.keyClicks(number, "0.4\r")
+    assert session.training.settings.threshold == 0.4
+    assert session.history.undo_text == "Threshold"
+    config = session.training.settings.config()
+    assert (config.algorithm, config.threshold, config.tie_break) == ("picky", 0.4, "smallest-bytes")
+    session.training.start()
+    settled(qtbot, session)
+    run = session.runs.active
+    expected = train(Corpus.from_text(PICKY_TEXT), config).run
+    assert run.run.removals.tolist() == expected.removals.tolist()
+    assert run.log.removals.tolist() == expected.removals.tolist()
+    choose(qtbot, field.choice.combo, 0)
+    assert session.training.settings.tie_break == "bytes"
+    assert pane.more.ties.isVisibleTo(pane.more)
+    assert not field.picky.isVisible()
+
+
+def test_the_core_says_at_the_field_what_a_threshold_may_be(pane, session):
+    session.training.set_settings(replace(Settings(290), algorithm="picky", threshold=1.5))
+    field = pane.algorithm.picky.threshold
+    assert field.note.text() == "The threshold must be a number from 0 to 1, not 1.5."
+    assert field.note.property("role") == "error"
+    session.training.set_settings(replace(Settings(290), algorithm="picky", threshold=0.123456))
+    assert field.number.value() == 0.123
+    assert pane.algorithm.picky.taken_over(session.training.settings).threshold == 0.123456

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("unstyled")
 def test_every_field_of_configure_and_every_marked_word_is_in_the_glossary(monkeypatch):
     def act(window, answers):
         fields = window.configure.findChildren(Field)
-        assert len(fields) == 25
+        assert len(fields) == 26
         for field in fields:
             assert word_of(field) in read_words(), field
             assert field._control.toolTip().startswith(meaning(word_of(field))[:40])

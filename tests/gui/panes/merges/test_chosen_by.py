@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE
 from tokstudio.core.model.run import ChosenBy
-from tokstudio.gui.panes.merges.chooser_query import ChooserQuery
+from tokstudio.gui.panes.merges.merge_query import MergeQuery
 from tokstudio.gui.panes.merges.pane import MergesPane
 from tokstudio.gui.state.training_settings import Settings
 
@@ -100,12 +100,12 @@ def test_the_filter_finds_nothing_where_nobody_chose(qtbot, pane, session, run):
     pane.filter.setText("by:de")
     qtbot.waitUntil(lambda: not pane.model.searching)
     assert pane.model.rowCount() == 0
-    assert ChooserQuery("the").chosen(None, 3) is None
+    assert MergeQuery("the").chosen(None, 3) is None
 
 
 def test_merges_of_a_growing_run_are_found(run):
     chosen = ChosenBy(("de", "en"), np.array([-1, 0, 1, 0], np.int16))
-    assert ChooserQuery("by:d").chosen(chosen, 3).tolist() == [False, True, False]
+    assert MergeQuery("by:d").chosen(chosen, 3).tolist() == [False, True, False]
 
 
 def test_a_run_knows_who_chose_while_it_trains(qtbot, session, run):

@@ -24,12 +24,13 @@ _MOST_NAMED = 3
 def closed_gaps(tokenizer: Tokenizer) -> tuple[Tokenizer, tuple[str, ...]]:
     """The same tokenizer with ids from 0 on without gaps, and a sentence for each kind of moved tokens.
 
-    Without gaps, and where a library encodes, it is the tokenizer itself and no sentence. A sentence is such as
-    'The special token "<|end|>" moves from 1,000 to 568.'
+    Without gaps, where a library encodes, and with Picky BPE, it is the tokenizer itself and no sentence. A sentence is
+    such as 'The special token "<|end|>" moves from 1,000 to 568.'
     """
     before = tokenizer.tokens.ids()
     after = np.arange(len(before))
-    if len(before) == len(tokenizer.tokens) or tokenizer.library is not None:
+    fixed = tokenizer.library is not None or tokenizer.removals is not None
+    if len(before) == len(tokenizer.tokens) or fixed:
         return tokenizer, ()
     compact = tokenizer.compact()
     special = np.isin(before, list(tokenizer.special_tokens.values()))

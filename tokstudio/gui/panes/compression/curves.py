@@ -103,7 +103,7 @@ def size_marks(run: StudioRun) -> tuple[Mark, ...]:
     text = measured_text(run) if run.ended is not None else None
     if text is None or len(text.tokens) < 2:
         return ()
-    what, others = "held-out text" if text.held_out else "training text", run.vocabulary_size - len(run)
+    what, sizes = "held-out text" if text.held_out else "training text", run.vocabulary_sizes
     # Where several shares are reached at once, the largest is marked.
     reached = {merges_for(text.tokens, percent): percent for percent in PERCENTS}
     return tuple(
@@ -111,7 +111,7 @@ def size_marks(run: StudioRun) -> tuple[Mark, ...]:
             float(merges),
             text.bytes / int(text.tokens[merges]),
             percent_text(percent / 100),
-            f"{percent} % of the compression at the end ({what}): {merges:,} merges, vocabulary {others + merges:,}",
+            f"{percent} % of the compression at the end ({what}): {merges:,} merges, vocabulary {sizes[merges]:,}",
         )
         for merges, percent in reached.items()
     )
@@ -219,7 +219,7 @@ def id_bytes(run: StudioRun, merges: int) -> int:
 
 def _last_short(run: StudioRun) -> int:
     """The last merge after which ids have two bytes; below 0 if they never do."""
-    return _SHORT_IDS - (run.vocabulary_size - len(run))
+    return _SHORT_IDS - run.unmerged
 
 
 def _cost_of_long_ids(run: StudioRun, merges: int) -> str:

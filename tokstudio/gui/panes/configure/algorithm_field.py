@@ -18,6 +18,7 @@ from tokstudio.core.model.config import Algorithm
 from tokstudio.core.training.superbpe import check_corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
+from tokstudio.gui.panes.configure.picky_fields import PickyFields
 from tokstudio.gui.panes.configure.sentencepiece_fields import SentencePieceFields
 from tokstudio.gui.panes.configure.superbpe_fields import SuperBpeFields
 from tokstudio.gui.session.session import Session
@@ -40,6 +41,7 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
         "whole-characters", "Whole characters", "No token has a part of a character and more (Land and Arnett, 2025)."
     ),
     "boundless": Choice("boundless", "BoundlessBPE", "Words, and frequent words together (Schmidt et al., 2025)."),
+    "picky": Choice("picky", "Picky BPE", "Removes tokens that only led to longer ones (Chizhov et al., 2024)."),
     "unigram": Choice("unigram", "Unigram", "The likeliest pieces (Kudo, 2018). The tokenizers library trains."),
     "wordpiece": Choice("wordpiece", "WordPiece", "As for BERT (Devlin et al., 2019). The tokenizers library trains."),
     "sentencepiece-bpe": Choice(
@@ -76,10 +78,12 @@ class AlgorithmField(QWidget):
         self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
         self.parity = ParityFields(session, theme, actions)
         self.superbpe = SuperBpeFields(theme)
+        self.picky = PickyFields(theme)
         of_sentencepiece = SentencePieceFields(theme)
         self.groups: Mapping[Algorithm | LibraryAlgorithm, OwnFields] = {
             "parity": self.parity,
             "superbpe": self.superbpe,
+            "picky": self.picky,
             "sentencepiece-bpe": of_sentencepiece,
             "sentencepiece-unigram": of_sentencepiece,
         }

@@ -153,6 +153,7 @@ class MoreSettings(QWidget):
         self.held_out.set_value(settings.held_out)
         for field in self._of_bpe:
             field.setVisible(not settings.by_library)
+        self.ties.setVisible(settings.has("tie_break"))
         in_characters &= not settings.by_library
         self.vocabulary.setVisible(in_characters)
         self.entries.setVisible(in_characters and own)

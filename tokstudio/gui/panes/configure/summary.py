@@ -39,6 +39,8 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     specials = len(config.special_tokens)
     also = f" and {_special_tokens(specials)}" if specials else ""
     merges = f"{about}{several(max(0, count), 'merge')}"
+    if settings.algorithm == "picky":
+        merges = f"{about}{several(max(0, count), 'token made by merges', 'tokens made by merges')}"
     earlier = f"; ends earlier when no pair occurs {frequency:,} times" if frequency is not None else ""
     return f"At most {merges} on top of {first}{also}{earlier}."
 
@@ -58,7 +60,7 @@ def unusual_words(settings: Settings) -> str:
     if specials:
         place = " first" if settings.special_placement != usual.special_placement else ""
         told.append(f"{_special_tokens(specials)}{place}")
-    if settings.tie_break != DEFAULT_TIES[settings.config().algorithm]:
+    if settings.has("tie_break") and settings.tie_break != DEFAULT_TIES[settings.config().algorithm]:
         told.append(_TIES[settings.tie_break])
     if settings.max_token_bytes is not None:
         told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")

@@ -95,12 +95,13 @@ class DistributionPane(Pane):
             self._tokens = run.tokens
         playhead = min(self._session.view.playhead, len(run))
         if self.view == "lengths":
-            self._draw_lengths(self._tokens, playhead)
+            self._draw_lengths(run, self._tokens, playhead)
         else:
             self._draw_ranks(run, self._tokens, playhead)
 
-    def _draw_lengths(self, tokens: RunTokens, playhead: int) -> None:
-        lengths = tokens.lengths()[: tokens.first + playhead]
+    def _draw_lengths(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
+        lengths, present = tokens.lengths()[: tokens.first + playhead], run.present(playhead)
+        lengths = lengths if present is None else lengths[present]
         counts = np.bincount(lengths)
         beyond = counts.sum() - np.cumsum(counts)
         last = max(int(np.argmax(beyond <= _TAIL * counts.sum())) + 1, _FEWEST_BARS)

@@ -3,14 +3,17 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
+from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.run import ChosenBy
-from tokstudio.gui.panes.merges.chooser_query import TOGETHER, ChooserQuery
+from tokstudio.gui.panes.merges.merge_query import TOGETHER, MergeQuery
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
@@ -19,10 +22,21 @@ from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_text.spelling import copied, figure, marked
 
-_NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO, _CHOOSER = range(8)
+_NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO, _OWN = range(8)
 _CHOSEN_BY = Column(
     "Chosen by", "words", "The language that chose this merge, by parity-aware BPE", 2, 6, word="algorithm"
 )
+_REMOVED = Column(
+    *("Removed", "token", "What was removed from the vocabulary after this merge, by Picky BPE", 5, 8),
+    word="removed-token",
+)
+_FELL = Column(
+    *("Fell apart", "number", "How often the removed tokens stood in the corpus, and fell into their parts"),
+    yields=3,
+    muted=True,
+)
+#: The columns that only one algorithm has.
+_OF_ALGORITHMS: Mapping[str, tuple[Column, ...]] = {"parity": (_CHOSEN_BY,), "picky": (_REMOVED, _FELL)}
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: new merges are searched at most this often
 _NO_INDEX = QModelIndex()
@@ -72,8 +86,8 @@ class MergesModel(TokenTable):
         with self.changes():
             self.beginResetModel()
             self.hold(run)
-            by_turns = run is not None and run.config is not None and run.config.algorithm == "parity"
-            self.columns = (*self.plain_columns, _CHOSEN_BY) if by_turns else self.plain_columns
+            algorithm = "" if run is None or run.config is None else run.config.algorithm
+            self.columns = (*self.plain_columns, *_OF_ALGORITHMS.get(algorithm, ()))
             self.playhead = playhead
             self._job.cancel()
             self._matches = Matches(self._matches.query)
@@ -150,26 +164,34 @@ class MergesModel(TokenTable):
         if column in (_TOKEN, _LEFT, _RIGHT):
             tokens = (self.shown(self._slot(number, column)),)
             text = marked(tokens[0])
-        elif column == _CHOOSER:
-            text = self._chooser(number)
+        elif column >= _OWN and self.columns[column] is _REMOVED:
+            tokens = tuple(self.shown(slot) for slot, _ in self.removed_after(number))
+            text = " + ".join(map(marked, tokens))
+        elif column >= _OWN:
+            text = self._own_figure(number, column)
         else:
             text = f"{number:,}" if column == _NUMBER else self._figure(number, column)
         return Cell(text, tokens, number > self.playhead, number == self.playhead)
 
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
+        tokens = self.tokens
         assert self.run is not None
-        assert self.tokens is not None
+        assert tokens is not None
         number = slot - self._first + 1
         slots = [self._slot(number, column) for column in (_TOKEN, _LEFT, _RIGHT)]
-        texts = [copied(self.tokens.head(slot, _COPIED_BYTES)) for slot in slots]
+        texts = [copied(tokens.head(slot, _COPIED_BYTES)) for slot in slots]
         figures = ["", "", ""]
         if self.run.has_counts:
             count, after = int(self.run.log.count[number - 1]), self.run.log.tokens_at(number)
             counts = (str(in_units(number, self.run.weight_scale)) for number in (count, after))
             figures = [*counts, f"{self.run.bytes_per_token(number):.4f}"]
-        if len(self.columns) > _CHOOSER:
-            figures.append(self._chooser(number))
+        for column in range(_OWN, len(self.columns)):
+            if self.columns[column] is _REMOVED:
+                heads = (tokens.head(gone, _COPIED_BYTES) for gone, _ in self.removed_after(number))
+                figures.append(" + ".join(map(copied, heads)))
+            else:
+                figures.append(self._own_figure(number, column, plain=True))
         return "\t".join([str(number), *texts, *figures])
 
     def widest(self, column: int) -> str:
@@ -183,7 +205,7 @@ class MergesModel(TokenTable):
             return "–"
         if column == _RATIO:
             return f"{run.bytes_per_token(len(run)):,.3f}"
-        # Counts and tokens only decrease, so the first is the longest.
+        # Counts and tokens hardly ever increase, so the first is the longest.
         first = run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0])
         return figure(first, run.weight_scale)
 
@@ -221,9 +243,27 @@ class MergesModel(TokenTable):
             return figure(run.log.tokens_at(number), run.weight_scale)
         return f"{run.bytes_per_token(number):,.3f}"
 
-    def _chooser(self, number: int) -> str:
-        chosen = self._choices
-        return "" if chosen is None else chosen.name(number - 1) or TOGETHER
+    def token_at(self, row: int) -> int | None:
+        """The id of the token that the merge in a row makes."""
+        return self.run.id_of_merge(self.number_at(row)) if self.run and 0 <= row < self.rowCount() else None
+
+    def removed_after(self, number: int) -> list[tuple[int, int]]:
+        """The slots of the tokens that were removed after a merge, and how often each stood in the corpus."""
+        removals = self.run.log.removals if self.run is not None else None
+        if removals is None:
+            return []
+        places: list[int] = removals[number - 1, LEFT_GONE:].tolist()
+        slots = (self._slot(number, column) for column in (_LEFT, _RIGHT))
+        return [(slot, fell) for slot, fell in zip(slots, places, strict=True) if fell >= 0]
+
+    def _own_figure(self, number: int, column: int, *, plain: bool = False) -> str:
+        """Who chose a merge, or how often tokens fell apart after it."""
+        if self.columns[column] is _CHOSEN_BY:
+            chosen = self._choices
+            return "" if chosen is None else chosen.name(number - 1) or TOGETHER
+        gone, scale = self.removed_after(number), self.run.weight_scale if self.run is not None else 1
+        fell = sum(places for _, places in gone)
+        return "" if not gone else str(in_units(fell, scale)) if plain else figure(fell, scale)
 
     @property
     def _choices(self) -> ChosenBy | None:
@@ -246,17 +286,24 @@ class MergesModel(TokenTable):
         else:
             self._searched = size = self._size = len(tokens.run)
             query = matches.query
-            chosen = query.chosen(self._choices, size) if isinstance(query, ChooserQuery) else None
+            chosen = query.chosen(self._choices, size) if isinstance(query, MergeQuery) else None
+            removals, parts = self.run.log.removals if self.run is not None else None, tokens.parts
 
             def work() -> Work[NDArray[np.bool_]]:
                 number = query.number
                 numbered = () if number is None else (tokens.slot_of(number), tokens.slot_of_merge(number))
                 passes = yield from matches.work(tokens.index, tokens.lengths(), numbered)
+                made = passes[tokens.first : tokens.first + size]
                 if chosen is not None:
-                    passes[tokens.first : tokens.first + size] &= chosen
+                    made &= chosen
+                if isinstance(query, MergeQuery):
+                    heads = tokens.index.heads if tokens.index is not None else ()
+                    removing = query.removing(removals, parts, heads)
+                    made &= True if removing is None else removing
                 return passes
 
-            self._job.run(tokens, work, indexed=matches.query.needs_heads)
+            needs_bytes = query.needs_heads or (isinstance(query, MergeQuery) and bool(query.removed))
+            self._job.run(tokens, work, indexed=needs_bytes)
         self.matches_changed.emit()
 
     def _search_later(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from PySide6.QtGui import QAction
 
-from tokstudio.gui.panes.merges.chooser_query import CHOOSER_HINT, ChooserQuery
+from tokstudio.gui.panes.merges.merge_query import CHOOSER_HINT, REMOVAL_HINT, MergeQuery
 from tokstudio.gui.panes.merges.model import MergesModel
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -16,6 +16,7 @@ from tokstudio.gui.token_table.token_table_pane import TablePane
 from tokstudio.gui.widgets.labels import plain_label
 
 _EMPTY = "Merges appear here as they are made, each with its two tokens and their count."
+_HINTS = {"parity": CHOOSER_HINT, "picky": REMOVAL_HINT}  # by algorithm
 _DERIVED = "Merges derived from the file's {}."
 
 
@@ -47,8 +48,9 @@ class MergesPane(TablePane):
             self._merges.set_run(run, playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
-            by_turns = self._merges.columns != self._merges.plain_columns
-            self.filter.setToolTip(f"{FILTER_HINT} {CHOOSER_HINT}" if by_turns else FILTER_HINT)
+            config = None if run is None else run.config
+            hint = "" if config is None else _HINTS.get(config.algorithm, "")
+            self.filter.setToolTip(f"{FILTER_HINT} {hint}".rstrip())
             source = run.merges_derived_from if run is not None else ""
             self.derived.setText(_DERIVED.format(source))
             self.derived.setVisible(bool(source))
@@ -65,7 +67,7 @@ class MergesPane(TablePane):
 
     def make_query(self, text: str) -> Query:
         """The filter for a text."""
-        return ChooserQuery(text)
+        return MergeQuery(text)
 
     def apply_filter(self, query: Query) -> None:
         """Passes the filter to the model."""

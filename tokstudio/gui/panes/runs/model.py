@@ -247,6 +247,8 @@ def _algorithm(config: TrainingConfig) -> str:
         return "BPE of whole characters"
     if config.algorithm == "boundless":
         return "BoundlessBPE, in two phases"
+    if config.algorithm == "picky":
+        return f"Picky BPE with threshold {config.threshold:g}"
     told = ["parity-aware BPE", "parallel texts" if config.parallel else "bytes per token"]
     told += [f"ratio {ratio:g} of {name}" for name, ratio in cast("Sequence[tuple[str, float]]", config.ratios)]
     if config.global_merges:
@@ -290,7 +292,8 @@ def _base(run: StudioRun) -> str:
 
 
 def _ties(run: StudioRun) -> str:
-    return TIE_RULES[run.config.tie_break][0] if run.config is not None else _NOTHING
+    known = None if run.config is None else TIE_RULES.get(run.config.tie_break)
+    return "Smallest bytes" if run.config is not None and known is None else known[0] if known else _NOTHING
 
 
 def _ended(run: StudioRun) -> str:

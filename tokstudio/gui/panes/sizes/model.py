@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
@@ -42,25 +44,30 @@ class SizesModel(QAbstractTableModel):
         super().__init__(parent)
         self._theme = theme
         self._text: MeasuredText | None = None
-        self._others = 0
+        self._vocabularies = np.zeros(1, np.int64)
         self._rows: list[Size] = []
         self._notes: dict[int, str] = {}  # by merges
         self.width, self.tied = 0, True
 
     # ---- content
 
-    def set_text(self, text: MeasuredText | None, others: int, playhead: int) -> None:
-        """Shows the sizes of a run with so many tokens that no merge made; None shows nothing."""
+    def clear(self) -> None:
+        """Shows nothing."""
         self.beginResetModel()
-        self._text, self._others, self._rows, self._notes = text, others, [], {}
-        if text is not None:
-            end = len(text.tokens) - 1
-            self._notes = {merges_for(text.tokens, percent): percent_text(percent / 100) for percent in PERCENTS}
-            self._notes[end] = ", ".join(filter(None, (self._notes.get(end), "end")))
-            sizes = table_of_sizes(text.tokens, text.bytes, others)
-            # What the pane is for is seen without scrolling.
-            sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
-            self._rows = [self._size_at(text, playhead), *sizes]
+        self._text, self._rows, self._notes = None, [], {}
+        self.endResetModel()
+
+    def set_text(self, text: MeasuredText, vocabularies: NDArray[np.int64], playhead: int) -> None:
+        """Shows the sizes of a run, int64 [n + 1], after 0, 1, ... n merges."""
+        self.beginResetModel()
+        self._text, self._vocabularies, self._rows, self._notes = text, vocabularies, [], {}
+        end = len(text.tokens) - 1
+        self._notes = {merges_for(text.tokens, percent): percent_text(percent / 100) for percent in PERCENTS}
+        self._notes[end] = ", ".join(filter(None, (self._notes.get(end), "end")))
+        sizes = table_of_sizes(text.tokens, text.bytes, vocabularies)
+        # What the pane is for is seen without scrolling.
+        sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
+        self._rows = [self._size_at(text, playhead), *sizes]
         self.endResetModel()
 
     def set_playhead(self, playhead: int) -> None:
@@ -88,7 +95,7 @@ class SizesModel(QAbstractTableModel):
         return whole_text(size.saved, self._text.scale if self._text is not None else 1)
 
     def _size_at(self, text: MeasuredText, playhead: int) -> Size:
-        return size_after(text.tokens, text.bytes, min(playhead, len(text.tokens) - 1), self._others)
+        return size_after(text.tokens, text.bytes, min(playhead, len(text.tokens) - 1), self._vocabularies)
 
     # ---- Qt's own
 

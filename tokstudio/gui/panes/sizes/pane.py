@@ -112,11 +112,11 @@ class SizesPane(Pane):
         run = self._session.runs.active
         text = measured_text(run) if run is not None else None
         if run is None or text is None:
-            self._model.set_text(None, 0, 0)
+            self._model.clear()
             self.empty.label.setText(_EMPTY if run is None or run.has_counts else _OPENED)
             self.stack.setCurrentIndex(0)
         else:
-            self._model.set_text(text, run.vocabulary_size - len(run), self._session.view.playhead)
+            self._model.set_text(text, run.vocabulary_sizes, self._session.view.playhead)
             self.answer.setText(_answer(run, text))
             self.measured.setText(_measured_on(run, text))
             self.stack.setCurrentIndex(1)
@@ -126,7 +126,7 @@ class SizesPane(Pane):
         if not self._seen:
             # A deleted run is released at once, even in a hidden pane.
             self._shown = ()
-            self._model.set_text(None, 0, 0)
+            self._model.clear()
         elif self._shown != _state(self._session.runs.active):
             self.catch_up()
 
@@ -174,9 +174,9 @@ def _state(run: StudioRun | None) -> tuple[object, ...]:
 
 def _answer(run: StudioRun, text: MeasuredText) -> str:
     """The smallest vocabulary with most of the compression, as a sentence."""
-    others, end = run.vocabulary_size - len(run), len(text.tokens) - 1
+    sizes, end = run.vocabulary_sizes, len(text.tokens) - 1
     enough, whole = (
-        size_after(text.tokens, text.bytes, merges, others) for merges in (merges_for(text.tokens, _ENOUGH), end)
+        size_after(text.tokens, text.bytes, merges, sizes) for merges in (merges_for(text.tokens, _ENOUGH), end)
     )
     so_far = "" if run.ended is not None else " so far"
     return (

@@ -27,7 +27,11 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
         return f"Base tokens: {several(pieces, 'token')}, mostly {unit}s"
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
-    heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))
-    left, right, token = (isolated(label(head, _LABEL)) for head in heads)
+    ids = (step.left, *step.parts) if step.kind == "removal" else (step.left, step.right, step.token)
+    heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in ids)
+    first, *others = (isolated(label(head, _LABEL)) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
-    return f"Step {number + 1:,} of {len(rounds):,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
+    lead = f"Step {number + 1:,} of {len(rounds):,}:"
+    if step.kind == "removal":
+        return f"{lead} {first} → {' + '.join(others)}{places} (removed after merge {step.merge:,})"
+    return f"{lead} {first} + {others[0]} → {others[1]}{places} (merge {step.merge:,})"

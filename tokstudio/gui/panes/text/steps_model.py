@@ -1,4 +1,4 @@
-"""The states of an encoding as rows: pre-tokens, base tokens, and a row for each merge with all its occurrences."""
+"""The states of an encoding as rows: pre-tokens, base tokens, and a row for each merge or removal at all its places."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,8 +23,10 @@ class RoundsModel(TokenTable):
     columns = (
         Column("Step", "number", "Number of the step, from 1"),
         Column("Merge", "number", "The number of the merge"),
-        Column("Left + right", "token", "The two tokens that it joins", 3, 7),
-        Column("Token", "token", "What they become", 2, 5),
+        Column(
+            "Left + right", "token", "The two tokens that it joins; dimmed, the token that was removed after it", 3, 7
+        ),
+        Column("Token", "token", "What they become; dimmed, what the removed token falls into", 2, 5),
         Column("Places", "number", "How many times it joins them here; for the first two steps, pieces", yields=1),
     )
 
@@ -84,23 +86,24 @@ class RoundsModel(TokenTable):
             return Cell(f"{row + 1:,}", marked=shown)
         if column == _PLACES:
             return Cell(f"{self._places(row):,}", marked=shown)
-        if here.kind != "merge":
+        if not here.merge:
             return Cell(here.kind.capitalize() if column == PARTS else "", marked=shown)
         if column == _MERGE:
             return Cell(f"{here.merge:,}", marked=shown)
         assert self.tokens is not None
-        ids = (here.left, here.right) if column == PARTS else (here.token,)
-        tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in ids)
-        return Cell(" + ".join(map(marked, tokens)), tokens, marked=shown)
+        tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in _ids(here)[column == _TOKEN])
+        return Cell(" + ".join(map(marked, tokens)), tokens, here.kind == "removal", shown)
 
     def copied_slot(self, slot: int) -> str:
         """A row for the clipboard: numbers without separators, tokens as in `copied`."""
         here = self.round(slot)
-        if here.kind != "merge":
+        if not here.merge:
             return "\t".join([str(slot + 1), "", here.kind, "", "", str(self._places(slot))])
         assert self.tokens is not None
-        ids = (here.left, here.right, here.token)
-        texts = [copied(self.tokens.head(self.tokens.slot_of(token), _COPIED_BYTES)) for token in ids]
+        before, after = (
+            [copied(self.tokens.head(self.tokens.slot_of(token), _COPIED_BYTES)) for token in ids] for ids in _ids(here)
+        )
+        texts = [*before, *after] if here.kind == "merge" else [*before, "", " + ".join(after)]
         return "\t".join([str(slot + 1), str(here.merge), *texts, str(self._places(slot))])
 
     def widest(self, column: int) -> str:
@@ -123,9 +126,15 @@ class RoundsModel(TokenTable):
         if not index.isValid() or self.tokens is None or index.column() not in (PARTS, _TOKEN) or index.row() < 2:
             return None
         here = self.round(index.row())
-        ids = (here.left, here.right) if index.column() == PARTS else (here.token,)
+        ids = _ids(here)[index.column() == _TOKEN]
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in ids]
-        return plain(f"{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}")
+        removed = f"Removed after merge {here.merge:,}:\n" if here.kind == "removal" else ""
+        return plain(f"{removed}{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}")
 
     def _places(self, row: int) -> int:
         return self._pieces[row] if row < 2 else len(self.round(row).starts)
+
+
+def _ids(here: Round) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The tokens before a merge or a removal, and those after it."""
+    return ((here.left,), here.parts) if here.kind == "removal" else ((here.left, here.right), (here.token,))

@@ -257,7 +257,7 @@ class StepsPage(QWidget):
         self._own = False
         self.view.set_ids_known(number > 0)
         self.view.set_show_ids(self._actions["show_ids"].isChecked() and number > 0)
-        made = np.searchsorted(state.starts, step.starts) if step.kind == "merge" else np.zeros(0, np.int64)
+        made = np.searchsorted(state.starts, step.starts) if step.merge else np.zeros(0, np.int64)
         self.view.mark(made.tolist())
         self.phase.setText(step_words(rounds, number, len(state), in_characters=characters))
         self.model.set_current(number)

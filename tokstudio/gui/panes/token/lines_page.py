@@ -37,6 +37,7 @@ _NOT_SO_FAR = (
     "because a library encodes for this tokenizer."
 )
 _WAITING = "The search for lines starts in a moment."
+_REMOVED = "The token is not in the vocabulary at this playhead position: it was removed."
 _SEARCHING = "Looking for the token…"
 
 
@@ -128,7 +129,9 @@ class LinesPage(QWidget):
             self._say(f"{run.corpus_problem}.")
             return
         if not tokenizer.tokens.in_use(token):
-            self._say("The token is not made yet at this playhead position.")
+            removed_by = run.removals.removed_by(token)
+            is_gone = removed_by is not None and removed_by <= self._view.playhead
+            self._say(_REMOVED if is_gone else "The token is not made yet at this playhead position.")
             return
         held_out = run.config.held_out if run.config is not None else 0.0
         # Weighted uses are not a number of places.

@@ -98,7 +98,7 @@ class TokenPane(Pane):
             return
         self._stale = False
         run, token = self._runs.active, self._view.token
-        if run is None or token is None or not run.tokenizer.tokens.in_use(token):
+        if run is None or token is None or not run.tokenizer.is_known(token):
             self._shown = None
             self.pages.setCurrentWidget(self.empty)
             self.copies.setEnabled(False)
@@ -190,7 +190,7 @@ class TokenPane(Pane):
         if self._shown == (run, token):
             return
         self._shown, tokenizer = (run, token), run.tokenizer
-        length = tokenizer.tokens.length(token)
+        length = int(tokenizer.lengths_of_all[token])
         raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 4), _LONGEST_TITLE)
         kind = tokenizer.kind(token)
         made_of_bytes = tokenizer.alphabet.base == "bytes"
@@ -210,11 +210,15 @@ class TokenPane(Pane):
         if run is None or token is None or self._shown != (run, token):
             return
         tokenizer, playhead = run.tokenizer, min(self._view.playhead, len(run))
-        only_byte = tokenizer.tokens.length(token) == 1
+        only_byte = tokenizer.lengths_of_all[token] == 1
         facts = [meaning(tokenizer.tokens.prefix(token, 1)) if only_byte else _hexadecimal(tokenizer, token)]
-        number = _merge_number(tokenizer, token)
-        not_yet = f"Not made yet: merge {number:,} makes it."
-        facts.append(not_yet if number > playhead else _uses(run, token, playhead, number))
+        number, removed_by = _merge_number(tokenizer, token), run.removals.removed_by(token)
+        if number > playhead:
+            facts.append(f"Not made yet: merge {number:,} makes it.")
+        elif removed_by is not None and removed_by <= playhead:
+            facts.append(f"Not in the vocabulary any more: removed after merge {removed_by:,}.")
+        else:
+            facts.append(_uses(run, token, playhead, number))
         self.facts.setText("  ·  ".join(filter(None, facts)))
 
     def _fit(self) -> None:
@@ -237,7 +241,7 @@ class TokenPane(Pane):
 
     def _bytes(self) -> bytes:
         run, token = self._runs.active, self._view.token
-        return (run.tokenizer.tokens[token] or b"") if run is not None and token is not None else b""
+        return run.tokenizer.bytes_of(token) if run is not None and token is not None else b""
 
     def _put(self, text: str) -> None:
         if self._shown is not None:
@@ -263,7 +267,7 @@ def _reach(run: StudioRun, token: int) -> int:
 
 
 def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
-    length = tokenizer.tokens.length(token)
+    length = int(tokenizer.lengths_of_all[token])
     shown = tokenizer.tokens.prefix(token, _LONGEST_HEX).hex(" ").upper()
     return shown if length <= _LONGEST_HEX else f"{shown} … {length:,} bytes"
 

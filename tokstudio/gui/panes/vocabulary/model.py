@@ -54,7 +54,7 @@ class VocabularyModel(TokenTable):
 
     Without a filter and in the order of ids or merges, a move of the playhead adds or removes rows at the end, or at
     the top if the newest merges come first, and counts uses again. Other orders or filters are computed at most four
-    times a second.
+    times a second. With Picky BPE, tokens that a merge up to there removed are not listed.
     """
 
     failed = Signal(object)  # an order or a filter failed or was cancelled (Exception)
@@ -75,7 +75,8 @@ class VocabularyModel(TokenTable):
         super().__init__(parent)
         self.question = Question(Query(""))
         self.playhead = 0
-        self.size = 0  # tokens that exist at the playhead, visible or not
+        self.size = 0  # slots of the tokens made up to the playhead
+        self.present: NDArray[np.bool_] | None = None  # which of them are there; None where all are
         self._rows = Rows()
         self._uses = TokenUses()
         self._matches: Matches | None = None  # of the last answered filter
@@ -97,8 +98,8 @@ class VocabularyModel(TokenTable):
             self.hold(run)
             self.playhead = playhead
             # In the order of making, until the wanted order is ready.
-            self.size = self._first + playhead
-            self._rows = Rows(self._first, self.size, self._wants_newest_first)
+            self._measure(playhead)
+            self._rows = self._in_order_of_making()
             self._uses = self._uses_at(playhead) if self.size <= _MOST_AT_ONCE else TokenUses()
             self._matches = None
             self.endResetModel()
@@ -110,12 +111,15 @@ class VocabularyModel(TokenTable):
         if run is None or (merges == self.playhead and self._uses.known == (run.uses(merges) is not None)):
             return
         self.playhead = merges
-        if self._rows.slots is None and self._is_order_of_making:
+        in_order = self._is_order_of_making and (self._rows.slots is None or self.present is not None)
+        if in_order and self.present is None:
             self._resize(self._first + merges)
         elif self._rows.slots is None:
             self._rows = Rows(slots=self._rows.array())
-        self.size = self._first + merges
-        if self._rows.slots is not None:
+        self._measure(merges)
+        if in_order and self.present is not None:
+            self._replace(self._rows.array(), self._in_order_of_making().array())
+        elif self._rows.slots is not None:
             self._schedule()
         if self.size <= _MOST_AT_ONCE:
             self._uses = self._uses_at(merges)
@@ -162,9 +166,14 @@ class VocabularyModel(TokenTable):
         """The row of a token; -1 if it is not shown."""
         return self._rows.row_of(slot)
 
+    @property
+    def total(self) -> int:
+        """The tokens that exist at the playhead, visible or not."""
+        return self.size if self.present is None else int(np.count_nonzero(self.present))
+
     def may_list(self, slot: int) -> bool:
         """Whether the token exists at the playhead."""
-        return slot < self.size
+        return slot < self.size and (self.present is None or bool(self.present[slot]))
 
     def cell(self, row: int, column: int) -> Cell:
         """The content of a cell."""
@@ -244,6 +253,19 @@ class VocabularyModel(TokenTable):
     def _first(self) -> int:
         return self.tokens.first if self.tokens is not None else 0
 
+    def _measure(self, merges: int) -> None:
+        """Finds the tokens that exist after a number of merges."""
+        self.size = self._first + merges
+        self.present = None if self.run is None else self.run.present(merges)
+
+    def _in_order_of_making(self) -> Rows:
+        """The tokens in the order of making, or with the newest merges first."""
+        rows = Rows(self._first, self.size, self._wants_newest_first)
+        if self.present is None:
+            return rows
+        slots = rows.array()
+        return Rows(slots=slots[self.present[slots]])
+
     @property
     def _is_order_of_making(self) -> bool:
         """Whether all tokens are shown in the order of making, possibly with the newest merges first."""
@@ -295,16 +317,16 @@ class VocabularyModel(TokenTable):
             if self.size > _MOST_AT_ONCE:
                 self._uses = self._uses_at(self.playhead)
             if self._is_order_of_making:
-                self._show(Rows(self._first, self.size, self._wants_newest_first))
+                self._show(self._in_order_of_making())
             else:
                 # A search belongs to one job: after a cancel it is not continued.
                 matches, self._matches = self._matches, None
                 if matches is None or matches.query is not question.query:
                     matches = Matches(question.query)
-                size, uses = self.size, self._uses
+                size, uses, present = self.size, self._uses, self.present
 
                 def work() -> Work[Answer]:
-                    return rows_work(ShownTokens.of(tokens, size, uses, question.query), question, matches)
+                    return rows_work(ShownTokens.of(tokens, size, uses, question.query, present), question, matches)
 
                 self._job.run(tokens, work, indexed=question.needs_index)
         self.matches_changed.emit()

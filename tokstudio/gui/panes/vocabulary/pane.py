@@ -92,7 +92,7 @@ class VocabularyPane(TablePane):
 
     def total(self) -> int:
         """The number of tokens at the playhead."""
-        return self._tokens.size
+        return self._tokens.total
 
     def filtered(self) -> bool:
         """Whether some tokens are hidden."""

@@ -61,13 +61,16 @@ class ShownTokens:
     uses: TokenUses  # their counts in the corpus
     index: TokenIndex | None  # an index of all of them; None if none is needed
     numbered: tuple[int, ...]  # the slots with the number of the query
+    present: NDArray[np.bool_] | None = None  # bool [size], which of them are there; None where all are
 
     @classmethod
-    def of(cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query) -> ShownTokens:
+    def of(
+        cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query, present: NDArray[np.bool_] | None = None
+    ) -> ShownTokens:
         """Takes the current tokens."""
         known = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
         numbered = () if query.number is None else (tokens.slot_of(query.number), tokens.slot_of_merge(query.number))
-        return cls(size, tokens.first, *known, tokens.reach, uses, tokens.index, numbered)
+        return cls(size, tokens.first, *known, tokens.reach, uses, tokens.index, numbered, present)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ class Answer:
 def rows_work(tokens: ShownTokens, question: Question, matches: Matches) -> Work[Answer]:
     """Computes the rows of a question."""
     size, query = tokens.size, question.query
-    passes = np.ones(size, np.bool_)
+    passes = np.ones(size, np.bool_) if tokens.present is None else tokens.present.copy()
     if query:
         passes &= yield from matches.work(tokens.index, tokens.lengths, tokens.numbered)
         if query.error:

@@ -305,7 +305,7 @@ class WhyPane(Pane):
         self.reason, self.later = paragraph_label(), paragraph_label("muted")
         self.caption = paragraph_label("muted", "There was no tie: every rule would have chosen the same pair.")
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.rules = RuleGrid(theme, len(TIE_RULES) - 1)
+        self.rules = RuleGrid(theme, len(TIE_RULES))
         self.rules.hide()
         self.model = RunnersModel(self)
         self.model.set_in_characters(self._characters.isChecked())
