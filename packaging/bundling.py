@@ -8,6 +8,7 @@ in `debian.py`, and what is tried with the bundle in `smoke.py`.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -67,6 +68,7 @@ def make_bundle(python: Path, environment_key: str) -> None:
     options = ["-y", "--log-level", "WARN", "--distpath", str(BUNDLE.parent), "--workpath", str(BUILD / "pyinstaller")]
     run_quietly([str(python), "-m", "PyInstaller", *options, str(SPEC)], "The bundle could not be built.")
     strip_symbols()
+    compile_loops(python)
     KEY.write_text(key, encoding="utf-8")
     say(f"{BUNDLE}: {folder_size(BUNDLE) / 1e6:,.0f} MB")
 
@@ -103,6 +105,23 @@ def strip_symbols() -> None:
     for file in BUNDLE.rglob("*.so*"):
         if file.name.startswith(_STRIPPED) and not file.is_symlink():
             run_quietly([strip, "--strip-unneeded", str(file)], f"{file} could not be stripped.")
+
+
+def compile_loops(python: Path) -> None:
+    """Compiles the loops for a common kind of processor into the bundle, so that its first start need not.
+
+    Raises:
+        SetupError: When that fails.
+    """
+    code = "import json; from tokstudio.core.kernels import shipped as s; print(json.dumps([s.FOLDER, s.settings()]))"
+    name, settings = json.loads(run_quietly([str(python), "-c", code], "The kind of processor is not known."))
+    if not settings:
+        say("there are no loops for this kind of processor in the bundle: its first start compiles them.")
+        return
+    say("compiling the loops of the bundle ...")
+    command = [str(bundle_program()), "--process", "tokstudio.core.warm_up"]
+    place = {"NUMBA_CACHE_DIR": str(BUNDLE / "_internal" / name)}
+    run_quietly(command, "The loops of the bundle could not be compiled.", settings | place)
 
 
 def folder_size(folder: Path) -> int:

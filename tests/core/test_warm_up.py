@@ -86,3 +86,41 @@ def test_a_compiling_process_ends_with_its_parent(monkeypatch, tmp_path):
         process.stdin.close()
         assert process.wait(timeout=60) == 1
     assert not list(tmp_path.rglob("merge.merge-*")), "it ended before it was done"
+
+
+def test_where_shipped_loops_are_used_those_of_the_processor_are_compiled_in_the_background(first_start):
+    started = []
+    first_start.setattr(prepare, "are_cached", lambda: True)
+    first_start.setattr(prepare, "_background", [])
+    first_start.setattr(prepare, "own_environment", lambda: {"NUMBA_CACHE_DIR": "own"})
+    first_start.setattr(
+        prepare.subprocess, "Popen", lambda command, **how: started.append((command[-3:], how["env"], how["stdin"]))
+    )
+    assert [step.phase for step in prepare_work()] == ["loading"]
+    finish(prepare_work())
+    # With a pipe that ends it when this process ends.
+    assert started == [
+        (["tokstudio.core.warm_up", "merging", "text"], {"NUMBA_CACHE_DIR": "own"}, subprocess.PIPE),
+    ]
+
+
+def test_otherwise_nothing_is_compiled_in_the_background(first_start):
+    first_start.setattr(prepare, "are_cached", lambda: True)
+    first_start.setattr(prepare.subprocess, "Popen", lambda *command, **how: pytest.fail("started"))
+    assert [step.phase for step in prepare_work()] == ["loading"]
+
+
+@pytest.mark.parametrize(("parts", "noted"), [([], 1), (["one", "other"], 1), (["one"], 0)])
+def test_the_list_is_written_when_all_parts_are_compiled(monkeypatch, parts, noted):
+    made, niced = [], []
+    monkeypatch.setattr(prepare.sys, "argv", ["prepare", *parts])
+    monkeypatch.setattr(prepare, "end_with_parent", lambda: None)
+    monkeypatch.setattr(prepare.os, "nice", niced.append, raising=False)
+    for name in ("_can_keep", "discard_outdated"):
+        monkeypatch.setattr(prepare, name, lambda: True)
+    monkeypatch.setattr(prepare, "problem", lambda: None)
+    monkeypatch.setattr(prepare, "_leave_note", lambda: made.append("list"))
+    monkeypatch.setattr(prepare, "_PARTS", {"one": lambda: None, "other": lambda: None})
+    assert prepare.main() == 0
+    assert made == ["list"] * noted
+    assert len(niced) == (len(parts) == 2), "only what is compiled in the background stands back"

@@ -332,6 +332,7 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ran: list[str] = []
+    compiled: list[tuple[str, dict[str, str] | None]] = []
     bundling = dev.bundling
     for name in ("tokstudio", "resources", "packaging"):
         (tmp_path / name).mkdir()
@@ -341,7 +342,9 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
         ran.append(command[2])
         program.parent.mkdir(parents=True, exist_ok=True)
         program.touch()
-        return ""
+        if command[1:] == ["--process", "tokstudio.core.warm_up"]:
+            compiled.append((command[0], variables))
+        return '["loops", {"NUMBA_CPU_NAME": "common"}]' if command[1] == "-c" else ""
 
     monkeypatch.setattr(bundling, "ROOT", tmp_path)
     monkeypatch.setattr(bundling, "BUNDLE", program.parent)
@@ -352,6 +355,9 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
         (tmp_path / "tokstudio" / "core.py").write_text(change)
         bundling.make_bundle(Path("python"), "key")
     assert ran.count("PyInstaller") == 2
+    # Its loops are compiled by itself, into itself, for a common kind of processor.
+    place = str(program.parent / "_internal" / "loops")
+    assert compiled == [(str(program), {"NUMBA_CPU_NAME": "common", "NUMBA_CACHE_DIR": place})] * 2
 
 
 @pytest.mark.parametrize("display", [True, False])

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
@@ -17,10 +18,21 @@ from tokstudio.core import kernels
 from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.subprocesses import end_with_parent, import_folder, is_bundle, module_command
-from tokstudio.core.kernels.cache import ROOM, are_cached, list_cached, note_problem, problem, remove_older
+from tokstudio.core.kernels.cache import (
+    ROOM,
+    are_cached,
+    list_cached,
+    note_problem,
+    own_environment,
+    problem,
+    remove_older,
+)
+
+_BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
 
 _lock = threading.Lock()
 _ready = threading.Event()  # the loops are loaded in this process
+_background: list[subprocess.Popen[bytes]] = []  # compiles for the next start
 _compiling = threading.Event()  # the thread that holds the lock waits for the compiler
 
 
@@ -47,6 +59,7 @@ def prepare_work() -> Work[None]:
             # Loops that could not be cached are compiled here.
             exercise()
             _ready.set()
+            _compile_own()
     finally:
         _compiling.clear()
         _lock.release()
@@ -169,6 +182,27 @@ def _compile() -> Work[bool]:
     return True
 
 
+def _compile_own() -> None:
+    """Where shipped loops are used: has those of this processor compiled for the next start, in the background."""
+    environment = own_environment()
+    if environment is None:
+        return
+    with contextlib.suppress(OSError):
+        # Its standard input closes with this process, and ends it.
+        _background.append(
+            subprocess.Popen(
+                module_command("tokstudio.core.warm_up", *_PARTS),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=import_folder(),
+                env=environment,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
+                | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
+            )
+        )
+
+
 def _folder() -> Path | None:
     """Numba's cache folder; None where there is none."""
     from tokstudio.core.kernels.merge import merge
@@ -197,10 +231,15 @@ def _can_keep() -> bool:
 
 
 def main() -> int:
-    """Compiles the named parts, or all of them and records that; returns 1 where they cannot be cached."""
+    """Compiles the named parts, or all; records if it was all. Returns 1 where they cannot be cached.
+
+    All by their names are compiled in the background.
+    """
     parts = sys.argv[1:]
     if parts:
         threading.Thread(target=end_with_parent, daemon=True).start()
+    if len(parts) == len(_PARTS) and hasattr(os, "nice"):
+        os.nice(_BEHIND_OTHERS)
     discard_outdated()
     if not _can_keep():
         return 1
@@ -208,7 +247,7 @@ def main() -> int:
         _PARTS[part]()
     if problem() is not None:
         return 1
-    if not parts:
+    if len(parts or _PARTS) == len(_PARTS):
         _leave_note()
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,29 @@ from numba.core.caching import FunctionCache
 
 import tokstudio
 from tokstudio.core.base import private_folders, subprocesses
-from tokstudio.core.kernels import cache
+from tokstudio.core.kernels import cache, shipped
 from tokstudio.core.kernels.compiled import njit
+
+# The features of a processor of x86-64-v3, by LLVM's names, and one more.
+LARGE = [
+    "avx",
+    "avx2",
+    "bmi",
+    "bmi2",
+    "cx16",
+    "f16c",
+    "fma",
+    "lzcnt",
+    "movbe",
+    "popcnt",
+    "sahf",
+    "sse3",
+    "sse4.1",
+    "sse4.2",
+    "ssse3",
+    "xsave",
+    "sha",
+]
 
 
 @pytest.fixture
@@ -160,6 +182,96 @@ def test_loops_compiled_during_installation_are_reused(installed, tmp_path):
     assert cache.read_whole(folder / "other.nbc") == b"other.nbc"
     shutil.rmtree(installed)
     assert cache.are_cached()
+
+
+@pytest.fixture
+def brought(bundle, monkeypatch, tmp_path):
+    """The loops that a bundle brings with it; the person's own folder is empty."""
+    folder = tmp_path / "loops"
+    folder.mkdir()
+    monkeypatch.setattr(cache, "SYSTEM", tmp_path / "nothing")
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
+    monkeypatch.setattr(shipped, "folder", lambda: folder)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(shipped, "features", lambda: set(LARGE))
+    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.setenv(name, "")  # so that it is unset again after the test
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    files = [folder / "one.nbc", folder / "other.nbc"]
+    for file in files:
+        cache.write_whole(file, file.name.encode())
+    cache.list_cached(files)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    return folder
+
+
+def own_folder(tmp_path):
+    return tmp_path / "tokstudio" / f"compiled-{cache.identity()}"
+
+
+def test_a_first_start_uses_the_loops_of_the_bundle(brought, tmp_path):
+    cache.choose_folder()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path) / "common"
+    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("x86-64-v3", "")
+    assert cache.are_cached()
+    own = cache.own_environment()
+    assert own["NUMBA_CACHE_DIR"] == str(own_folder(tmp_path))
+    assert not own.keys() & {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
+
+
+def test_the_next_start_uses_the_loops_of_the_processor(brought, monkeypatch, tmp_path):
+    cache.choose_folder()
+    for name, value in cache.own_environment().items():
+        monkeypatch.setenv(name, value)
+    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.delenv(name)
+    own = own_folder(tmp_path) / "one.nbc"
+    cache.write_whole(own, b"for this processor")
+    cache.list_cached([own])
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    cache.choose_folder()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
+    assert "NUMBA_CPU_NAME" not in os.environ
+    assert cache.are_cached()
+    assert cache.own_environment() is None
+    assert not (own_folder(tmp_path) / "common").exists()
+
+
+@pytest.mark.parametrize("fault", ["an older processor", "unknown", "damaged", "another build", "one is gone", "named"])
+def test_loops_of_the_bundle_that_cannot_be_used_are_not(brought, monkeypatch, tmp_path, fault):
+    match fault:
+        case "an older processor":
+            monkeypatch.setattr(shipped, "features", lambda: set(LARGE) - {"avx2"})
+        case "unknown":
+            monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+        case "damaged":
+            (brought / "one.nbc").write_bytes(b"x" * 99)
+        case "another build":
+            (brought / f"loops-{cache.identity()}").rename(brought / f"loops-{'0' * 16}")
+        case "one is gone":
+            (brought / "one.nbc").unlink()
+        case "named":
+            monkeypatch.setenv("NUMBA_CPU_NAME", "skylake")
+    named = os.environ.get("NUMBA_CPU_NAME")
+    cache.choose_folder()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
+    assert os.environ.get("NUMBA_CPU_NAME") == named
+    assert not cache.are_cached()
+    assert cache.own_environment() is None
+
+
+def test_arm_needs_nothing_that_a_processor_may_lack(brought, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(shipped, "features", set)
+    cache.choose_folder()
+    assert os.environ["NUMBA_CPU_NAME"] == "generic"
+    assert cache.are_cached()
+
+
+def test_the_features_of_this_processor_are_asked_of_the_compiler():
+    assert all(isinstance(name, str) for name in shipped.features())
+    assert shipped.features()
 
 
 @pytest.mark.parametrize("fault", ["of others", "damaged", "another build", "one is gone"])

@@ -3,7 +3,7 @@
 From its sources or a wheel Numba caches the loops beside them, or in its own folder of the user's caches. A bundle has
 a folder for each build, which all starts share: Numba would identify it by its program, which does not contain the
 loops, and by its path, which for an AppImage changes at each start. Where Debian's package has compiled the loops
-during installation, each user's folder begins with a copy of them.
+during installation, each user's folder begins with a copy of them; else with those that the bundle brings (`shipped`).
 
 Each file begins with the digest of its content: damaged code is not run, but compiled again.
 """
@@ -25,9 +25,11 @@ from pathlib import Path
 
 from tokstudio.core.base.private_folders import cache_folder, check_space, is_root_only, make_private, session_folders
 from tokstudio.core.base.subprocesses import is_bundle
+from tokstudio.core.kernels import shipped
 
 ROOM = 5 << 20  # bytes: twice the size of all loops
 _FOLDER = "NUMBA_CACHE_DIR"
+_COMMON = "common"  # the folder of shipped loops, beside those of this processor
 _OLD = 30 * 86_400  # seconds; two builds that are used side by side must not delete each other's loops
 # Created by `packaging/linux/postinst`; only root may write there.
 SYSTEM = Path("/var/cache/tokstudio")
@@ -112,25 +114,49 @@ def choose_folder() -> None:
         # Both, because the owner of the upper folder could replace the lower one.
         if not make_private(caches) or not make_private(folder):
             continue
-        if not (folder / f"loops-{name}").exists():
+        used = folder
+        if (folder / f"loops-{name}").exists():
+            shutil.rmtree(folder / _COMMON, ignore_errors=True)
+        else:
             try:
                 check_space(folder, ROOM)
             except OSError:
                 continue
-            _copy_system_loops(folder)
-        os.environ[_FOLDER] = str(folder)
+            if is_root_only(SYSTEM):
+                _copy_loops(SYSTEM, folder)
+            if not (folder / f"loops-{name}").exists() and _can_use_shipped(folder / _COMMON):
+                used = folder / _COMMON
+                shipped.use()
+        os.environ[_FOLDER] = str(used)
         _note_use(folder)
         return
     note_problem("no folder for it is yours alone and has 5 MB of room")
 
 
-def _copy_system_loops(folder: Path) -> None:
-    """Copies the loops that were compiled during installation, if they are complete and of this build."""
+def own_environment() -> dict[str, str] | None:
+    """The environment of a process that compiles for this processor, where this one uses shipped loops; else None."""
+    folder = Path(os.environ.get(_FOLDER, ""))
+    if not is_bundle() or folder.name != _COMMON or not shipped.in_use():
+        return None
+    return shipped.without(os.environ) | {_FOLDER: str(folder.parent)}
+
+
+def _can_use_shipped(folder: Path) -> bool:
+    """Copies the loops of the bundle to a folder, if they are complete and this processor can run them."""
+    if not shipped.folder().is_dir() or not shipped.can_run() or not make_private(folder):
+        return False
+    if not (folder / f"loops-{identity()}").exists():
+        _copy_loops(shipped.folder(), folder)
+    return (folder / f"loops-{identity()}").exists()
+
+
+def _copy_loops(source: Path, folder: Path) -> None:
+    """Copies loops that were compiled before, if they are complete and of this build."""
     name = f"loops-{identity()}"
-    listed = read_whole(SYSTEM / name) if is_root_only(SYSTEM) else None
+    listed = read_whole(source / name)
     if not listed:
         return
-    files = [SYSTEM / Path(os.fsdecode(file)).name for file in listed.split(b"\0")]
+    files = [source / Path(os.fsdecode(file)).name for file in listed.split(b"\0")]
     contents = {file.name: content for file in files if (content := read_whole(file))}
     if len(contents) < len(files):
         return
