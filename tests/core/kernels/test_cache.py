@@ -22,25 +22,8 @@ from tokstudio.core.kernels import cache, shipped
 from tokstudio.core.kernels.compiled import njit
 
 # The features of a processor of x86-64-v3, by LLVM's names, and one more.
-LARGE = [
-    "avx",
-    "avx2",
-    "bmi",
-    "bmi2",
-    "cx16",
-    "f16c",
-    "fma",
-    "lzcnt",
-    "movbe",
-    "popcnt",
-    "sahf",
-    "sse3",
-    "sse4.1",
-    "sse4.2",
-    "ssse3",
-    "xsave",
-    "sha",
-]
+LARGE = {"avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf", "xsave", "sha"}
+LARGE |= {"sse3", "sse4.1", "sse4.2", "ssse3"}
 
 
 @pytest.fixture
@@ -193,7 +176,7 @@ def brought(bundle, monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
     monkeypatch.setattr(shipped, "folder", lambda: folder)
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(shipped, "features", lambda: set(LARGE))
+    monkeypatch.setattr(shipped, "features", lambda: LARGE)
     for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
         monkeypatch.setenv(name, "")  # so that it is unset again after the test
         monkeypatch.delenv(name)
@@ -242,7 +225,7 @@ def test_the_next_start_uses_the_loops_of_the_processor(brought, monkeypatch, tm
 def test_loops_of_the_bundle_that_cannot_be_used_are_not(brought, monkeypatch, tmp_path, fault):
     match fault:
         case "an older processor":
-            monkeypatch.setattr(shipped, "features", lambda: set(LARGE) - {"avx2"})
+            monkeypatch.setattr(shipped, "features", lambda: LARGE - {"avx2"})
         case "unknown":
             monkeypatch.setattr(platform, "machine", lambda: "riscv64")
         case "damaged":
