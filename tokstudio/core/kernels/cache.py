@@ -27,7 +27,7 @@ from tokstudio.core.base.private_folders import cache_folder, check_space, is_ro
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.kernels import shipped
 
-ROOM = 5 << 20  # bytes: twice the size of all loops
+ROOM = 16 << 20  # bytes: the size of all loops for two processors, and a little more
 _FOLDER = "NUMBA_CACHE_DIR"
 _COMMON = "common"  # the folder of shipped loops, beside those of this processor
 _OLD = 30 * 86_400  # seconds; two builds that are used side by side must not delete each other's loops
@@ -130,7 +130,7 @@ def choose_folder() -> None:
         os.environ[_FOLDER] = str(used)
         _note_use(folder)
         return
-    note_problem("no folder for it is yours alone and has 5 MB of room")
+    note_problem("no folder for it is yours alone and has 16 MB of room")
 
 
 def own_environment() -> dict[str, str] | None:
