@@ -1,4 +1,7 @@
-"""Whether tokens are white space, digits, or invalid UTF-8; the flags of a long token follow from its parts."""
+"""Whether tokens are white space, digits, several words or invalid UTF-8.
+
+The flags of a long token follow from its parts, but for several words: only its first bytes are looked at.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,6 +19,7 @@ HEAD = 256
 WHITE_SPACE = 1  # the flags of a token
 NOT_UTF8 = 2
 DIGITS = 4
+WORDS = 8  # several, with white space between them
 
 # Letters for runs of characters: s for white space, n for digits.
 _SHAPES = {"", "s", "n", "sn", "ns", "sns"}
@@ -49,10 +53,11 @@ class Looks:
         flags = bytearray(describe_token(head) for head in heads[first:last])
         for slot in range(first, min(last, len(base))):
             if len(base[slot]) > HEAD:
-                flags[slot - first] = self._keep(slot, look_of(base[slot]))
+                flags[slot - first] = self._keep(slot, look_of(base[slot])) | _of_words(heads[slot])
         for slot, (left, right) in enumerate(pairs(parts), max(first, len(base))):
             if len(heads[slot]) == HEAD:
-                flags[slot - first] = self._keep(slot, _join(self._look(heads, left), self._look(heads, right)))
+                look = _join(self._look(heads, left), self._look(heads, right))
+                flags[slot - first] = self._keep(slot, look) | _of_words(heads[slot])
         return bytes(flags)
 
     def _look(self, heads: Sequence[bytes], slot: int) -> BytesLook | None:
@@ -66,11 +71,15 @@ class Looks:
 def describe_token(raw: bytes) -> int:
     """The flags of a token."""
     if raw.isascii():
-        return WHITE_SPACE if raw.isspace() else DIGITS if raw.strip().isdigit() else 0
+        return WHITE_SPACE if raw.isspace() else DIGITS if raw.strip().isdigit() else _of_words(raw)
     try:
-        return _flags(BytesLook(b"", _shape(raw.decode("utf-8")), b""))
+        return _flags(BytesLook(b"", _shape(raw.decode("utf-8")), b"")) | _of_words(raw)
     except UnicodeDecodeError:
-        return NOT_UTF8
+        return NOT_UTF8 | _of_words(raw)
+
+
+def _of_words(raw: bytes) -> int:
+    return WORDS if len(raw.split(None, 2)) > 1 else 0
 
 
 def is_cut(begin: BytesLook | None, end: BytesLook | None) -> bool:

@@ -40,6 +40,7 @@ _TIPS = {
     "White space": "Only spaces, tabs, newlines and the like",
     "Digits": "Only digits, and white space around them",
     "Cuts a character": "Not UTF-8 alone: it cuts a character",
+    "Across words": "Several words, with white space between them",
     "Used": "It occurs in the corpus at the playhead",
     "0 uses now": "It does not occur in the corpus at the playhead",
     "Only in longer tokens": "It occurred, but later merges used all of it",

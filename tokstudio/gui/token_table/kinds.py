@@ -6,7 +6,7 @@ from __future__ import annotations
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.state.token_flags import DIGITS, NOT_UTF8, WHITE_SPACE
+from tokstudio.gui.state.token_flags import DIGITS, NOT_UTF8, WHITE_SPACE, WORDS
 from tokstudio.gui.state.token_uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
 
 MADE: dict[str, tuple[TokenKind, ...]] = {
@@ -17,7 +17,7 @@ MADE: dict[str, tuple[TokenKind, ...]] = {
     "Unreachable": ("unreachable",),
     "Other": ("other",),
 }
-LOOKS = {"White space": WHITE_SPACE, "Digits": DIGITS, "Cuts a character": NOT_UTF8}
+LOOKS = {"White space": WHITE_SPACE, "Digits": DIGITS, "Cuts a character": NOT_UTF8, "Across words": WORDS}
 USES_STATES = {
     "Used": (USED,),
     "0 uses now": (NO_LONGER, NEVER, UNUSED),

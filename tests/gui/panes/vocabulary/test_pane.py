@@ -355,6 +355,15 @@ def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, 
     assert shown(qtbot, pane) == [raw for raw in either if len(raw) > 1]
 
 
+def test_tokens_across_words_are_those_with_white_space_inside(qtbot, pane, session, make_run):
+    run = make_run("one of the cats of the house, one of the dogs\n" * 20, vocabulary_size=290, pattern="none")
+    ready(qtbot, pane, session)
+    pane.panel.boxes["Across words"].click()
+    wanted = [raw for raw in run.tokenizer.tokens if re.search(rb"\S\s+\S", raw)]
+    assert b"of the " in wanted
+    assert shown(qtbot, pane) == wanted
+
+
 def test_the_panel_lists_the_scripts_that_there_are_with_their_share(qtbot, pane, session, make_run):
     make_run(sample_text("scripts"), vocabulary_size=600)
     ready(qtbot, pane, session)

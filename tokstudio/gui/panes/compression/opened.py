@@ -64,7 +64,8 @@ class OpenedCurves:
         """Why an opened tokenizer has no curve, or not yet."""
         found = self._on_text.found(run)
         if run.no_playhead is not None:
-            return f"No curve: only all merges together are known. No playhead either: {run.no_playhead}."
+            why = "only all merges together are known" if len(run) else "this tokenizer has no merges"
+            return f"No curve: {why}. No playhead either: {run.no_playhead}."
         if not len(run):
             reason = "No curve: this tokenizer has no merges."
         elif found is None:
