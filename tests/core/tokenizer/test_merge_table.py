@@ -43,6 +43,13 @@ def test_a_text_has_the_tokens_of_merging(made, text, data):
     assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
 
 
+def test_a_merge_may_name_a_token_that_nothing_makes():
+    # Far beyond the others, so that a read there does not go unnoticed.
+    merges, extra = [[97, 1_000_000], [97, 98]], {1_000_000: b"x"}
+    tokenizer = Tokenizer(np.array(merges, np.int32), np.array([300, 301], np.int32), extra_tokens=extra)
+    assert tokenizer.encode("abba" * 9) == [301, 98, 97] * 9
+
+
 @pytest.mark.parametrize("text", ["a" * 999, "ab" * 500 + "a", " " * 64 + "a" + " " * 65])
 def test_runs_are_merged_from_the_left(text):
     tokenizer = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=300, pattern="none", min_frequency=2))

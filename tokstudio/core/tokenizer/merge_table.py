@@ -62,7 +62,9 @@ class MergeTable:
             return None
         ids = 1 + max(int(np.max(alphabet.ids, initial=0)), alphabet.unknown or 0)
         if self._trie is None or len(self._trie.tokens) < ids:
-            self._trie = self._made(max(ids, int(np.max(self._results, initial=0)) + 1))
+            # A merge may name a token that nothing makes.
+            last = max(int(np.max(self._results, initial=0)), int(np.max(self._merges, initial=0)))
+            self._trie = self._made(max(ids, last + 1))
         return self._trie if len(self._trie.edges) else None
 
     def _made(self, ids: int) -> Trie:
