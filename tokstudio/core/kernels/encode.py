@@ -3,9 +3,8 @@
 A long sequence is a doubly linked list of tokens with a heap of (rank, place) for every pair that a merge could join:
 O(n log n); outdated entries are skipped. Of a short word, all pairs are looked at after each merge, which is faster.
 
-Pairs are in one hash table (`pairs`, int64 [2 s], s a power of two): slot k has the pair, left << 32 | right, or -1 if
-it is free; slot s + k has its rank << 32 | the id that the merge makes. Most pairs of a text are joined by no merge,
-and need the first half only.
+Pairs are in one hash table (`pairs`, int64 [2 s], s a power of two): at 2 k the pair, left << 32 | right, or -1 where
+slot k is free; at 2 k + 1 its rank << 32 | the id that the merge makes.
 """
 
 # SPDX-License-Identifier: MIT
@@ -32,8 +31,9 @@ STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
 # The most base tokens of a short word, and the bits of a place in one.
 SHORT, _PLACE_BITS = 256, 8
 
-# `emit` reads and writes so many tokens for each word, as most have fewer: a fixed amount takes no branch.
-FEW = 4
+# So many tokens are packed into one number.
+FEW, _ID_BITS = 3, 20
+_ID, _NUMBER_AT = np.uint64((1 << _ID_BITS) - 1), np.uint64(FEW * _ID_BITS)
 
 # The results of `encode_words`.
 DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
@@ -63,13 +63,13 @@ def find(pairs: Int64, left: int, right: int, limit: int) -> int:
     pair = (np.int64(left) << 32) | right
     mask = (pairs.size >> 1) - 1
     slot = slot_of(pair, mask)
-    held = pairs[slot]
+    held = pairs[2 * slot]
     while held != pair and held != _NONE:
         slot = (slot + 1) & mask
-        held = pairs[slot]
+        held = pairs[2 * slot]
     if held == _NONE:
         return _NONE
-    value = pairs[mask + 1 + slot]
+    value = pairs[2 * slot + 1]
     return value if (value >> 32) < limit else _NONE
 
 
@@ -118,11 +118,11 @@ def fill_pairs(merges: Int32, results: Int32, pairs: Int64, bits: Bytes) -> None
         pair = (np.int64(merges[rank, 0]) << 32) | merges[rank, 1]
         set_bit(bits, slot_of(pair, 8 * bits.size - 1))
         slot = slot_of(pair, mask)
-        while pairs[slot] != pair and pairs[slot] != _NONE:
+        while pairs[2 * slot] != pair and pairs[2 * slot] != _NONE:
             slot = (slot + 1) & mask
-        if pairs[slot] == _NONE:
-            pairs[slot] = pair
-            pairs[mask + 1 + slot] = (np.int64(rank) << 32) | results[rank]
+        if pairs[2 * slot] == _NONE:
+            pairs[2 * slot] = pair
+            pairs[2 * slot + 1] = (np.int64(rank) << 32) | results[rank]
 
 
 @njit(nogil=True, cache=True)
@@ -330,29 +330,51 @@ def encode_words(
 
 
 @njit(nogil=True, cache=True)
-def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArray[np.uint32]) -> int:
-    """Writes the tokens of words, given by number, to `out`; -1 - id stands for that id itself.
+def pack(ids: NDArray[np.uint32], id_offsets: Int64, first: int, last: int, packed: NDArray[np.uint64]) -> None:
+    """Writes the tokens of the words `first` to `last`, in `ids` from `id_offsets` on, to one number a word.
 
-    `ids` has room for `FEW` more after the last word.
-
-    Returns:
-        The number of tokens. Where `out` does not have room for `FEW` more, it is incomplete.
+    That of up to `FEW` tokens below 2 ** `_ID_BITS` has them from the lowest bits on, and how many they are in the
+    highest; that of others is 0.
     """
-    total = 0
+    for word in range(first, last):
+        start, end = id_offsets[word], id_offsets[word + 1]
+        number = np.uint64(end - start) << _NUMBER_AT if end - start <= FEW else np.uint64(0)
+        for k in range(end - 1, start - 1, -1):
+            if number == 0 or ids[k] >> _ID_BITS != 0:
+                number = np.uint64(0)
+                break
+            number |= np.uint64(ids[k]) << np.uint64(_ID_BITS * (k - start))
+        packed[word] = number
+
+
+@njit(nogil=True, cache=True)
+def emit(
+    numbers: Int32,
+    packed: NDArray[np.uint64],
+    ids: NDArray[np.uint32],
+    id_offsets: Int64,
+    out: NDArray[np.uint32],
+    total: int,
+) -> int:
+    """Writes the tokens of words, given by number, to `out` from `total` on; -1 - id stands for that id itself.
+
+    `packed` is written by `pack`; `out` has room for all tokens and `FEW` more. Returns the end of the tokens.
+    """
     for number in numbers:
-        if number < 0:
-            if total < out.size:
-                out[total] = -1 - number
+        few = packed[number] if number >= 0 else np.uint64(0)
+        if few != 0:
+            # Always all of them, as a fixed number takes no branch: what is too much is overwritten.
+            out[total] = few & _ID
+            out[total + 1] = (few >> np.uint64(_ID_BITS)) & _ID
+            out[total + 2] = (few >> np.uint64(2 * _ID_BITS)) & _ID
+            total += np.int64(few >> _NUMBER_AT)
+        elif number < 0:
+            out[total] = -1 - number
             total += 1
-            continue
-        start, end = id_offsets[number], id_offsets[number + 1]
-        if total + end - start + FEW <= out.size:
-            # What is too much is overwritten.
-            for k in range(FEW):
-                out[total + k] = ids[start + k]
-            for k in range(start + FEW, end):
-                out[total + k - start] = ids[k]
-        total += end - start
+        else:
+            for k in range(id_offsets[number], id_offsets[number + 1]):
+                out[total] = ids[k]
+                total += 1
     return total
 
 

@@ -74,9 +74,9 @@ def recover(
                 parts[token, 0], parts[token, 1] = left, right
                 pair = (np.int64(left) << 32) | right
                 slot = slot_of(pair, mask)
-                while pairs[slot] != _NONE:
+                while pairs[2 * slot] != _NONE:
                     slot = (slot + 1) & mask
-                pairs[slot] = pair
-                pairs[mask + 1 + slot] = (np.int64(token) << 32) | token
+                pairs[2 * slot] = pair
+                pairs[2 * slot + 1] = (np.int64(token) << 32) | token
         token += 1
     return token

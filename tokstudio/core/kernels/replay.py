@@ -29,7 +29,7 @@ STARTED, HEAP_SIZE, STATE_SIZE = range(3)
 class Events(NamedTuple):
     """The events of a tokenizer."""
 
-    pairs: Int64  # [2 s] as in `encode`, with the first row that merges a pair in its second half
+    pairs: Int64  # [2 s] as in `encode`, with the first row that merges a pair in place of its rank
     following: Int32  # [n] the next row that merges the same pair, -1 for none
     merges: Int32  # [n, 2]
     results: Int32  # [n]
@@ -46,11 +46,11 @@ def fill_events(t: Events) -> None:
     for row in range(len(t.merges) - 1, -1, -1):
         pair = (np.int64(t.merges[row, 0]) << 32) | t.merges[row, 1]
         slot = slot_of(pair, mask)
-        while t.pairs[slot] != pair and t.pairs[slot] != _NONE:
+        while t.pairs[2 * slot] != pair and t.pairs[2 * slot] != _NONE:
             slot = (slot + 1) & mask
-        t.following[row] = t.pairs[mask + 1 + slot] if t.pairs[slot] == pair else _NONE
-        t.pairs[slot] = pair
-        t.pairs[mask + 1 + slot] = row
+        t.following[row] = t.pairs[2 * slot + 1] if t.pairs[2 * slot] == pair else _NONE
+        t.pairs[2 * slot] = pair
+        t.pairs[2 * slot + 1] = row
 
 
 @njit(nogil=True, cache=True)
@@ -59,11 +59,11 @@ def _next_merge(t: Events, left: int, right: int, event: int) -> int:
     pair = (np.int64(left) << 32) | right
     mask = (t.pairs.size >> 1) - 1
     slot = slot_of(pair, mask)
-    while t.pairs[slot] != pair:
-        if t.pairs[slot] == _NONE:
+    while t.pairs[2 * slot] != pair:
+        if t.pairs[2 * slot] == _NONE:
             return _NONE
         slot = (slot + 1) & mask
-    row = t.pairs[mask + 1 + slot]
+    row = t.pairs[2 * slot + 1]
     while row != _NONE and 3 * row <= event:
         row = np.int64(t.following[row])
     return _NONE if row == _NONE else 3 * row

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import grown, power_of_two, read_only
 
 # Words looked up at once: their data stays in the processor's cache.
-MOST_WORDS = 1 << 14
+MOST_WORDS = 1 << 16
 # The same as `kernels.words.PADDING`, without loading the compiler.
 PADDING = 8
 

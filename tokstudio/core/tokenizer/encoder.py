@@ -31,7 +31,7 @@ _PIECE = 1 << 18  # bytes looked up at once
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
 _MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
-_SPARE = 4  # ids after the last word; the same as `kernels.encode.FEW`, without loading the compiler
+_SPARE = 3  # the same as `kernels.encode.FEW`, without loading the compiler
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,9 @@ class Encoder:
                 ids += yield from part_of(work, "encoding", at - start, int(stops[0]) - at, total - start)
                 ids += [(~behind).astype(np.uint32)] if behind[0] else []
                 continue
-            done = 0
+            # Each token has a byte of the text at least.
+            out = np.empty(int(stops[-1]) - at + last - first + _SPARE, np.uint32)
+            done = written = 0
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if known.full:
                     known = KnownWords(self._whole_words)
@@ -141,9 +143,11 @@ class Encoder:
                         yield Progress("encoding", offset + at - start, total - start)
                 if len(special_ids) > 1 or self._joining is not None:
                     numbers = _with_specials(numbers, ends, stops[done:document], behind[done:document])
-                ids.append(known.tokens_of(numbers))
+                written = known.write_tokens(numbers, out, written)
                 at, done = int(ends[-1]) if len(ends) else at, document
                 yield Progress("encoding", offset + at - start, total - start)
+            out.resize(written, refcheck=False)
+            ids.append(out)
         self._idle.append(known)
         return ids
 
@@ -335,6 +339,7 @@ class KnownWords:
         self.encoded = 0
         self._ids = np.empty(1 << 12, np.uint32)
         self._offsets = np.zeros(self.table.room + 1, np.int64)
+        self._packed, self._packed_words = np.zeros(self.table.room, np.uint64), 0
         for word, token in whole_words.items():
             self.table.look_up(np.frombuffer(word + bytes(PADDING), np.uint8), 0, np.array([len(word)], np.int64))
             self.make_room()
@@ -355,8 +360,9 @@ class KnownWords:
         """Allocates space for the tokens of all words that have none yet."""
         if len(self._offsets) <= self.table.room:
             self._offsets = grown(self._offsets, self.table.room + 1)
+            self._packed = grown(self._packed, self.table.room)
         offsets = self.table.offsets
-        most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded]) + _SPARE
+        most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded])
         if most > len(self._ids):
             self._ids = grown(self._ids, max(most, 2 * len(self._ids)))
 
@@ -367,13 +373,10 @@ class KnownWords:
         self.encoded += 1
         self._offsets[self.encoded] = start + len(ids)
 
-    def tokens_of(self, numbers: NDArray[np.int32]) -> NDArray[np.uint32]:
-        """The tokens of words, one after another."""
-        from tokstudio.core.kernels.encode import FEW, emit
+    def write_tokens(self, numbers: NDArray[np.int32], out: NDArray[np.uint32], at: int) -> int:
+        """Writes the tokens of words to `out` from `at` on, with room for `_SPARE` more; returns their end."""
+        from tokstudio.core.kernels.encode import emit, pack
 
-        out = np.empty(4 * len(numbers) + FEW, np.uint32)
-        n = emit(numbers, self._ids, self._offsets, out)
-        if n + FEW > len(out):
-            out = np.empty(n + FEW, np.uint32)
-            emit(numbers, self._ids, self._offsets, out)
-        return out[:n]
+        pack(self._ids, self._offsets, self._packed_words, self.encoded, self._packed)
+        self._packed_words = self.encoded
+        return emit(numbers, self._packed, self._ids, self._offsets, out, at)

@@ -420,7 +420,7 @@ class Tokenizer(Abilities, TextMethods):
             ids = yield from self._encoder.encode_work(*given, threads)
         else:
             ids = yield from encode_with_dropout_work(self._encoder, self._dropout, *given)
-        return np.concatenate(ids) if ids else np.empty(0, np.uint32)
+        return ids[0] if len(ids) == 1 else np.concatenate([*ids, np.empty(0, np.uint32)])
 
     def encode_with_ends_work(
         self, text: Text, allowed_special: AllowedSpecial = ()
