@@ -15,7 +15,7 @@ from typing import Any
 import font_source_sans_pro
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
-from PySide6.QtGui import QAction, QFont, QFontDatabase
+from PySide6.QtGui import QAction, QCursor, QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -44,6 +44,8 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves a window or a running QThread behind."""
     if "qtbot" in request.fixturenames:
         request.getfixturevalue("qtbot")
+    # Where the pointer of an earlier test was, a button of this one would show its tip in the status bar.
+    QCursor.setPos(-1, -1)
     # A job's thread that collected the widgets of an earlier test would crash.
     gc.disable()
     yield
