@@ -1,12 +1,14 @@
 """Compiles all loops once per installation, in child processes, so that no window waits for a compiler.
 
-`python -m tokstudio.core.warm_up` fills Numba's cache; later starts load the loops in a fraction of a second.
+`python -m tokstudio.core.warm_up` fills Numba's cache; at later starts each loop is loaded when it is first called, in
+a few milliseconds.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import subprocess
 import sys
@@ -31,13 +33,13 @@ from tokstudio.core.kernels.cache import (
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
 
 _lock = threading.Lock()
-_ready = threading.Event()  # the loops are loaded in this process
+_ready = threading.Event()  # no loop needs to be compiled in this process
 _background: list[subprocess.Popen[bytes]] = []  # compiles for the next start
 _compiling = threading.Event()  # the thread that holds the lock waits for the compiler
 
 
 def prepare_work() -> Work[None]:
-    """Makes the loops ready in this process; the phase is "compiling" at the first start, "loading" at later ones.
+    """Compiles the loops at the first start (phase "compiling"), and loads the compiler's library ("loading").
 
     Several threads may drive it at once: one does the work, the others wait and report the same phase.
     """
@@ -56,8 +58,10 @@ def prepare_work() -> Work[None]:
             if kept:
                 _compiling.clear()
                 yield Progress("loading")
-            # Loops that could not be cached are compiled here.
-            exercise()
+                importlib.import_module("tokstudio.core.kernels.compiled")
+            else:
+                # Loops that could not be cached are compiled here.
+                exercise()
             _ready.set()
             _compile_own()
     finally:
@@ -66,7 +70,7 @@ def prepare_work() -> Work[None]:
 
 
 def exercise() -> None:
-    """Calls every compiled loop once, so that all of them are compiled or loaded."""
+    """Calls every compiled loop once, so that all of them are compiled."""
     for exercise_part in _PARTS.values():
         exercise_part()
 
