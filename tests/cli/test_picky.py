@@ -62,6 +62,21 @@ def test_the_merge_log_has_the_removals(file, tmp_path):
     assert [line.split(",")[-2:] for line in others] == [["" if n is None else str(n) for n in row] for row in gone]
 
 
+def test_printed_merges_say_what_was_made_and_removed(tmp_path, capsys):
+    text = "aabbaaabaababba"
+    (path := tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    assert run(str(path), "--threshold", "0.4", "--print-merges", "--quiet") == 0
+    made = train(Corpus.from_text(text), config_of()).run
+    expected = list[str]()
+    for own, ((left, right), row) in enumerate(zip(made.merges.tolist(), made.removals.tolist(), strict=True), 256):
+        result = f"a new token {own}" if row[0] == own else f"the token {row[0]}"
+        expected.append(f"Merge ({left}, {right}) into {result}")
+        expected += [f"Remove the token {part}" for part, n in zip((left, right), row[2:], strict=True) if n >= 0]
+    assert capsys.readouterr().out.splitlines() == expected
+    assert any("into the token" in line for line in expected)
+    assert any(line.startswith("Remove") for line in expected)
+
+
 def test_what_cannot_work_is_told(file, capsys):
     for more, message in (
         (["--threshold", "2"], "from 0 to 1"),

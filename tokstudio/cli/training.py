@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.extending import Extension, chosen_ties
@@ -38,7 +39,7 @@ from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import LEFT_GONE
+from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
@@ -307,9 +308,23 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
 
 
 def _in_words(batch: MergeBatch, first: int) -> str:
-    """Each merge on a line, in the words of the original program; `first` would be the id of merge 1."""
+    """Each merge on a line, in the words of the original program; `first` would be the id of merge 1.
+
+    Lines about the parts that Picky BPE removes follow their merge.
+    """
+    if batch.removals is not None:
+        return "".join(_events_in_words(batch, first, batch.removals))
     pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
     return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
+
+
+def _events_in_words(batch: MergeBatch, first: int, removals: NDArray[np.int64]) -> Iterator[str]:
+    rows = zip(batch.left.tolist(), batch.right.tolist(), removals.tolist(), strict=True)
+    for own, (left, right, row) in enumerate(rows, first + batch.first - 1):
+        made = "a new token" if row[RESULT] == own else "the token"
+        yield f"Merge ({left}, {right}) into {made} {row[RESULT]}\n"
+        gone = zip((left, right), row[LEFT_GONE:], strict=True)
+        yield from (f"Remove the token {part}\n" for part, places in gone if places >= 0)
 
 
 def _summary(run: Run) -> str:
