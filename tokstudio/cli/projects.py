@@ -11,6 +11,7 @@ from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
+from tokstudio.core.model.config import TITLES
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -87,7 +88,7 @@ def project_lines(rows: Rows) -> Iterator[str]:
         chosen = ", active" if run["active"] else ""
         if "merges" in run:
             size = f"{several(run['merges'], 'merge')}, {run['vocabulary_size']:,} tokens"
-            how = f"{size}, pattern {run['pattern']}, {run['ended']}"
+            how = f"{TITLES[run['algorithm']]}, {size}, pattern {run['pattern']}, {run['ended']}"
         else:
             how = f"opened from a file ({', '.join(run['files'])})"
         yield f"Run      {run['name']}: {how}{chosen}"
@@ -102,6 +103,7 @@ def _runs(project: Project) -> Iterator[dict[str, Any]]:
         run = entry.run
         yield {
             **common,
+            "algorithm": run.config.algorithm,
             "merges": len(run),
             "vocabulary_size": run.vocabulary_size,
             "base": run.config.base,

@@ -27,7 +27,7 @@ from tokstudio.cli.reading import (
     report_sources,
     source_facts,
 )
-from tokstudio.cli.rescue import rescue
+from tokstudio.cli.rescue import check_project, rescue, save_project
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory
@@ -52,7 +52,9 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
-    check_places(arguments.export, console)
+    taken = check_places(arguments.export, console)
+    if arguments.project is not None:
+        check_project(arguments.project, taken, console)
     return _train_to_the_end(_config(arguments, console), arguments, console, signals)
 
 
@@ -70,12 +72,13 @@ def _train_to_the_end(
     extension: Extension | None = None,
 ) -> int:
     exports: list[tuple[str, Path]] = arguments.export
+    project: Path | None = arguments.project
     corpus = read_texts(arguments, console)
     if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     reports: list[ExportReport] = []
-    kept: Path | None = None
+    targets, kept = _targets(arguments), None
     try:
         code = _train(trainer, arguments, console, signals)
         trainer.stop()
@@ -88,19 +91,22 @@ def _train_to_the_end(
                 if extension is not None:
                     made = extension.finished(made, sample)
                 reports = export(made, exports, arguments.accept_loss, sample, console)
+                kept = None if project is None else save_project(run, project, console)
                 if extension is not None and len(reports) == len(exports):
                     extension.proving.write(made, reports)
         else:
-            console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
-            exports = []
+            lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
+            console.say(f"Interrupted before the first merge{lost}")
+            exports, project = [], None
     except BaseException:
-        if exports and trainer.prepared is not None and len(trainer.run):
+        if targets and trainer.prepared is not None and len(trainer.run):
             with signals.saving():
-                rescue(trainer.run, exports[0][1], console)
+                rescue(trainer.run, targets[0], console)
         raise
-    if len(reports) < len(exports):
+    failed = len(reports) < len(exports) or (project is not None and kept is None)
+    if failed and kept is None:
         with signals.saving():
-            kept = rescue(run, exports[0][1], console)
+            kept = rescue(run, targets[0], console)
     if signals.received:
         code = signals.code
     measured = _Measured()
@@ -114,7 +120,13 @@ def _train_to_the_end(
         if _has_sources(run):
             outcome["sources"] = _sources_as_json(run, corpus, measured.curves)
         put(sys.stdout, json.dumps(outcome) + "\n")
-    return code or (DONE if len(reports) == len(exports) else FAILED)
+    return code or (FAILED if failed else DONE)
+
+
+def _targets(arguments: argparse.Namespace) -> list[Path]:
+    """Where the results are wanted."""
+    exported = [path for _, path in arguments.export]
+    return exported if arguments.project is None else [*exported, arguments.project]
 
 
 @dataclass
@@ -262,7 +274,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     except KeyboardInterrupt:
         return signals.code
     except (TokStudioError, OSError, MemoryError) as error:
-        if not (trainer.merges_made and arguments.export):
+        if not (trainer.merges_made and _targets(arguments)):
             raise
         console.complain(str(error) or "This computer does not have enough free memory to go on.")
         return FAILED
@@ -296,7 +308,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                 try:
                     put(stream, _in_words(batch, first))
                 except (BrokenPipeError, TokStudioError) as error:
-                    if not arguments.export:
+                    if not _targets(arguments):
                         raise
                     stream = None  # the pipe is closed or the disk is full, but the files are still wanted
                     if isinstance(error, TokStudioError):
