@@ -352,12 +352,11 @@ def _stages(run: Run) -> str:
     """A sentence about the stages of SuperBPE, or the supermerges of BoundlessBPE."""
     if run.supermerges is not None:
         return f" Of the merges, {int(run.supermerges.sum()):,} are supermerges, which join words."
+    if run.missed_stage:
+        return f" {run.missed_stage}"
     first = run.config.first_merges(run.base_size)
-    if first is None or (len(run) < first and run.ended == STOPPED):
+    if first is None or len(run) < first:
         return ""
-    if len(run) < first:
-        size = run.vocabulary_size
-        return f" Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most {size:,}."
     return f" Of the merges, stage 1 made {first:,} and stage 2 {len(run) - first:,}."
 
 
