@@ -372,17 +372,21 @@ class Trainer:
         if self._to_repeat is None or not len(batch):
             return batch
         run, here = self._to_repeat, slice(first - 1, self.merges_made)
-        same = (
-            np.array_equal(run.merges[here, 0], made.left)
-            and np.array_equal(run.merges[here, 1], made.right)
-            and np.array_equal(run.counts[here], made.count)
-            and np.array_equal(run.tokens_after[here], batch.tokens_after)
-            and (
-                made.removals is None
-                or (run.removals is not None and np.array_equal(run.removals[here], made.removals))
-            )
-            and (second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second)))
+        chosen = None if run.chosen is None else run.chosen.numbers
+        repeated = (
+            (run.merges[:, 0], made.left),
+            (run.merges[:, 1], made.right),
+            (run.counts, made.count),
+            (run.tokens_after, batch.tokens_after),
+            (chosen, made.chosen_by),
+            (run.overtaken, made.overtaken),
+            (run.removals, made.removals),
         )
+        same = all(
+            again is None or (known is not None and np.array_equal(known[here], again)) for known, again in repeated
+        )
+        if second is not None:
+            same = same and run.second_counts is not None and np.array_equal(run.second_counts, second)
         if not same:
             raise CorpusError(_NOT_REPEATABLE)
         self._batches.append(batch)
