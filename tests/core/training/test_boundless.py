@@ -246,6 +246,18 @@ class TestTraining:
             for name in ("merges", "counts", "tokens_after", "overtaken"):
                 assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
 
+    def test_a_run_goes_on_at_a_lower_minimum_frequency(self):
+        corpus = Corpus.from_text(TEXT)
+        often, rare = (TrainingConfig(min_frequency=least, pattern="gpt2", algorithm="boundless") for least in (7, 2))
+        run, whole = train(corpus, often).run, train(corpus, rare).run
+        resumed = Trainer.resume(corpus, run, rare)
+        for _ in resumed:
+            pass
+        # More merges within words are left, and the last supermerges come before these.
+        assert (run.overtaken == 0).sum() > (whole.overtaken[: len(run)] == 0).sum()
+        for name in ("merges", "counts", "tokens_after", "overtaken"):
+            assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
+
     def test_a_run_that_says_other_counts_were_overtaken_does_not_go_on(self):
         corpus, run = Corpus.from_text(TEXT), train(Corpus.from_text(TEXT), boundless(320)).run
         overtaken = run.overtaken.copy()
