@@ -27,7 +27,10 @@ def test_the_settings_reach_the_core(file, capsys):
     expected = train(Corpus.from_text(TEXT), config_of()).run
     outcome = json.loads(capsys.readouterr().out)
     assert (outcome["merges"], outcome["vocabulary_size"]) == (len(expected), expected.vocabulary_size)
-    assert outcome["removals"] == (expected.removals[:, 2:] >= 0).sum() > 0
+    assert outcome["removals"] == (removed := (expected.removals[:, 2:] >= 0).sum()) > 0
+    assert run(file, "--threshold", "0.4") == 0
+    told = capsys.readouterr().err
+    assert told.endswith(f" {removed} tokens were removed again: the vocabulary has {len(expected) + 256 - removed}.\n")
 
 
 def test_held_out_text_is_measured(tmp_path, capsys):

@@ -349,15 +349,22 @@ def _summary(run: Run) -> str:
 
 
 def _stages(run: Run) -> str:
-    """A sentence about the stages of SuperBPE, or the supermerges of BoundlessBPE."""
+    """A sentence about the stages of SuperBPE, the supermerges of BoundlessBPE, or the removals of Picky BPE."""
     if run.supermerges is not None:
         return f" Of the merges, {int(run.supermerges.sum()):,} are supermerges, which join words."
+    if run.removals is not None:
+        removed = several(_removed(run.removals), "token was", "tokens were")
+        return f" {removed} removed again: the vocabulary has {run.vocabulary_size:,}."
     if run.missed_stage:
         return f" {run.missed_stage}"
     first = run.config.first_merges(run.base_size)
     if first is None or len(run) < first:
         return ""
     return f" Of the merges, stage 1 made {first:,} and stage 2 {len(run) - first:,}."
+
+
+def _removed(removals: NDArray[np.int64]) -> int:
+    return int(np.count_nonzero(removals[:, LEFT_GONE:] >= 0))
 
 
 def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, kept: Path | None) -> dict[str, object]:
@@ -373,7 +380,7 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
     if run.config.transition is not None:
         outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
     if run.removals is not None:
-        outcome["removals"] = int((run.removals[:, LEFT_GONE:] >= 0).sum())
+        outcome["removals"] = _removed(run.removals)
     if run.supermerges is not None:
         outcome["supermerges"] = int(run.supermerges.sum())
     if run.config.held_out:
