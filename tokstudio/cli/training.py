@@ -96,7 +96,9 @@ def _train_to_the_end(
                     extension.proving.write(made, reports)
         else:
             lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
-            console.say(f"Interrupted before the first merge{lost}")
+            # BoundlessBPE has no list of merges before.
+            point = "the end of phase 1" if config.algorithm == "boundless" else "the first merge"
+            console.say(f"Interrupted before {point}{lost}")
             exports, project = [], None
     except BaseException:
         if targets and trainer.prepared is not None and len(trainer.run):
