@@ -51,7 +51,9 @@ NAMES = [
     "TrainedByLibrary",
     "train_by_library",
     "load",
+    "load_project",
     "save",
+    "save_project",
     "train",
 ]
 HEAVY = {"numpy", "numba", "PySide6", "pyqtgraph", "tokenizers", "regex", "charset_normalizer", "pyarrow", "zstandard"}

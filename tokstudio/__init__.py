@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tokstudio.core.pretokenization.counting import count as count
     from tokstudio.core.pretokenization.counting import count_shard as count_shard
     from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
+    from tokstudio.core.project import load_project as load_project
+    from tokstudio.core.project import save_project as save_project
     from tokstudio.core.surgery.join import join as join
     from tokstudio.core.surgery.prune import prune as prune
     from tokstudio.core.surgery.pruned import Pruned as Pruned
@@ -96,6 +98,8 @@ _MODULES = {
     "train_by_library": "library_training.train",
     "load": "formats",
     "save": "formats",
+    "load_project": "project",
+    "save_project": "project",
 }
 
 __all__ = ["__version__", *sorted(_MODULES)]  # pyright: ignore[reportUnsupportedDunderAll]

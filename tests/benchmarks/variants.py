@@ -5,8 +5,9 @@ from the texts in memory to the merges. Texts of `help` are trained on, those of
 the same texts shows what parity costs and gains; so it does on mixed 10 MB, where each script is a language and there
 are no parallel texts, with our own story as the text that is measured.
 
-SuperBPE and BPE of whole characters: mixed 10 MB, from its file to the merges, beside plain BPE with the same pattern
-and size. Unigram, WordPiece and SentencePiece: trained by their libraries, on the texts of parity.
+SuperBPE, BPE of whole characters, Picky BPE and BoundlessBPE: mixed 10 MB, from its file to the merges, beside plain
+BPE with the same pattern and size. Unigram, WordPiece and SentencePiece: trained by their libraries, on the texts of
+parity.
 """
 
 # SPDX-License-Identifier: MIT
@@ -121,13 +122,9 @@ def by_script(text: str) -> Texts:
 def one_mixed(given: dict[str, Any]) -> dict[str, Any]:
     """Trains once on mixed text by its scripts, and measures the story."""
     from tokstudio import Corpus, TrainingConfig, train
-    from tokstudio.core.base.progress import finish
-    from tokstudio.core.comparison.parallel_set import story_work
     from tokstudio.core.corpus.source import Source
 
-    texts = by_script(Path(given["file"]).read_text(encoding="utf-8", errors="replace"))
-    read = finish(story_work())
-    story = {name: b"\n".join(lines).decode() for name, lines in zip(read.languages, read.lines, strict=True)}
+    texts, story = scripts_of(given["file"]), whole_story()
     settings: dict[str, Any] = {"tie_break": "mapped-strings"}
     if given["variant"] != "plain BPE":
         settings["algorithm"] = "parity"
@@ -137,9 +134,28 @@ def one_mixed(given: dict[str, Any]) -> dict[str, Any]:
     train_ours({"a": "ab ab", "b": "cd cd"}, None)  # loads the loops
     config = TrainingConfig(vocabulary_size=given["size"], pattern="gpt2", **settings)
     cost, made = costs(lambda: train(corpus, config))
-    known = [text for text in story.values() if main_script(text) in texts]
+    known = in_scripts(story, texts)
     lengths, size = [len(made.encode(text)) for text in known], sum(len(text.encode()) for text in known)
     return {**cost, "lengths": lengths, "bytes": size, "own": made.run.bytes_per_token(), "scripts": list(texts)}
+
+
+def scripts_of(file: str | Path) -> Texts:
+    """The texts of a file by their script."""
+    return by_script(Path(file).read_text(encoding="utf-8", errors="replace"))
+
+
+def whole_story() -> Texts:
+    """Our own story in each of its languages."""
+    from tokstudio.core.base.progress import finish
+    from tokstudio.core.comparison.parallel_set import story_work
+
+    read = finish(story_work())
+    return {name: b"\n".join(lines).decode() for name, lines in zip(read.languages, read.lines, strict=True)}
+
+
+def in_scripts(story: Texts, scripts: Texts) -> list[str]:
+    """The texts of the story in the languages of some scripts."""
+    return [text for text in story.values() if main_script(text) in scripts]
 
 
 def story_ratios(texts: Texts, story: Texts) -> dict[str, float]:
@@ -202,7 +218,7 @@ def main() -> None:
 
         asked = json.loads(given.one)
         if asked["who"] == "pattern":
-            print(json.dumps(one_by_pattern(asked["file"], asked["variant"])))
+            print(json.dumps(one_by_pattern(asked["file"], asked["variant"], asked["story"])))
         else:
             print(json.dumps(one_mixed(asked) if asked["who"] == "mixed" else one(asked)))
         return
@@ -214,7 +230,7 @@ def main() -> None:
         mixed(given)
     if given.way in (None, "pattern"):
         with texts_of(given, "mixed_10mb.txt") as (file,):
-            by_pattern(__file__, file)
+            by_pattern(__file__, file, in_scripts(whole_story(), scripts_of(file)), gini)
     if given.way in (None, "library"):
         by_library(__file__, {"data": str(given.data), "bytes": given.bytes or _TEXT}, gini)
 

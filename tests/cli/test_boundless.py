@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 
 from tests.core.training.test_boundless import TEXT, boundless
-from tokstudio import Corpus, cli, train
+from tokstudio import Corpus, Trainer, cli, train
 
 
 @pytest.fixture
@@ -69,3 +70,18 @@ def test_counted_words_are_refused(tmp_path, capsys):
     more = ["--algorithm", "boundless", "--vocab-size", "330", "--pattern", "gpt2"]
     assert cli.main(["train", "--counts", str(counts), *more]) == 1
     assert "has word counts, but BoundlessBPE joins adjacent words" in capsys.readouterr().err
+
+
+def test_an_interruption_of_phase_1_is_told_as_that(file, tmp_path, monkeypatch, capsys):
+    advance = Trainer._advance
+
+    def interrupted(self, merges):
+        if self.prepared is not None:
+            signal.raise_signal(signal.SIGINT)
+        return advance(self, merges)
+
+    monkeypatch.setattr(Trainer, "_advance", interrupted)
+    project = tmp_path / "mine.tokstudio"
+    assert run(file, "--project", str(project)) == 130
+    assert capsys.readouterr().err.endswith("Interrupted before the end of phase 1: nothing was saved.\n")
+    assert not project.exists()

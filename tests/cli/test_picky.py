@@ -27,7 +27,10 @@ def test_the_settings_reach_the_core(file, capsys):
     expected = train(Corpus.from_text(TEXT), config_of()).run
     outcome = json.loads(capsys.readouterr().out)
     assert (outcome["merges"], outcome["vocabulary_size"]) == (len(expected), expected.vocabulary_size)
-    assert outcome["removals"] == (expected.removals[:, 2:] >= 0).sum() > 0
+    assert outcome["removals"] == (removed := (expected.removals[:, 2:] >= 0).sum()) > 0
+    assert run(file, "--threshold", "0.4") == 0
+    told = capsys.readouterr().err
+    assert told.endswith(f" {removed} tokens were removed again: the vocabulary has {len(expected) + 256 - removed}.\n")
 
 
 def test_held_out_text_is_measured(tmp_path, capsys):
@@ -60,6 +63,21 @@ def test_the_merge_log_has_the_removals(file, tmp_path):
     heading, *others = table.read_text("utf-8").splitlines()
     assert heading.endswith(",left_removed,right_removed")
     assert [line.split(",")[-2:] for line in others] == [["" if n is None else str(n) for n in row] for row in gone]
+
+
+def test_printed_merges_say_what_was_made_and_removed(tmp_path, capsys):
+    text = "aabbaaabaababba"
+    (path := tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    assert run(str(path), "--threshold", "0.4", "--print-merges", "--quiet") == 0
+    made = train(Corpus.from_text(text), config_of()).run
+    expected = list[str]()
+    for own, ((left, right), row) in enumerate(zip(made.merges.tolist(), made.removals.tolist(), strict=True), 256):
+        result = f"a new token {own}" if row[0] == own else f"the token {row[0]}"
+        expected.append(f"Merge ({left}, {right}) into {result}")
+        expected += [f"Remove the token {part}" for part, n in zip((left, right), row[2:], strict=True) if n >= 0]
+    assert capsys.readouterr().out.splitlines() == expected
+    assert any("into the token" in line for line in expected)
+    assert any(line.startswith("Remove") for line in expected)
 
 
 def test_what_cannot_work_is_told(file, capsys):

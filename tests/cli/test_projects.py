@@ -39,8 +39,8 @@ def test_a_project_is_listed_in_words_and_as_json(project, capsys):
     assert lines[1].startswith("Source   Pasted text, ")
     assert lines[1].endswith(" bytes, saved in the project")
     assert lines[2:4] == [
-        "Run      Run 1: 14 merges, 270 tokens, pattern none, reached vocabulary size",
-        "Run      日本 2: 24 merges, 280 tokens, pattern none, reached vocabulary size, active",
+        "Run      Run 1: Plain BPE, 14 merges, 270 tokens, pattern none, reached vocabulary size",
+        "Run      日本 2: Plain BPE, 24 merges, 280 tokens, pattern none, reached vocabulary size, active",
     ]
     assert lines[4].startswith("Run      theirs: opened from a file (")
     assert cli.main(["inspect", project, "--json"]) == 0

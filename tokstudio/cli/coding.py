@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.loading import load_tokenizer_or_run
 from tokstudio.cli.process.terminal import Console, put, standard_input_work
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.wording import several
@@ -26,7 +26,7 @@ _STANDARD_INPUT = (None, "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 def encode(arguments: argparse.Namespace, console: Console) -> None:
     """Encodes text to ids: a JSON list, or a NumPy array by the name of the file."""
     name, text = _read_input(arguments, console)
-    tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
+    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments, console)
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
@@ -42,7 +42,7 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
     """Decodes ids to exact bytes."""
     name, data = _read_input(arguments, console)
     ids = console.finish(ids_work(name, data))
-    tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
+    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments, console)
     text = tokenizer.decode_bytes(ids)
     if arguments.out is None:
         put(sys.stdout, text)

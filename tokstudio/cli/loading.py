@@ -38,13 +38,17 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
 
 
 def load_source(arguments: argparse.Namespace, console: Console) -> Tokenizer:
-    """Reads `source`, a tokenizer, or a project with the run that --run names.
+    """Reads `source`, a tokenizer, or a project with the run that --run names; raises as `load_tokenizer_or_run`."""
+    return load_tokenizer_or_run(arguments.source, arguments, console)
+
+
+def load_tokenizer_or_run(path: Path, arguments: argparse.Namespace, console: Console) -> Tokenizer:
+    """Reads a tokenizer, or a project with the run that --run names.
 
     Raises:
         FormatError: See `load_tokenizer`.
         ConfigError: The project has no such run; or a run is named, but it is not a project.
     """
-    path: Path = arguments.source
     if is_project(path):
         return load_run(path, arguments.run, console)
     if arguments.run is not None:

@@ -11,7 +11,8 @@ from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
-from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
+from tokstudio.core.model.config import TITLES
+from tokstudio.core.project import SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -32,7 +33,7 @@ def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
     runs = console.finish(open_work(path)).runs
     matching = [entry for entry in runs if name in (None, entry.name)]
     if len(matching) == 1:
-        return _tokenizer_of(matching[0], console)
+        return console.finish(tokenizer_of_entry_work(matching[0]))
     names = ", ".join(f'"{entry.name}"' for entry in runs) or "none"
     if name is None:
         raise ConfigError(f"{file_name(path)}: choose a run with --run; the runs are: {names}.")
@@ -50,13 +51,7 @@ def load_runs(path: Path, console: Console) -> list[tuple[str, Tokenizer]]:
     runs = console.finish(open_work(path)).runs
     if not runs:
         raise ConfigError(f"{file_name(path)}: there are no runs in this project.")
-    return [(entry.name, _tokenizer_of(entry, console)) for entry in runs]
-
-
-def _tokenizer_of(entry: ProjectRun | ProjectTokenizer, console: Console) -> Tokenizer:
-    if isinstance(entry, ProjectRun):
-        return Tokenizer.from_run(entry.run)
-    return console.finish(reopen_tokenizer_work(entry))
+    return [(entry.name, console.finish(tokenizer_of_entry_work(entry))) for entry in runs]
 
 
 def project_rows(path: Path, console: Console) -> Rows:
@@ -87,7 +82,7 @@ def project_lines(rows: Rows) -> Iterator[str]:
         chosen = ", active" if run["active"] else ""
         if "merges" in run:
             size = f"{several(run['merges'], 'merge')}, {run['vocabulary_size']:,} tokens"
-            how = f"{size}, pattern {run['pattern']}, {run['ended']}"
+            how = f"{TITLES[run['algorithm']]}, {size}, pattern {run['pattern']}, {run['ended']}"
         else:
             how = f"opened from a file ({', '.join(run['files'])})"
         yield f"Run      {run['name']}: {how}{chosen}"
@@ -102,6 +97,7 @@ def _runs(project: Project) -> Iterator[dict[str, Any]]:
         run = entry.run
         yield {
             **common,
+            "algorithm": run.config.algorithm,
             "merges": len(run),
             "vocabulary_size": run.vocabulary_size,
             "base": run.config.base,

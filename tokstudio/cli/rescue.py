@@ -1,4 +1,7 @@
-"""Saves a run whose export failed, as a project for the window and for `convert`."""
+"""Saves a run as a project: where the user asks for one, or where an export of the run failed.
+
+The corpus is not saved: it could take long, and all the free space.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,18 +13,47 @@ from pathlib import Path
 
 import platformdirs
 
+from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.process.terminal import Console
-from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.model.run import Run
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
 
 _LONGEST_NAME = 60  # characters: a file name has at most 255 bytes, and the length may be what failed
 
 
+def check_project(path: Path, taken: set[str], console: Console) -> None:
+    """Checks before a long training whether a project can be saved; `taken` are the real paths of other results.
+
+    Raises:
+        FormatError: It cannot be written, or a file with its name exists: it could have other runs.
+    """
+    if path.exists():
+        raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
+    if os.path.realpath(path) in taken:
+        raise FormatError(f"{file_name(path)}: two results would be written to this file: give each its own path.")
+    console.finish(try_place_work(path))
+
+
+def save_project(run: Run, path: Path, console: Console) -> Path | None:
+    """Saves a run where the user asks for it, and reports that; None where it cannot be written."""
+    try:
+        _save(run, path, console)
+    except (TokStudioError, OSError) as error:
+        console.complain(str(error))
+        return None
+    except MemoryError:
+        console.complain(f"{file_name(path)}: this computer does not have enough free memory to write it.")
+        return None
+    console.say(f"Saved {path}: open that project, or export from it with tokstudio convert.")
+    return path
+
+
 def rescue(run: Run, target: Path, console: Console) -> Path | None:
     """Saves a run beside the target of its export, or else in this user's state folder, and reports where.
 
-    No file is ever replaced. The corpus is not saved: it could take long, and all the free space.
+    No file is ever replaced.
 
     Returns:
         The project; None where it cannot be written.
@@ -34,7 +66,7 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
         except (OSError, ValueError):
             continue
         try:
-            console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0), place))
+            _save(run, place, console)
         except BaseException as error:
             with suppress(OSError):
                 place.unlink()
@@ -48,6 +80,10 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
         "The run is lost: it could not be saved as a project either, beside the export or in your own folder."
     )
     return None
+
+
+def _save(run: Run, place: Path, console: Console) -> None:
+    console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0), place))
 
 
 def _nearest_folder(target: Path) -> Path:

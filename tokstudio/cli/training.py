@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.extending import Extension, chosen_ties
@@ -26,7 +27,7 @@ from tokstudio.cli.reading import (
     report_sources,
     source_facts,
 )
-from tokstudio.cli.rescue import rescue
+from tokstudio.cli.rescue import check_project, rescue, save_project
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory
@@ -38,7 +39,7 @@ from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import LEFT_GONE
+from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
@@ -51,7 +52,9 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
-    check_places(arguments.export, console)
+    taken = check_places(arguments.export, console)
+    if arguments.project is not None:
+        check_project(arguments.project, taken, console)
     return _train_to_the_end(_config(arguments, console), arguments, console, signals)
 
 
@@ -69,12 +72,13 @@ def _train_to_the_end(
     extension: Extension | None = None,
 ) -> int:
     exports: list[tuple[str, Path]] = arguments.export
+    project: Path | None = arguments.project
     corpus = read_texts(arguments, console)
     if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     reports: list[ExportReport] = []
-    kept: Path | None = None
+    targets, kept = _targets(arguments), None
     try:
         code = _train(trainer, arguments, console, signals)
         trainer.stop()
@@ -87,19 +91,24 @@ def _train_to_the_end(
                 if extension is not None:
                     made = extension.finished(made, sample)
                 reports = export(made, exports, arguments.accept_loss, sample, console)
+                kept = None if project is None else save_project(run, project, console)
                 if extension is not None and len(reports) == len(exports):
                     extension.proving.write(made, reports)
         else:
-            console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
-            exports = []
+            lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
+            # BoundlessBPE has no list of merges before.
+            point = "the end of phase 1" if config.algorithm == "boundless" else "the first merge"
+            console.say(f"Interrupted before {point}{lost}")
+            exports, project = [], None
     except BaseException:
-        if exports and trainer.prepared is not None and len(trainer.run):
+        if targets and trainer.prepared is not None and len(trainer.run):
             with signals.saving():
-                rescue(trainer.run, exports[0][1], console)
+                rescue(trainer.run, targets[0], console)
         raise
-    if len(reports) < len(exports):
+    failed = len(reports) < len(exports) or (project is not None and kept is None)
+    if failed and kept is None:
         with signals.saving():
-            kept = rescue(run, exports[0][1], console)
+            kept = rescue(run, targets[0], console)
     if signals.received:
         code = signals.code
     measured = _Measured()
@@ -113,7 +122,13 @@ def _train_to_the_end(
         if _has_sources(run):
             outcome["sources"] = _sources_as_json(run, corpus, measured.curves)
         put(sys.stdout, json.dumps(outcome) + "\n")
-    return code or (DONE if len(reports) == len(exports) else FAILED)
+    return code or (FAILED if failed else DONE)
+
+
+def _targets(arguments: argparse.Namespace) -> list[Path]:
+    """Where the results are wanted."""
+    exported = [path for _, path in arguments.export]
+    return exported if arguments.project is None else [*exported, arguments.project]
 
 
 @dataclass
@@ -261,7 +276,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     except KeyboardInterrupt:
         return signals.code
     except (TokStudioError, OSError, MemoryError) as error:
-        if not (trainer.merges_made and arguments.export):
+        if not (trainer.merges_made and _targets(arguments)):
             raise
         console.complain(str(error) or "This computer does not have enough free memory to go on.")
         return FAILED
@@ -295,7 +310,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                 try:
                     put(stream, _in_words(batch, first))
                 except (BrokenPipeError, TokStudioError) as error:
-                    if not arguments.export:
+                    if not _targets(arguments):
                         raise
                     stream = None  # the pipe is closed or the disk is full, but the files are still wanted
                     if isinstance(error, TokStudioError):
@@ -307,9 +322,23 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
 
 
 def _in_words(batch: MergeBatch, first: int) -> str:
-    """Each merge on a line, in the words of the original program; `first` would be the id of merge 1."""
+    """Each merge on a line, in the words of the original program; `first` would be the id of merge 1.
+
+    Lines about the parts that Picky BPE removes follow their merge.
+    """
+    if batch.removals is not None:
+        return "".join(_events_in_words(batch, first, batch.removals))
     pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
     return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
+
+
+def _events_in_words(batch: MergeBatch, first: int, removals: NDArray[np.int64]) -> Iterator[str]:
+    rows = zip(batch.left.tolist(), batch.right.tolist(), removals.tolist(), strict=True)
+    for own, (left, right, row) in enumerate(rows, first + batch.first - 1):
+        made = "a new token" if row[RESULT] == own else "the token"
+        yield f"Merge ({left}, {right}) into {made} {row[RESULT]}\n"
+        gone = zip((left, right), row[LEFT_GONE:], strict=True)
+        yield from (f"Remove the token {part}\n" for part, places in gone if places >= 0)
 
 
 def _summary(run: Run) -> str:
@@ -322,16 +351,22 @@ def _summary(run: Run) -> str:
 
 
 def _stages(run: Run) -> str:
-    """A sentence about the stages of SuperBPE, or the supermerges of BoundlessBPE."""
+    """A sentence about the stages of SuperBPE, the supermerges of BoundlessBPE, or the removals of Picky BPE."""
     if run.supermerges is not None:
         return f" Of the merges, {int(run.supermerges.sum()):,} are supermerges, which join words."
+    if run.removals is not None:
+        removed = several(_removed(run.removals), "token was", "tokens were")
+        return f" {removed} removed again: the vocabulary has {run.vocabulary_size:,}."
+    if run.missed_stage:
+        return f" {run.missed_stage}"
     first = run.config.first_merges(run.base_size)
-    if first is None or (len(run) < first and run.ended == STOPPED):
+    if first is None or len(run) < first:
         return ""
-    if len(run) < first:
-        size = run.vocabulary_size
-        return f" Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most {size:,}."
     return f" Of the merges, stage 1 made {first:,} and stage 2 {len(run) - first:,}."
+
+
+def _removed(removals: NDArray[np.int64]) -> int:
+    return int(np.count_nonzero(removals[:, LEFT_GONE:] >= 0))
 
 
 def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, kept: Path | None) -> dict[str, object]:
@@ -347,7 +382,7 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
     if run.config.transition is not None:
         outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
     if run.removals is not None:
-        outcome["removals"] = int((run.removals[:, LEFT_GONE:] >= 0).sum())
+        outcome["removals"] = _removed(run.removals)
     if run.supermerges is not None:
         outcome["supermerges"] = int(run.supermerges.sum())
     if run.config.held_out:

@@ -240,3 +240,19 @@ def test_the_log_of_a_run_by_turns_says_who_chose():
     assert [row["chosen_by"] for row in table(made, "merges-csv")] == expected
     assert [row["chosen_by"] for row in objects(made)] == expected
     assert "chosen_by" not in table(trained("banana", 1), "merges-csv")[0]
+
+
+def test_the_log_says_the_stage_of_superbpe_and_what_supermerges_came_before():
+    text = "one of the cats sat on the mat, at the end of the day: of the cats one sat. " * 6
+    given = {"vocabulary_size": 300, "pattern": "gpt2"}
+    made = train(Corpus.from_text(text), TrainingConfig(algorithm="superbpe", transition=270, **given))
+    stages = [1] * 14 + [2] * (len(made.run) - 14)
+    assert len(stages) > 14
+    assert [row["stage"] for row in objects(made)] == stages
+    assert [row["stage"] for row in table(made, "merges-csv")] == [str(stage) for stage in stages]
+    corpus = Corpus((Source.from_texts(text, "a"),)).with_weights({"a": 1.5})
+    made = train(corpus, TrainingConfig(algorithm="boundless", **given))
+    counts = [None if count < 0 else count / 1000 for count in made.run.overtaken.tolist()]
+    assert len({*counts}) > 2
+    assert [row["overtaken"] for row in objects(made)] == counts
+    assert [row["overtaken"] for row in table(made, "merges-csv")] == ["" if n is None else f"{n:g}" for n in counts]

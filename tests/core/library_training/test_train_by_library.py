@@ -299,6 +299,8 @@ def test_an_abort_of_the_library_is_an_error():
         ({"continuing_prefix": ""}, "can only be set for the algorithm wordpiece"),
         ({"algorithm": "unigram", "byte_fallback": True}, "sentencepiece-bpe or sentencepiece-unigram"),
         ({"algorithm": "wordpiece", "character_coverage": 1.0}, "sentencepiece-bpe or sentencepiece-unigram"),
+        ({"byte_fallback": 1}, "must be true or false, not 1"),
+        ({"byte_fallback": b"no"}, "must be true or false, not b'no'"),
         ({"character_coverage": 0.5}, "from 0.98 to 1"),
         ({"character_coverage": "1"}, "from 0.98 to 1"),
         ({"special_tokens": ["ab", "ab"]}, "twice"),

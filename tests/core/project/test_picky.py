@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,12 @@ def test_a_run_is_the_same_when_opened(tmp_path, place, weight):
     assert_equal(again, run)
     assert again.uses().tolist() == run.uses().tolist()
     assert again.vocabulary_size == run.vocabulary_size
+
+
+@pytest.mark.parametrize("threshold", [np.float32(0.5), Fraction(1, 2), 1])
+def test_a_threshold_of_any_type_can_be_saved(tmp_path, threshold):
+    run = train(CORPUS, TrainingConfig(vocabulary_size=290, algorithm="picky", threshold=threshold)).run
+    assert_equal(opened(saved(tmp_path / "p.tokstudio", run, CORPUS)), run)
 
 
 @pytest.mark.parametrize("begun", [0, 9])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.core.reference import encode_boundless, named_pattern, train_boundless
 from tests.core.texts import document, patient
-from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import runs as kernel
@@ -244,6 +245,25 @@ class TestTraining:
                 pass
             for name in ("merges", "counts", "tokens_after", "overtaken"):
                 assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
+
+    def test_a_run_goes_on_at_a_lower_minimum_frequency(self):
+        corpus = Corpus.from_text(TEXT)
+        often, rare = (TrainingConfig(min_frequency=least, pattern="gpt2", algorithm="boundless") for least in (7, 2))
+        run, whole = train(corpus, often).run, train(corpus, rare).run
+        resumed = Trainer.resume(corpus, run, rare)
+        for _ in resumed:
+            pass
+        # More merges within words are left, and the last supermerges come before these.
+        assert (run.overtaken == 0).sum() > (whole.overtaken[: len(run)] == 0).sum()
+        for name in ("merges", "counts", "tokens_after", "overtaken"):
+            assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
+
+    def test_a_run_that_says_other_counts_were_overtaken_does_not_go_on(self):
+        corpus, run = Corpus.from_text(TEXT), train(Corpus.from_text(TEXT), boundless(320)).run
+        overtaken = run.overtaken.copy()
+        overtaken[np.flatnonzero(overtaken > 0)[0]] += 1
+        with pytest.raises(CorpusError, match="do not match"):
+            list(Trainer.resume(corpus, replace(run, overtaken=overtaken), boundless(330)))
 
     def test_progress_says_which_phase_it_is_in(self):
         trainer, phases = Trainer(Corpus.from_text(TEXT), boundless(320)), list[str]()

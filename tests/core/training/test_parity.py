@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_by_turns
 from tests.core.texts import document, patient
-from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS
@@ -226,6 +227,11 @@ class TestTraining:
         assert run.chosen.numbers.tolist() == long.chosen.numbers.tolist()
         with pytest.raises(ConfigError, match="Only the limits"):
             Trainer.resume(corpus, short, parity(330, parallel=PARALLEL, window=8))
+        numbers = short.chosen.numbers.copy()
+        numbers[7] = (numbers[7] + 1) % 3
+        other = replace(short, chosen=replace(short.chosen, numbers=numbers))
+        with pytest.raises(CorpusError, match="do not match"):
+            list(Trainer.resume(corpus, other, parity(330, parallel=PARALLEL, window=7)))
 
     def test_batches_say_who_chose(self):
         trainer = Trainer(corpus_of(TEXTS), parity(290, parallel=PARALLEL, global_merges=2))

@@ -55,6 +55,23 @@ def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
     assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
 
 
+def test_it_says_why_the_second_stage_of_superbpe_did_not_begin(qtbot, session, line):
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    session.training.set_settings(Settings(900, algorithm="superbpe", pattern="gpt2", transition=800))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    size = session.runs.active.vocabulary_size
+    assert line.label.text().endswith(
+        f"nothing left to merge. Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most "
+        f"{size}."
+    )
+    session.training.set_settings(Settings(900, algorithm="superbpe", pattern="gpt2", transition=size))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active.run.second_stage is not None
+    assert "Stage 2" not in line.label.text()
+
+
 def test_a_narrow_bar_shortens_the_figures_without_cutting_digits(qtbot, session, line):
     session.corpus.add_text("the cat sat on the mat " * 50)
     session.training.set_settings(Settings(vocabulary_size=266))

@@ -114,8 +114,9 @@ def _parse_coding(
         metavar="PATH|NAME",
         type=Path,
         required=True,
-        help=f"the tokenizer's file, or the folder it is in, or {NAMES}",
+        help=f"the tokenizer's file, or the folder it is in, {NAMES}, or a project",
     )
+    parser.add_argument("--run", metavar="NAME", help="for a project: the run whose tokenizer is used")
     add_pattern(parser)
     parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
     add_quiet(parser)

@@ -36,6 +36,7 @@ _REASONS = {
     "base_vocabulary": "its library begins with the characters of the text",
     "special_placement": "its library gives them the first ids",
     "print_merges": "its library does not tell what it does",
+    "project": "its library's own file holds the tokenizer: use --export",
 }
 
 

@@ -67,7 +67,13 @@ def train(words: Sequence[str]) -> argparse.Namespace:
     _add_picky(add)
     _add_tokens(parser)
     add_library(parser)
-    _add_results(parser)
+    _add_results(parser)(
+        "--project",
+        type=_project_file,
+        metavar="FILE",
+        help="save the run, without its texts, as a new project NAME.tokstudio, which the window and other commands "
+        "open; the one form that holds every algorithm",
+    )
     return check_library(parser, _checked(parser, parser.parse_args(words)))
 
 
@@ -89,6 +95,7 @@ def extend(words: Sequence[str]) -> argparse.Namespace:
     _add_limits(parser)
     add_proof(parser)
     _add_results(parser)
+    parser.set_defaults(project=None)
     return _checked(parser, parser.parse_intermixed_args(words))
 
 
@@ -271,10 +278,12 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_results(parser: argparse.ArgumentParser) -> None:
+def _add_results(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds the exports and what is printed; returns what adds other results."""
     add = add_exports(parser)
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
     add_quiet(parser)
+    return add
 
 
 def count(words: Sequence[str]) -> argparse.Namespace:
@@ -327,6 +336,13 @@ def _ratio(text: str) -> tuple[str, float]:
         return _weight(text)
     except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(f'"{text}" is not NAME=R, such as hi=2.5') from None
+
+
+def _project_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix != ".tokstudio":
+        raise argparse.ArgumentTypeError(f'"{text}" must end in .tokstudio')
+    return path
 
 
 def _share(text: str) -> float:

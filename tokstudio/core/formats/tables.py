@@ -4,7 +4,9 @@ Texts are in quotes, with U+FFFD for invalid UTF-8; the column `hex` has the exa
 and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record is one line; in
 JSON they have JSON's escapes. Where languages chose the merges, a last column has who chose, and nothing where all
 chose together. Of Picky BPE, two last columns have how often the left and the right part stood in the corpus when it
-was removed after the merge, and nothing for a part that stayed. Special tokens have no `uses`: they are cut out of the
+was removed after the merge, and nothing for a part that stayed. Of SuperBPE, a last column has the stage, 1 or 2; of
+BoundlessBPE, the count of the merge within words that a supermerge came before, 0 where none was left, and nothing for
+the merges within words. Special tokens have no `uses`: they are cut out of the
 corpus before counting, so a run does not count them.
 """
 
@@ -25,6 +27,7 @@ from tokstudio.core.formats.common.format import Format, cut, gathered
 from tokstudio.core.model.picky import LEFT_GONE
 
 if TYPE_CHECKING:
+    from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MERGE_COLUMNS = (
@@ -33,6 +36,8 @@ MERGE_COLUMNS = (
 )  # fmt: skip
 CHOSEN_BY = "chosen_by"  # the column that the merge log of a parity-aware run has as well
 REMOVED = ("left_removed", "right_removed")  # those that the merge log of Picky BPE has as well
+STAGE = "stage"  # that of SuperBPE
+OVERTAKEN = "overtaken"  # that of BoundlessBPE
 VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
 
 _ESCAPES = {
@@ -129,10 +134,32 @@ class VocabularyCsv(Format):
 
 
 def _merge_columns(tokenizer: Tokenizer) -> tuple[str, ...]:
-    run = tokenizer.run
-    by_turns = run is not None and run.chosen is not None
-    removing = run is not None and run.removals is not None
-    return *MERGE_COLUMNS, *([CHOSEN_BY] if by_turns else []), *(REMOVED if removing else ())
+    return (*MERGE_COLUMNS, *(() if tokenizer.run is None else _own_columns(tokenizer.run)))
+
+
+def _own_columns(run: Run) -> tuple[str, ...]:
+    """The columns that only the algorithm of a run has."""
+    if run.chosen is not None:
+        return (CHOSEN_BY,)
+    if run.removals is not None:
+        return REMOVED
+    if run.overtaken is not None:
+        return (OVERTAKEN,)
+    return () if run.config.transition is None else (STAGE,)
+
+
+def _own_values(run: Run, row: int, style: _Style) -> Iterator[bytes]:
+    """The values of `_own_columns` in a row."""
+    if run.chosen is not None:
+        yield b'"' + b"".join(_text((run.chosen.name(row) or "").encode(), style.escapes)) + b'"'
+        return
+    if (stage := run.stage_of(row + 1)) is not None:
+        yield b"%d" % stage
+        return
+    counts: list[int] = [] if run.removals is None else run.removals[row, LEFT_GONE:].tolist()
+    counts += [] if run.overtaken is None else [int(run.overtaken[row])]
+    for count in counts:
+        yield style.nothing if count < 0 else str(in_units(count, run.weight_scale)).encode()
 
 
 def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
@@ -156,13 +183,8 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
         measures = (*counts, round(run.bytes_per_token(row + 1), 6))
         for lead, measure in zip(style.leads[8:11], measures, strict=True):
             yield lead + str(measure).encode()
-        if run.chosen is not None:
-            yield style.leads[11] + b'"'
-            yield from _text((run.chosen.name(row) or "").encode(), style.escapes)
-            yield b'"'
-        if run.removals is not None:
-            for lead, places in zip(style.leads[11:], run.removals[row, LEFT_GONE:].tolist(), strict=True):
-                yield lead + (style.nothing if places < 0 else str(in_units(places, run.weight_scale)).encode())
+        for lead, value in zip(style.leads[11:], _own_values(run, row, style), strict=True):
+            yield lead + value
         yield style.end
 
 

@@ -156,7 +156,10 @@ class LibraryConfig:
         return made
 
     def _check_settings(self) -> None:
-        """Refuses the settings of other algorithms, and a coverage that SentencePiece does not take."""
+        """Refuses the settings of other algorithms, and values that SentencePiece does not take."""
+        fallback = cast("object", self.byte_fallback)
+        if not isinstance(fallback, bool):
+            raise ConfigError(f"The byte fallback must be true or false, not {reprlib.repr(fallback)}.")
         given = {
             "A minimum frequency": (self.min_frequency is not None, _WORDPIECE),
             "A continuing prefix": (self.continuing_prefix is not None, _WORDPIECE),

@@ -32,7 +32,7 @@ class _Settings(Protocol):
 
 
 def check_picky(config: _Settings) -> None:
-    """Raises ConfigError where the threshold is invalid, or the algorithm is another.
+    """Makes the threshold a float; raises ConfigError where it is invalid, or the algorithm is another.
 
     A share is above 0 and at most 1: at 1 nothing is removed, at 0 every part of a merge but base tokens.
     """
@@ -42,6 +42,7 @@ def check_picky(config: _Settings) -> None:
             raise ConfigError('A threshold can only be set for Picky BPE: choose the algorithm "picky".')
     elif isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
         raise ConfigError(f"The threshold must be a number from 0 to 1, not {threshold!r}.")
+    object.__setattr__(config, "threshold", float(config.threshold))
 
 
 def share_merged(replaced: int, uses: int) -> float:

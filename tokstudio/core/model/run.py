@@ -185,6 +185,15 @@ class Run:
         return 1 if self.second_stage is None or merge <= self.second_stage[0] else 2
 
     @property
+    def missed_stage(self) -> str:
+        """Of SuperBPE: a sentence on why stage 2 did not begin; "" if it did, or the run was stopped before."""
+        first = self.config.first_merges(self.base_size)
+        if first is None or len(self) >= first or self.ended == STOPPED:
+            return ""
+        size = self.vocabulary_size
+        return f"Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most {size:,}."
+
+    @property
     def supermerges(self) -> NDArray[np.bool_] | None:
         """Which merges are supermerges of BoundlessBPE, bool [n]; None for other algorithms."""
         return None if self.overtaken is None else self.overtaken >= 0

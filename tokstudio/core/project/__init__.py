@@ -11,7 +11,14 @@ from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.sources import RestoredSource, keep_source_work, reopen_source_work
-from tokstudio.core.project.tokenizers import keep_changed_work, keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.project.tokenizers import (
+    keep_changed_work,
+    keep_tokenizer_work,
+    load_project,
+    reopen_tokenizer_work,
+    save_project,
+    tokenizer_of_entry_work,
+)
 from tokstudio.core.project.writer import save_work
 
 __all__ = [
@@ -27,9 +34,12 @@ __all__ = [
     "keep_changed_work",
     "keep_source_work",
     "keep_tokenizer_work",
+    "load_project",
     "open_work",
     "recoverable_work",
     "reopen_source_work",
     "reopen_tokenizer_work",
+    "save_project",
     "save_work",
+    "tokenizer_of_entry_work",
 ]

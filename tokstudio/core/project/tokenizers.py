@@ -1,26 +1,78 @@
-"""Opened tokenizers in a project: their files are kept whole and read again; those that were changed, as JSON."""
+"""Tokenizers in a project: files of opened ones are kept whole and read again; those that were changed, as JSON.
+
+The functions for Python save and open projects that have only tokenizers.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats import load_work
 from tokstudio.core.project.json_values import from_json, to_json
-from tokstudio.core.project.model import ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.model import Project, ProjectRun, ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.reader import open_work
+from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
+from tokstudio.core.project.writer import save_work
+from tokstudio.core.text.utf8 import AnyPath
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _PIECE = 1 << 20
 _OURS = "tokstudio-tokenizer.json"  # of a tokenizer that was changed here, which has no files
+
+
+def save_project(tokenizers: Mapping[str, Tokenizer], path: AnyPath) -> Path:
+    """Saves tokenizers that were trained here as a new project, which holds the run of every algorithm.
+
+    A project has whole runs: of a tokenizer from `at` all merges. It does not have their texts.
+
+    Args:
+        tokenizers: Each with the name of its run.
+        path: A new file; its name ends in `.tokstudio`.
+
+    Raises:
+        ConfigError: A tokenizer has no run, or the name of the file has another ending.
+        FormatError: The file exists, or it cannot be written.
+    """
+    place, runs = Path(path), list[ProjectRun]()
+    if place.suffix != SUFFIX:
+        raise ConfigError(f"{file_name(place)}: the name of a project must end in {SUFFIX}.")
+    if place.exists():
+        raise FormatError(f"{file_name(place)}: this file exists already: give the project another name.")
+    for name, tokenizer in tokenizers.items():
+        if tokenizer.run is None:
+            raise ConfigError(f"{shown(name)} has no run, which is what a project keeps: export it instead.")
+        runs.append(ProjectRun(name, tokenizer.run))
+    return finish(save_work(Project(runs=tuple(runs), active=0 if runs else None), place))
+
+
+def load_project(path: AnyPath) -> dict[str, Tokenizer]:
+    """The tokenizers of all runs of a project, by their names; the last of several runs with one name.
+
+    Raises:
+        FormatError: The project cannot be read.
+    """
+    return {entry.name: finish(tokenizer_of_entry_work(entry)) for entry in finish(open_work(Path(path))).runs}
+
+
+def tokenizer_of_entry_work(entry: ProjectRun | ProjectTokenizer) -> Work[Tokenizer]:
+    """The tokenizer of a run of a project, or one that was opened or changed; raises as `reopen_tokenizer_work`."""
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    if isinstance(entry, ProjectRun):
+        yield Progress("reading")
+        return Tokenizer.from_run(entry.run)
+    return (yield from reopen_tokenizer_work(entry))
 
 
 def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = None) -> Work[ProjectTokenizer]:

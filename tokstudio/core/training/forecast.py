@@ -132,10 +132,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             counting_memory += yield from _decoded_work(whole, config)
         memory = max(memory, counting_memory) + words
     seconds = preparing + merging + measuring
-    if config.algorithm == "boundless":
-        seconds += trained_on * _SECOND_SECONDS + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
-        memory = max(memory, read + merging_memory(trained_on * _SECOND_POSITIONS, merges, weighted=True))
-    if config.algorithm == "superbpe":
+    if config.algorithm in ("superbpe", "boundless"):
         seconds += trained_on * _SECOND_SECONDS + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
         memory = max(memory, (yield from _second_memory_work(whole, config, trained_on, merges)))
     if config.held_out:
@@ -152,11 +149,14 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
 
 
 def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, merges: float) -> Work[float]:
-    """Bytes of memory at the peak of stage 2 of SuperBPE, for so many bytes of text."""
+    """Bytes of memory at the peak of stage 2 of SuperBPE, or of phase 2 of BoundlessBPE, for so many bytes of text."""
+    merging = merging_memory(size * _SECOND_POSITIONS, merges, weighted=True)
+    if config.algorithm == "boundless":
+        return merging + sum(len(source.data) for source in corpus.sources)
     words = size * _SECOND_SEQUENCES * _A_WORD
     second = splitter(config.as_second_stage().pattern)
     splitting = (yield from _decoded_work(corpus, config)) if second.kind == OWN else 0
-    return words + max(splitting, merging_memory(size * _SECOND_POSITIONS, merges, weighted=True))
+    return words + max(splitting, merging)
 
 
 def _in_use(corpus: Corpus) -> Corpus:

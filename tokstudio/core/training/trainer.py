@@ -371,19 +371,8 @@ class Trainer:
                 array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
             return batch
-        run, here = self._to_repeat, slice(first - 1, self.merges_made)
-        same = (
-            np.array_equal(run.merges[here, 0], made.left)
-            and np.array_equal(run.merges[here, 1], made.right)
-            and np.array_equal(run.counts[here], made.count)
-            and np.array_equal(run.tokens_after[here], batch.tokens_after)
-            and (
-                made.removals is None
-                or (run.removals is not None and np.array_equal(run.removals[here], made.removals))
-            )
-            and (second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second)))
-        )
-        if not same:
+        run = self._to_repeat
+        if not _is_part_of(run, batch, slice(first - 1, self.merges_made)):
             raise CorpusError(_NOT_REPEATABLE)
         self._batches.append(batch)
         if self.merges_made == len(run):
@@ -401,6 +390,29 @@ class Trainer:
         if self._preparing is not None:
             self._preparing.close()
             self._preparing = None
+
+
+def _is_part_of(run: Run, batch: MergeBatch, here: slice) -> bool:
+    """Whether merges are those that a run has there."""
+    chosen, overtaken = None if run.chosen is None else run.chosen.numbers, batch.overtaken
+    if overtaken is not None and run.overtaken is not None:
+        # Where no merge within words was left, there may be one at a lower minimum frequency.
+        overtaken = np.where(run.overtaken[here] == 0, np.minimum(overtaken, 0), overtaken)
+    repeated = (
+        (run.merges[:, 0], batch.left),
+        (run.merges[:, 1], batch.right),
+        (run.counts, batch.count),
+        (run.tokens_after, batch.tokens_after),
+        (chosen, batch.chosen_by),
+        (run.overtaken, overtaken),
+        (run.removals, batch.removals),
+    )
+    if not all(
+        again is None or (known is not None and np.array_equal(known[here], again)) for known, again in repeated
+    ):
+        return False
+    second = batch.second_counts
+    return second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second))
 
 
 def _removals(batches: Sequence[MergeBatch]) -> NDArray[np.int64]:

@@ -272,6 +272,8 @@ class StatusLine(QStatusBar):
             return run.ended.capitalize() + "."
         seconds = _seconds(run.run.seconds)
         remarks = [f"Stopped after {seconds}." if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}."]
+        if run.run.missed_stage:
+            remarks.append(run.run.missed_stage)
         if run.replaced:
             remarks.append(f"{several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
         if run.unknown:

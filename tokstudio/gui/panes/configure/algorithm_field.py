@@ -58,7 +58,7 @@ def _why_not(settings: Settings, corpus: Corpus) -> str:
     try:
         if settings.by_library:
             lines.check_corpus(corpus)
-        elif settings.algorithm == "boundless" and settings.problem is None:
+        elif settings.problem is None:
             check_corpus(corpus, settings.config())
     except ConfigError as error:
         return str(error)

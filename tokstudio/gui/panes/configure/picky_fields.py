@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -47,7 +46,3 @@ class PickyFields(OwnFields):
         """Shows settings and their errors without emitting signals."""
         self.threshold.set_value(settings.threshold)
         self.threshold.set_error(settings.faults.get("threshold"))
-
-    def show_corpus(self, settings: Settings, corpus: Corpus) -> str:
-        """Returns "": it does not depend on the corpus."""
-        return ""

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -57,7 +56,3 @@ class SentencePieceFields(OwnFields):
         self.coverage.set_value(settings.character_coverage)
         self.rare.set_value(_BYTES if settings.byte_fallback else _UNKNOWN)
         self.coverage.set_error(settings.faults.get("character_coverage"))
-
-    def show_corpus(self, settings: Settings, corpus: Corpus) -> str:
-        """Returns "": they do not depend on the corpus."""
-        return ""

@@ -8,9 +8,6 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.training.superbpe import check_corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -53,12 +50,3 @@ class SuperBpeFields(OwnFields):
         self.words.set_value(settings.max_words)
         self.transition.set_error(settings.faults.get("transition"))
         self.words.set_error(settings.faults.get("max_words"))
-
-    def show_corpus(self, settings: Settings, corpus: Corpus) -> str:
-        """Returns why SuperBPE cannot train on the corpus, "" if it can."""
-        if settings.problem is None:
-            try:
-                check_corpus(corpus, settings.config())
-            except ConfigError as error:
-                return str(error)
-        return ""

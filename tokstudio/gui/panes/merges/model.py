@@ -35,8 +35,19 @@ _FELL = Column(
     yields=3,
     muted=True,
 )
+_STAGE = Column("Stage", "number", "Of SuperBPE: 1 merges within words, 2 across them", muted=True, word="transition")
+_OVERTAKEN = Column(
+    *("Came before", "number", "Of a supermerge of BoundlessBPE: how often the next merge within words occurred"),
+    yields=3,
+    word="supermerge",
+)
 #: The columns that only one algorithm has.
-_OF_ALGORITHMS: Mapping[str, tuple[Column, ...]] = {"parity": (_CHOSEN_BY,), "picky": (_REMOVED, _FELL)}
+_OF_ALGORITHMS: Mapping[str, tuple[Column, ...]] = {
+    "parity": (_CHOSEN_BY,),
+    "superbpe": (_STAGE,),
+    "boundless": (_OVERTAKEN,),
+    "picky": (_REMOVED, _FELL),
+}
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: new merges are searched at most this often
 _NO_INDEX = QModelIndex()
@@ -257,13 +268,26 @@ class MergesModel(TokenTable):
         return [(slot, fell) for slot, fell in zip(slots, places, strict=True) if fell >= 0]
 
     def _own_figure(self, number: int, column: int, *, plain: bool = False) -> str:
-        """Who chose a merge, or how often tokens fell apart after it."""
-        if self.columns[column] is _CHOSEN_BY:
+        """Who chose a merge, its stage, what it came before, or how often tokens fell apart after it."""
+        shown, run = self.columns[column], self.run
+        if shown is _CHOSEN_BY:
             chosen = self._choices
             return "" if chosen is None else chosen.name(number - 1) or TOGETHER
-        gone, scale = self.removed_after(number), self.run.weight_scale if self.run is not None else 1
-        fell = sum(places for _, places in gone)
-        return "" if not gone else str(in_units(fell, scale)) if plain else figure(fell, scale)
+        if run is None:
+            return ""
+        if shown is _STAGE:
+            second = run.log.second_stage
+            return "1" if second is None or number <= second[0] else "2"
+        if shown is _OVERTAKEN:
+            known, count = run.log.overtaken, -1
+            if known is not None:
+                count = int(known[number - 1])
+        else:
+            fell = [places for _, places in self.removed_after(number)]
+            count = sum(fell) if fell else -1
+        if count < 0:
+            return ""
+        return str(in_units(count, run.weight_scale)) if plain else figure(count, run.weight_scale)
 
     @property
     def _choices(self) -> ChosenBy | None:
