@@ -172,6 +172,11 @@ def test_help_and_version_load_nothing_heavy(arguments):
     assert subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=60).returncode == 0
 
 
+def test_the_window_does_not_load_the_compiler_at_its_start():
+    script = "import sys, tokstudio.gui.app.app; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
 def test_the_help_lists_the_values_of_the_core(capsys):
     assert cli.main(["train", "--help"]) == 0
     shown = capsys.readouterr().out

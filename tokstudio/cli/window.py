@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 
 from tokstudio.cli.process.terminal import DONE
 from tokstudio.core.base.errors import TokStudioError
@@ -34,6 +35,8 @@ def open_window(arguments: argparse.Namespace) -> int:
         if arguments.demo:
             claim.release()
             claim = None
+    # Nothing of what is loaded now is garbage; the window collects later (`gui.app.garbage`).
+    gc.disable()
     from tokstudio.gui.app.app import run
 
     return run(

@@ -10,14 +10,12 @@ from __future__ import annotations
 from math import inf, log
 from typing import TYPE_CHECKING
 
-from tokstudio.core.training.engine import FLOOR_STEP, Engine, next_floor
-
 if TYPE_CHECKING:
+    from tokstudio.core.training.engine import Engine
     from tokstudio.core.training.picky_engine import PickyEngine
 
 _FALL = 8
 _A_ROUND = 0.8
-_ROUNDS_IN_A_FALL = log(_FALL, FLOOR_STEP)
 _A_MERGE = 150  # divided by the number of positions
 _STEEPNESS = 1.1  # the assumed power by which counts fall with the number of merges
 _SEEN_FROM = 40  # merges until the power is measured
@@ -27,7 +25,10 @@ _STEP = 1.1  # ratio of the numbers of two noted merges
 
 def merging_work(positions: float, merges: float, falls: float) -> float:
     """The work of a whole merging in a unit for corpora of any size, with `falls` of the count to an eighth."""
-    return positions * falls * (1 + _A_ROUND * _ROUNDS_IN_A_FALL) + _A_MERGE * merges
+    # Here, so that the window does not load the compiler at its start.
+    from tokstudio.core.training.engine import FLOOR_STEP
+
+    return positions * falls * (1 + _A_ROUND * log(_FALL, FLOOR_STEP)) + _A_MERGE * merges
 
 
 def further_falls(ratio: float) -> float:
@@ -75,6 +76,8 @@ class MergingProgress:
 
     def _left(self) -> float:
         """The remaining work, without that of the current round's count."""
+        from tokstudio.core.training.engine import next_floor
+
         steepness = self._steepness()
         falls = steepness * falls_of(self._limit / self._made) if self._limit is not None else inf
         if self._limit is None or self._least > 1:
