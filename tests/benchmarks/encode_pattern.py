@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ Encode = Callable[[str], Any]
 
 
 def by_us(folder: Path, _: str) -> Encode:
-    return load(folder / "tokenizer.json").encode_array
+    return partial(load(folder / "tokenizer.json").encode_array, threads=1)
 
 
 def by_tiktoken(folder: Path, pattern: str) -> Encode:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
+from tokstudio.core.base.parallel import processors
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.pretokenization.counting import CountedPart, Counting, stored_bytes
@@ -124,7 +124,7 @@ def _client(address: str) -> Iterator[Client]:
     with ExitStack() as opened:
         try:
             if address == "local":
-                cores = os.cpu_count() or 1
+                cores = processors()
                 options: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.ERROR}
                 cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, processes=True, **options)
                 client = opened.enter_context(distributed.Client(opened.enter_context(cluster)))

@@ -19,14 +19,21 @@ T = TypeVar("T")
 _PATIENCE = 0.02  # seconds between two reports of progress
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    # Not every system can restrict a process to some of them.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def in_threads(
     phase: str,
     works: Sequence[Callable[[], Work[T]]],
     tell: Callable[[int, T | TokStudioError], None],
     threads: int | None = None,
 ) -> Work[None]:
-    """Does works that spend most time without the interpreter's lock, in at most `threads` threads, None for the cores.
+    """Does works that spend most time without the interpreter's lock, in at most `threads` threads.
 
+    None is one per processor.
     `tell` receives the number of each work with its result, or the error that ended it, in the caller's thread. Closing
     this work ends all of them between two of their reports.
     """
@@ -47,7 +54,7 @@ def in_threads(
             work.close()
         return None
 
-    with ThreadPoolExecutor(max(1, min(len(works), threads or os.cpu_count() or 1))) as pool:
+    with ThreadPoolExecutor(max(1, min(len(works), threads or processors()))) as pool:
         try:
             futures = dict(enumerate(pool.submit(drive, work) for work in works))
             while futures:

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.parallel import processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.source import CountedWith, Source, entry_name, is_one_entry
@@ -72,7 +72,7 @@ class WordCounter:
     def __init__(self, settings: CountedWith, size: int, threads: int | None = None, by_source: bool = True) -> None:
         self._by_source = by_source
         if threads is None:
-            threads = min(os.cpu_count() or 1, _MOST_THREADS)
+            threads = min(processors(), _MOST_THREADS)
         self._settings = settings
         self._splitter = splitter(settings.pattern)
         self._threads = max(1, min(threads, size // (2 * _CHUNK)))
@@ -274,10 +274,16 @@ class _Chunk:
         """The parts one after another, with padding; and the end of each."""
         lengths = [stop - start for start, stop in self.parts]
         ends = np.cumsum(lengths, dtype=np.int64)
-        text = np.empty(int(ends[-1]) + PADDING, np.uint8)
+        size, first, last = int(ends[-1]) + PADDING, self.parts[0][0], self.parts[-1][1]
+        parts = self.parts
+        if last - first == ends[-1]:
+            # What follows serves as padding.
+            text = np.asarray(self.data[first : last + PADDING])
+            if len(text) == size:
+                return text, ends
+            parts = [(first, last)]
+        text = np.empty(size, np.uint8)
         text[-PADDING:] = 0
-        first, last = self.parts[0][0], self.parts[-1][1]
-        parts = [(first, last)] if last - first == ends[-1] else self.parts
         at = 0
         for start, stop in parts:
             text[at : at + stop - start] = self.data[start:stop]

@@ -74,7 +74,7 @@ _WESTERN = frozenset(map(chr, range(128))) | frozenset(
     "ÀÂÄÅÆÇÈÉÊËÍÎÏÑÓÔÖØÙÚÛÜŒàâäåæçèéêëíîïñóôöøùúûüœßáÁ¡¿«»“”‘’–—…€°·\u00a0"
 )
 
-_CHECK = 1 << 17
+_CHECK = 1 << 14
 _COUNT = 1 << 20
 # Some decoders call back for every invalid byte; a piece must not hold the interpreter for long.
 _DECODE = 1 << 14

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.parallel import processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
@@ -284,7 +284,7 @@ def _held_out_seconds(config: TrainingConfig, preparing: float, merging: float) 
 def _threads(config: TrainingConfig, size: float) -> int:
     if splitter(config.pattern).kind <= NONE:
         return 1
-    return max(1, min(os.cpu_count() or 1, 8, int(size / _PER_THREAD)))
+    return max(1, min(processors(), 8, int(size / _PER_THREAD)))
 
 
 def _exponent(small: int, large: int, step: float) -> float:
