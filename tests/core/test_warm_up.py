@@ -13,6 +13,8 @@ from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.subprocesses import module_command
 from tokstudio.core.warm_up import prepare_work
 
+COMPILE = prepare._compile
+
 
 def kept():
     """What was compiled was kept."""
@@ -31,7 +33,8 @@ def first_start(monkeypatch):
     monkeypatch.setattr(prepare, "_ready", threading.Event())
     monkeypatch.setattr(prepare, "are_cached", lambda: False)
     monkeypatch.setattr(prepare, "_compile", compile_for_ever)
-    monkeypatch.setattr(prepare, "exercise", lambda: None)
+    monkeypatch.setattr(prepare, "exercise", lambda parts: None)
+    monkeypatch.setattr(prepare, "_rest", [])
     return monkeypatch
 
 
@@ -59,9 +62,9 @@ def test_loops_that_cannot_be_cached_are_compiled_here_once(first_start):
 
     made = []
     first_start.setattr(prepare, "_compile", nowhere)
-    first_start.setattr(prepare, "exercise", lambda: made.append(1))
+    first_start.setattr(prepare, "exercise", made.append)
     assert [step.phase for step in prepare_work()] == ["compiling"]
-    assert made == [1]
+    assert made == [("merging", "text")]
 
 
 def test_a_compiling_process_checks_the_cache_folder_first(monkeypatch):
@@ -88,19 +91,63 @@ def test_a_compiling_process_ends_with_its_parent(monkeypatch, tmp_path):
     assert not list(tmp_path.rglob("merge.merge-*")), "it ended before it was done"
 
 
+class Process:
+    """A process that compiles until it is told to end."""
+
+    returncode = 0
+
+    def __init__(self, command, **how):
+        self.parts, self.env, self.ended = command[command.index("tokstudio.core.warm_up") + 1 :], how.get("env"), False
+
+    def poll(self):
+        return 0 if self.ended else None
+
+    def kill(self):
+        self.ended = True
+
+    def communicate(self):
+        pass
+
+
+def test_a_first_training_waits_only_for_the_loops_that_it_needs(first_start):
+    started = []
+
+    def start(command, **how):
+        started.append(Process(command, **how))
+        return started[-1]
+
+    first_start.setattr(prepare, "_compile", COMPILE)
+    first_start.setattr(prepare.subprocess, "Popen", start)
+    work = prepare_work()
+    assert next(work).phase == "compiling"
+    assert next(work).phase == "compiling"
+    assert [process.parts for process in started] == [["merging"], ["text"]]
+    for process in started:
+        process.ended = True
+    assert [step.phase for step in work] == ["loading"]
+    # The rest goes on in the background, and only what needs it waits.
+    assert started[2].parts == ["merging", "text", "algorithms"]
+    assert started[2].env is None
+    finish(prepare_work())
+    waiting = prepare_work(every=True)
+    assert next(waiting).phase == "compiling"
+    started[2].ended = True
+    assert list(waiting) == []
+
+
 def test_where_shipped_loops_are_used_those_of_the_processor_are_compiled_in_the_background(first_start):
     started = []
     first_start.setattr(prepare, "are_cached", lambda: True)
     first_start.setattr(prepare, "_background", [])
     first_start.setattr(prepare, "own_environment", lambda: {"NUMBA_CACHE_DIR": "own"})
     first_start.setattr(
-        prepare.subprocess, "Popen", lambda command, **how: started.append((command[-3:], how["env"], how["stdin"]))
+        prepare.subprocess, "Popen", lambda command, **how: started.append((command[-4:], how["env"], how["stdin"]))
     )
     assert [step.phase for step in prepare_work()] == ["loading"]
     finish(prepare_work())
     # With a pipe that ends it when this process ends.
     assert started == [
-        (["tokstudio.core.warm_up", "merging", "text"], {"NUMBA_CACHE_DIR": "own"}, subprocess.PIPE),
+        (["tokstudio.core.warm_up", "merging", "text", "algorithms"], {"NUMBA_CACHE_DIR": "own"}, subprocess.PIPE),
     ]
 
 

@@ -1,7 +1,8 @@
 """Compiles all loops once per installation, in child processes, so that no window waits for a compiler.
 
-`python -m tokstudio.core.warm_up` fills Numba's cache; at later starts each loop is loaded when it is first called, in
-a few milliseconds.
+At the first start, those that every training needs are compiled first; those of other algorithms follow in the
+background. `python -m tokstudio.core.warm_up` fills Numba's cache with all of them; at later starts each loop is loaded
+when it is first called, in a few milliseconds.
 """
 
 # SPDX-License-Identifier: MIT
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tokstudio.core import kernels
@@ -30,21 +32,30 @@ from tokstudio.core.kernels.cache import (
     remove_older,
 )
 
+_PATIENCE = 0.02  # seconds between two reports of progress
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
 
 _lock = threading.Lock()
 _ready = threading.Event()  # no loop needs to be compiled in this process
+_rest: list[subprocess.Popen[bytes]] = []  # compiles the loops of other algorithms
 _background: list[subprocess.Popen[bytes]] = []  # compiles for the next start
 _compiling = threading.Event()  # the thread that holds the lock waits for the compiler
 
 
-def prepare_work() -> Work[None]:
+def prepare_work(every: bool = False) -> Work[None]:
     """Compiles the loops at the first start (phase "compiling"), and loads the compiler's library ("loading").
 
-    Several threads may drive it at once: one does the work, the others wait and report the same phase.
+    Several threads may drive it at once: one does the work, the others wait and report the same phase. With `every`, it
+    waits for the loops of all algorithms, not just for those of plain BPE.
     """
-    if _ready.is_set():
-        return
+    if not _ready.is_set():
+        yield from _ready_work()
+    while every and any(process.poll() is None for process in _rest):
+        yield Progress("compiling")
+        time.sleep(_PATIENCE)
+
+
+def _ready_work() -> Work[None]:
     while not _lock.acquire(blocking=False):
         yield Progress("compiling" if _compiling.is_set() else "loading")
         time.sleep(0.01)
@@ -61,18 +72,19 @@ def prepare_work() -> Work[None]:
                 importlib.import_module("tokstudio.core.kernels.compiled")
             else:
                 # Loops that could not be cached are compiled here.
-                exercise()
+                exercise(_FIRST)
             _ready.set()
-            _compile_own()
+            if (environment := own_environment()) is not None:
+                _background.extend(_compiling_all(environment))
     finally:
         _compiling.clear()
         _lock.release()
 
 
-def exercise() -> None:
-    """Calls every compiled loop once, so that all of them are compiled."""
-    for exercise_part in _PARTS.values():
-        exercise_part()
+def exercise(parts: Iterable[str] | None = None) -> None:
+    """Calls the compiled loops of some parts once, or of all, so that they are compiled."""
+    for part in _PARTS if parts is None else parts:
+        _PARTS[part]()
 
 
 def _exercise_merging() -> None:
@@ -88,9 +100,6 @@ def _exercise_merging() -> None:
     corpus = Corpus.from_texts(["an article, a tail and a tale; " * 40, "", "two"])
     train(corpus, TrainingConfig(vocabulary_size=300, tie_break="bytes"))
     train(corpus, TrainingConfig(min_frequency=900))
-    two = Corpus((*corpus.sources, *Corpus.from_texts(["abab"]).sources))
-    train(two, TrainingConfig(vocabulary_size=260, tie_break="first", algorithm="parity", window=2))
-    train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm="boundless")).encode("an article")
     none = np.zeros(1, np.int32)
     squeeze(none, none, np.zeros((1, 4), np.int64), none, np.zeros(STATE_SIZE, np.int64), 1)
 
@@ -107,7 +116,6 @@ def _exercise_text() -> None:
     from tokstudio.core.pretokenization.patterns import cut
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
     from tokstudio.core.training.prepare_corpus import prepare_corpus_work
-    from tokstudio.core.training.trainer import train
 
     corpus = Corpus.from_texts(["an article, <s> a tail and a tale", "", "two"])
     size, specials = 300, ("<s>",)
@@ -120,13 +128,7 @@ def _exercise_text() -> None:
         tokenizer.encode("a ")  # by merging
         tokenizer.encode("a tail")  # by longest matches, without a pattern
         tokenizer.encode("a tail " * 40)  # as a longer text
-        tokenizer.with_dropout(0.5).encode("a tail")
         tokenizer.tokens.length(0)
-    # Longer than a short word, too.
-    removing = train(
-        Corpus.from_text("abc abd ab " * 9), TrainingConfig(vocabulary_size=260, algorithm="picky", threshold=0.1)
-    )
-    removing.encode("abc abd ab" * 9)
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
     finish(recover_merges_work([bytes([value]) for value in range(256)]))
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros((1, 2), np.uint64)
@@ -140,8 +142,25 @@ def _exercise_text() -> None:
     add_tokens(none32, none32, none64, np.zeros(0, np.uint32), none64, np.zeros((1, 1), np.int64))
 
 
-# The two parts are compiled side by side: they share few loops.
-_PARTS = {"merging": _exercise_merging, "text": _exercise_text}
+def _exercise_algorithms() -> None:
+    from tokstudio.core.corpus.corpus import Corpus
+    from tokstudio.core.model.config import TrainingConfig
+    from tokstudio.core.training.trainer import train
+
+    corpus = Corpus.from_text("an article, a tail and a tale; " * 40)
+    two = Corpus((*corpus.sources, *Corpus.from_text("abab").sources))
+    train(two, TrainingConfig(vocabulary_size=260, algorithm="parity", window=2))
+    joining = train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm="boundless"))
+    joining.encode("an article")
+    train(corpus, TrainingConfig(vocabulary_size=260)).with_dropout(0.5).encode("a tail")
+    # Words, and a text that is longer than a short word.
+    some = Corpus.from_text("abc abd ab " * 9)
+    train(some, TrainingConfig(vocabulary_size=260, algorithm="picky", threshold=0.1)).encode("abc abd ab" * 9)
+
+
+_PARTS = {"merging": _exercise_merging, "text": _exercise_text, "algorithms": _exercise_algorithms}
+# What every training needs; compiled side by side, as they share few loops.
+_FIRST = "merging", "text"
 
 
 def discard_outdated() -> None:
@@ -160,7 +179,10 @@ def discard_outdated() -> None:
 
 
 def _compile() -> Work[bool]:
-    """Compiles each part in a child process; False where one fails or the cache cannot be written."""
+    """Compiles what every training needs in child processes, and has the rest compiled in the background.
+
+    False where one fails or the cache cannot be written.
+    """
     processes = [
         subprocess.Popen(
             module_command("tokstudio.core.warm_up", part),
@@ -170,41 +192,38 @@ def _compile() -> Work[bool]:
             cwd=import_folder(),
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
-        for part in _PARTS
+        for part in _FIRST
     ]
     try:
         while any(process.poll() is None for process in processes):
             yield Progress("compiling")
-            time.sleep(0.02)
+            time.sleep(_PATIENCE)
     finally:
         for process in processes:
             process.kill()  # does nothing to a process that has ended
             process.communicate()
     if any(process.returncode != 0 for process in processes):
         return False
-    _leave_note()
+    _rest.extend(_compiling_all())
     return True
 
 
-def _compile_own() -> None:
-    """Where shipped loops are used: has those of this processor compiled for the next start, in the background."""
-    environment = own_environment()
-    if environment is None:
-        return
+def _compiling_all(environment: Mapping[str, str] | None = None) -> list[subprocess.Popen[bytes]]:
+    """A process of low priority that compiles what is not cached yet, and lists all; none where it cannot start."""
     with contextlib.suppress(OSError):
         # Its standard input closes with this process, and ends it.
-        _background.append(
-            subprocess.Popen(
-                module_command("tokstudio.core.warm_up", *_PARTS),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=import_folder(),
-                env=environment,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
-                | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
-            )
+        process = subprocess.Popen(
+            module_command("tokstudio.core.warm_up", *_PARTS),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=import_folder(),
+            env=environment,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
+            | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
         )
+        return [process]
+    return []
 
 
 def _folder() -> Path | None:

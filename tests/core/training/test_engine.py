@@ -356,6 +356,7 @@ def test_every_loop_is_compiled_for_one_set_of_types():
     ]
     called += [f"count_pairs.{name}" for name in ("number_pairs", "allot", "place_pairs", "index_pairs")]
     called += ["encode.fill_pairs", "encode.encode_sequence", "encode.collect", "encode.encode_words", "encode.emit"]
+    called += ["encode.pack"]
     called += ["symbols.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
     called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
     called += ["words.add_rows", "words.take_rows", "words.renumber", "words.weigh"]

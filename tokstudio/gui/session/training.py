@@ -137,7 +137,7 @@ class Training(QObject):
         config, corpus = self.run.config, self.run.corpus
         assert config is not None
         assert corpus is not None
-        for beginning in (prepare_work(), corpus.sha256_work()):
+        for beginning in (prepare_work(every=config.algorithm != "bpe"), corpus.sha256_work()):
             yield from self._until_stopped(beginning)
         earlier, counting = self._earlier, 0.0
         if earlier is None:
