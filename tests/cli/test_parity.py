@@ -45,6 +45,16 @@ def test_the_settings_reach_the_core(files, tmp_path, capsys):
         ]
 
 
+def test_parallel_texts_with_other_numbers_of_lines_are_refused(files, tmp_path, capsys):
+    texts = tmp_path / "parallel"
+    (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
+    assert run(files, *(f"--parallel={name}={texts / f'{name}.txt'}" for name in PARALLEL)) == 1
+    lines = PARALLEL["de"].rstrip().count("\n") + 1
+    assert lines != 2
+    assert f'must be the same lines in each language: that of "de.txt" has {lines} line' in capsys.readouterr().err
+    assert run(files, *(f"--parallel={name}={texts / 'fi.txt'}" for name in PARALLEL)) == 0
+
+
 def test_ratios(files, capsys):
     assert run(files, "--ratios", "fi=3", "--print-merges") == 0
     out, err = capsys.readouterr()

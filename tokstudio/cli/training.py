@@ -43,6 +43,7 @@ from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.languages import check_parallel_lines
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.core.training.trainer import Trainer
 
@@ -77,6 +78,7 @@ def _train_to_the_end(
     if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
+    check_parallel_lines(corpus, config)
     reports: list[ExportReport] = []
     targets, kept = _targets(arguments), None
     try:

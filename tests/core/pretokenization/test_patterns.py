@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.kernels import scan
+from tokstudio.core.model.superbpe import SECOND_PATTERN
 from tokstudio.core.pretokenization import custom_regex as expressions
 from tokstudio.core.pretokenization import patterns
+from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, check_pattern, splitter
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, SPACE, UNASSIGNED, UPPER, classes
 
@@ -243,6 +245,14 @@ def test_a_pattern_that_backtracks_for_ever_is_given_up(monkeypatch):
     check_pattern(pattern)
     message = dropped(pattern, "bb" + "a" * 60 + "!")
     assert message.startswith('The pattern takes more than 0.1 seconds at character 3, "' + "a" * 40 + '…".')
+
+
+def test_a_long_text_without_a_match_is_given_time_by_its_length(monkeypatch):
+    monkeypatch.setattr(expressions, "_SECONDS_OF_A_PIECE", 1e-6)
+    monkeypatch.setattr(expressions, "_SECONDS_OF_A_MATCH", 1e-6)
+    monkeypatch.setattr(expressions, "_CHARACTERS_IN_A_SECOND", 10_000, raising=False)
+    text = "only words " * 50_000
+    assert splitter(covering(SECOND_PATTERN)).split(text) == [text[:-1].encode(), b" "]
 
 
 def test_cancelling_between_two_pieces():

@@ -244,3 +244,21 @@ def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot,
             assert abs(place.height() - high[pane].height()) < 24, pane
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch):
+    def leave(window, answers):
+        set_height(qtbot, window, 900)
+        enter(window, "compare")
+        enter(window, "train")
+
+    def act(window, answers):
+        set_height(qtbot, window, 600)
+        enter(window, "compare")
+        qtbot.waitUntil(lambda: "compare" in places(window))
+        qtbot.wait(120)
+        assert window.height() == 600
+        assert len(places(window)) == 3
+
+    assert at_the_window(monkeypatch, leave) == 0
+    assert at_the_window(monkeypatch, act) == 0

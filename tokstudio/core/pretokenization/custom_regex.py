@@ -29,6 +29,7 @@ _MATCHES_IN_A_PIECE = 1 << 13
 _BYTES_IN_A_PIECE = 1 << 18
 _SECONDS_OF_A_PIECE = 0.01
 _SECONDS_OF_A_MATCH = 2.0
+_CHARACTERS_IN_A_SECOND = 5_000_000  # so many more are given more time: text without a match is searched to its end
 _SECONDS_OF_A_TRIAL = 0.02
 _LONGEST_PATTERN = 10_000
 _LONGEST_REPEATS = 5_000_000  # the length of a pattern, times all the numbers in braces
@@ -165,11 +166,8 @@ def _find(pattern: Pattern[str], document: _Document, at: int, keeps_rest: bool)
     takes longer.
     """
     text, ends = document.text, list[int]()
-    here = at
-    for seconds, concurrent, most in (
-        (_SECONDS_OF_A_PIECE, False, _MATCHES_IN_A_PIECE),
-        (_SECONDS_OF_A_MATCH, True, 1),
-    ):
+    here, longest = at, _SECONDS_OF_A_MATCH + (len(text) - at) / _CHARACTERS_IN_A_SECOND
+    for seconds, concurrent, most in ((_SECONDS_OF_A_PIECE, False, _MATCHES_IN_A_PIECE), (longest, True, 1)):
         try:
             for match in pattern.finditer(text, at, concurrent=concurrent, timeout=seconds):
                 first, last = match.span()
@@ -193,9 +191,9 @@ def _find(pattern: Pattern[str], document: _Document, at: int, keeps_rest: bool)
                 return ends
     simpler = "Use a simpler one: nested repeats can take forever."
     raise ConfigError(
-        f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds at character {here + 1:,}, "
+        f"The pattern takes more than {longest:.2g} seconds at character {here + 1:,}, "
         f'"{document.shown(here, len(text))}". {simpler}',
-        of_a_part=f"A match of the pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds. {simpler}",
+        of_a_part=f"A match of the pattern takes more than {longest:.2g} seconds. {simpler}",
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.config import TrainingConfig
@@ -61,10 +61,24 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     return tuple(made)
 
 
+def check_parallel_lines(corpus: Corpus, config: TrainingConfig) -> None:
+    """Refuses parallel texts that cannot be the same lines: the language with more of them would always choose.
+
+    Raises:
+        ConfigError: They have different numbers of lines.
+    """
+    given = [language for language in languages_of(corpus, config) if language.parallel is not None]
+    lines = [(language.parallel or "").rstrip("\r\n").count("\n") + 1 for language in given]
+    other = next((number for number, count in enumerate(lines) if count != lines[0]), None)
+    if other is not None:
+        told = f"{shown(given[0].name)} has {several(lines[0], 'line')}, {shown(given[other].name)} {lines[other]:,}"
+        raise ConfigError(f"The parallel texts must be the same lines in each language: that of {told}.")
+
+
 def why_no_languages(corpus: Corpus, config: TrainingConfig) -> str:
     """Why a parity-aware training cannot have the entries of a corpus as its languages; "" if it can."""
     try:
-        languages_of(corpus, config)
+        check_parallel_lines(corpus, config)
     except ConfigError as error:
         return str(error)
     return ""

@@ -82,6 +82,7 @@ class CompareCommands(QObject):
         made = [run for run in runs if run in self._runs.all]
         if made:
             show_alone(self._session, made, "Compare Algorithms")
+            self._window.show_compare()
         if self._runs.active in made and not self._runs.active.has_curve:
             # Curves are drawn beside one that has its own.
             self._runs.activate(next((run for run in reversed(made) if run.has_curve), self._runs.active))

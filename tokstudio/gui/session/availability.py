@@ -153,7 +153,7 @@ def no_kept_run(session: Session) -> str | None:
 
 def no_trained_run(session: Session) -> str | None:
     if session.runs.active is not None and not session.runs.active.has_counts:
-        return "This tokenizer was opened from a file: it has no counts."
+        return session.runs.active.why_no_counts()
     return no_run(session)
 
 

@@ -237,6 +237,12 @@ class StudioRun:
         """Whether it was trained here, so that counts, tokens and uses are known."""
         return self.config is not None
 
+    def why_no_counts(self, of: str = "") -> str:
+        """Why there are no counts of something, such as " of pairs", where `has_counts` is false: a sentence."""
+        if self.was_changed:
+            return f"This tokenizer has no counts{of}: {self.ended}."
+        return f"This tokenizer was opened from a file: it has no counts{of}."
+
     @property
     def ready(self) -> bool:
         """Whether its base tokens are known, so that text can be encoded."""

@@ -81,7 +81,12 @@ class ChoiceBox(QComboBox):
             name, style = self.choices[self.currentIndex()].name, self.style()
             field = style.SubControl.SC_ComboBoxEditField
             room = style.subControlRect(style.ComplexControl.CC_ComboBox, option, field, self).width()
-            option.currentText = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+            short = [
+                option.fontMetrics.elidedText(choice.name, Qt.TextElideMode.ElideRight, room) for choice in self.choices
+            ]
+            option.currentText = short[self.currentIndex()]
+            if short.count(option.currentText) > 1:  # only the ends of the names tell them apart
+                option.currentText = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideLeft, room)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Moves between choices with the arrow keys; Enter confirms the current one."""

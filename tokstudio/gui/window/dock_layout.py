@@ -110,6 +110,9 @@ class Arrangement(QObject):
             if not state.isEmpty() and self._put(state) == workspace:
                 self._show_titles()
                 self._sizes.choose(at, sizes)
+                if self._window.minimumSizeHint().height() > size.height():
+                    # It was left in a higher window, perhaps of an earlier start.
+                    self._low[workspace] = False
                 self._follow_height()
             else:
                 self.reset()

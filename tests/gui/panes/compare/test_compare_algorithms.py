@@ -91,6 +91,7 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(
         quiet(qtbot, window)
         assert [run.name for run in session.runs.all] == ["Run 1", *names(2)]
         assert shown(window) == names(2)
+        assert not window.compare.visibleRegion().isEmpty()
         assert session.runs.active is not None
         assert session.runs.active.name == names(2)[len(TITLES) - 1], "the last with a curve"
         assert told[-1] == f"{len(ALGORITHMS)} trainings are done: Compare shows only them."

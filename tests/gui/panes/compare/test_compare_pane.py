@@ -154,6 +154,34 @@ def test_dots_have_the_values_of_a_row(qtbot: QtBot, compared: ComparePane) -> N
     assert len({picture.pixel(x, picture.height() // 3) for x in range(picture.width())}) > 1
 
 
+def test_the_legend_of_the_dots_has_every_tokenizer(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+    for number, run in enumerate(session.runs.all):
+        session.runs.rename(run, f"A tokenizer with a long name {number}")
+    compared.tabs.setCurrentIndex(1)
+    compared.dots.setFixedWidth(300)
+    qtbot.waitUntil(lambda: compared.dots.viewport().width() == 300)
+    qtbot.waitUntil(lambda: len(compared.dots.legend) == len(session.runs.all) == 2, timeout=PATIENCE)
+    (first, _), (second, name) = compared.dots.legend
+    assert name.startswith("A token")
+    assert first.bottom() <= second.top(), "the second does not fit beside the first"
+    assert max(first.right(), second.right()) <= 300
+
+
+def test_headings_that_would_look_the_same_show_the_ends_of_names(
+    qtbot: QtBot, compared: ComparePane, session: Session
+) -> None:
+    def headings() -> list[str]:
+        model = compared.matrix.model
+        return [model.headerData(column, Qt.Orientation.Horizontal) for column in (1, 2)]
+
+    assert headings() == ["Run 1", "Run 2"]
+    names = [f"SentencePiece of a library with a long name {end}" for end in ("BPE", "Unigram")]
+    for run, name in zip(session.runs.all, names, strict=True):
+        session.runs.rename(run, name)
+    qtbot.waitUntil(lambda: headings() != ["Run 1", "Run 2"] and headings() != names, timeout=PATIENCE)
+    assert [heading[:1] + heading[-3:] for heading in headings()] == ["…BPE", "…ram"]
+
+
 def test_an_empty_pane_says_what_it_is_for(pane: ComparePane, session: Session) -> None:
     assert pane.empty.isVisible()
     assert "compared" in pane.empty.label.text()

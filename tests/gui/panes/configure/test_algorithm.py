@@ -89,6 +89,16 @@ def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages,
     assert made.chosen.numbers.tolist() == expected.chosen.numbers.tolist()
 
 
+def test_texts_with_other_numbers_of_lines_are_refused(qtbot, languages, session):
+    languages.algorithm.parity.take_texts({**PARALLEL, "fi": PARALLEL["fi"].rstrip() + "\nja vielä yksi\n"})
+    field = languages.algorithm.parity.texts
+    assert field.note.property("role") == "error"
+    assert field.note.text().startswith('The parallel texts must be the same lines in each language: that of "de.txt"')
+    assert session.training.obstacle == field.note.text()
+    languages.algorithm.parity.take_texts({name: text.rstrip() + "\n" for name, text in PARALLEL.items()})
+    assert session.training.obstacle is None
+
+
 def test_texts_with_other_names_are_chosen_for_each_language(qtbot, languages, session):
     languages.algorithm.parity.take_texts({"eins": PARALLEL["de"], "zwei": PARALLEL["en"], "drei": PARALLEL["fi"]})
     field = languages.algorithm.parity.texts

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio.gui.panes.runs.model import (
+    ALGORITHM,
     BASE,
     CORPUS,
     ENDED,
@@ -457,3 +458,16 @@ def test_the_run_that_followed_the_weights_is_selected_when_they_have_settled(qt
         assert session.runs.all == [first, session.runs.active]
         assert table(pane).currentIndex().row() == 1
         assert [index.row() for index in table(pane).selectionModel().selectedRows()] == [1]
+
+
+def test_there_is_a_column_for_the_algorithm_if_a_run_has_another_than_plain_bpe(qtbot, pane, session, make_run):
+    make_run(vocabulary_size=270)
+    assert pane.table.isColumnHidden(ALGORITHM)
+    session.training.set_settings(Settings(270, algorithm="picky"))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert not pane.table.isColumnHidden(ALGORITHM)
+    assert [text(pane, row, ALGORITHM) for row in range(2)] == ["Plain BPE", "Picky BPE"]
+    tip = table(pane).model().index(1, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "Algorithm: Picky BPE with threshold 0.9" in tip
+    assert tip.count("Algorithm") == 1

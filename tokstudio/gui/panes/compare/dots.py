@@ -8,12 +8,22 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
 from tokstudio.core.base.wording import percent_text
 from tokstudio.gui.panes.compare.matrix_model import Content
-from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
@@ -21,6 +31,8 @@ from tokstudio.gui.widgets.painting import guarded_painter
 
 _ROW = 22  # pixels
 _RADIUS = 4.5
+_SWATCH = 14  # pixels from the left of a mark in the legend to its name
+_LONGEST = 150  # pixels of a name in the legend
 _NAMES = 0.34  # the most of the width for the names of texts
 _TICK = 90  # pixels between two ticks at least
 _RELATIVE = ("premium", "normalised_length")
@@ -38,10 +50,17 @@ class Dots(QAbstractScrollArea):
         self._values = np.zeros((0, 0))
         self._order: list[int] = []
         self._pointed = -1
+        self._legend: list[tuple[QRectF, str]] = []  # the place and the name of each tokenizer
+        self._top = 0  # of the rows
         self.setAccessibleName("Figures of the texts as dots")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setMouseTracking(True)
         theme.changed.connect(self._lay_out)
+
+    @property
+    def legend(self) -> list[tuple[QRectF, str]]:
+        """The place and the name, perhaps shortened, of each tokenizer."""
+        return self._legend
 
     @property
     def order(self) -> list[int]:
@@ -99,9 +118,8 @@ class Dots(QAbstractScrollArea):
 
     def _draw(self, painter: QPainter, content: Content) -> None:
         palette, metrics = self._theme.palette, painter.fontMetrics()
-        top, bottom = self._head(), self.viewport().height() - self._head()
-        names = content.comparison.texts
-        left = min(max(map(metrics.horizontalAdvance, names)) + 16, round(_NAMES * self.viewport().width()))
+        top, bottom = self._top, self.viewport().height() - self._head()
+        names, left = content.comparison.texts, self._left(content)
         right = self.viewport().width() - 18
         low, high = self._range(content)
         scale = (right - left - 12) / (high - low)
@@ -137,26 +155,44 @@ class Dots(QAbstractScrollArea):
         texts = [percent_text(tick) for tick in ticks] if percent else tick_texts(ticks)
         for tick, text in zip(ticks, texts, strict=True):
             painter.drawText(QRectF(x_of(tick) - 50, bottom, 100, self._head()), Qt.AlignmentFlag.AlignCenter, text)
-        self._draw_legend(painter, content, left + 12)
+        for number, (place, name) in enumerate(self._legend):
+            self._draw_mark(painter, content.hues, number, QPointF(place.left() + _RADIUS, place.center().y()))
+            painter.setPen(QColor(palette.text))
+            painter.drawText(place.adjusted(_SWATCH, 0, 0, 0), _ALIGN, name)
 
-    def _draw_legend(self, painter: QPainter, content: Content, left: float) -> None:
-        metrics, x = painter.fontMetrics(), left
-        for number, name in enumerate(content.comparison.tokenizers):
-            self._draw_mark(painter, content.hues, number, QPointF(x + _RADIUS, self._head() / 2))
-            painter.setPen(QColor(self._theme.palette.text))
-            name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, self._theme.scaled(140))
-            width = metrics.horizontalAdvance(name)
-            painter.drawText(QRectF(x + 14, 0, width + 2, self._head()), _ALIGN, name)
-            x += width + 32
+    def _left(self, content: Content) -> int:
+        """The width of the names of texts."""
+        longest = max(map(self._metrics().horizontalAdvance, content.comparison.texts))
+        return min(longest + 16, round(_NAMES * self.viewport().width()))
+
+    def _metrics(self) -> QFontMetrics:
+        return QFontMetrics(self._theme.tabular_font(12))
+
+    def _lay_out_legend(self, content: Content) -> None:
+        """Places the names of all tokenizers above the rows, in as many lines as they need."""
+        metrics, head = self._metrics(), self._head()
+        left = self._left(content) + 12
+        x, line, self._legend = left, 0, list[tuple[QRectF, str]]()
+        for name in content.comparison.tokenizers:
+            short = metrics.elidedText(name, Qt.TextElideMode.ElideRight, self._theme.scaled(_LONGEST))
+            width = _SWATCH + metrics.horizontalAdvance(short) + 2
+            if x > left and x + width > self.viewport().width():
+                x, line = left, line + 1
+            self._legend.append((QRectF(x, line * head, width, head), short))
+            x += width + 16
+        self._top = (line + 1) * head
 
     def _draw_mark(self, painter: QPainter, hues: Sequence[int | None], number: int, place: QPointF) -> None:
-        """Draws a dot in the colour of the run, and for simple tokenizers a grey triangle, square or pentagon."""
+        """Draws the mark of the run in its colour, and for simple tokenizers a grey triangle, square or pentagon."""
         hue, palette = hues[number], self._theme.palette
         painter.setPen(QPen(QColor(palette.surface), 1))
-        painter.setBrush(QColor(palette.muted) if hue is None else curve_pen(palette, hue, active=True).color())
         if hue is not None:
+            painter.setBrush(QColor(palette.surface))
             painter.drawEllipse(place, _RADIUS, _RADIUS)
+            # Of two runs with one colour, one has a broken ring.
+            draw_mark(painter, curve_pen(palette, hue, active=True), place, _RADIUS - 0.75, active=True)
             return
+        painter.setBrush(QColor(palette.muted))
         corners = 3 + hues[:number].count(None)
         turns = [2 * math.pi * (corner / corners - 0.25) for corner in range(corners)]
         ends = [QPointF(math.cos(turn), math.sin(turn)) * (_RADIUS + 1) + place for turn in turns]
@@ -176,9 +212,9 @@ class Dots(QAbstractScrollArea):
         return self._theme.scaled(26)
 
     def _row_at(self, place: QPoint) -> int:
-        if not self._head() <= place.y() < self.viewport().height() - self._head():
+        if not self._top <= place.y() < self.viewport().height() - self._head():
             return -1
-        row = (place.y() - self._head() + self.verticalScrollBar().value()) // self._theme.scaled(_ROW)
+        row = (place.y() - self._top + self.verticalScrollBar().value()) // self._theme.scaled(_ROW)
         return row if 0 <= row < len(self._order) else -1
 
     def _point(self, row: int) -> None:
@@ -187,7 +223,11 @@ class Dots(QAbstractScrollArea):
             self.viewport().update()
 
     def _lay_out(self) -> None:
-        room = self.viewport().height() - 2 * self._head()
+        if self._content is None:
+            self._legend, self._top = [], self._head()
+        else:
+            self._lay_out_legend(self._content)
+        room = self.viewport().height() - self._top - self._head()
         needed = len(self._order) * self._theme.scaled(_ROW)
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, needed - room))

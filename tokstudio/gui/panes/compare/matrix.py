@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QPainter, QResizeEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -25,6 +27,13 @@ _TEXT_COLUMN, _UNIT_COLUMN, _VALUE_COLUMN = 130, 104, 78  # the least widths in 
 _WIDEST = 180
 _STRONGEST = 0.30  # opacity of the colour of the best value
 _NO_INDEX = QModelIndex()
+
+
+def _headings(names: Sequence[str], metrics: QFontMetrics, room: int) -> dict[str, str]:
+    """The ends of names that would look the same where only their beginnings fit."""
+    short = [metrics.elidedText(name, Qt.TextElideMode.ElideRight, room) for name in names]
+    same = (name for name, text in zip(names, short, strict=True) if short.count(text) > 1)
+    return {name: metrics.elidedText(name, Qt.TextElideMode.ElideLeft, room) for name in same}
 
 
 class Matrix(QWidget):
@@ -122,6 +131,7 @@ class Matrix(QWidget):
             width = max(least, min(width, (room - text) // len(names)))
             for at in range(first, columns):
                 header.resizeSection(at, width)
+            self.model.set_headings(_headings(names, QFontMetrics(header.font()), width - 22))
         header.resizeSection(0, max(text, min(room - width * len(names), 2 * text)))
 
     def _apply_style(self) -> None:

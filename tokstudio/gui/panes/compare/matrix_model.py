@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,6 +84,7 @@ class MatrixModel(QAbstractTableModel):
         self._figures: list[Figure] = []  # of summaries: how each is written
         self._order: NDArray[np.int64] = np.zeros(0, np.int64)
         self._sorting: tuple[int, Qt.SortOrder] | None = None
+        self._headings: Mapping[str, str] = {}  # shown instead of names, by name
         self.first = 1  # the first column of values
 
     @property
@@ -113,6 +115,12 @@ class MatrixModel(QAbstractTableModel):
             if shape[0] and shape[1]:
                 self.dataChanged.emit(self.index(0, 0), self.index(shape[0] - 1, shape[1] - 1))
 
+    def set_headings(self, headings: Mapping[str, str]) -> None:
+        """Shows other headings for some tokenizers, by their names."""
+        if headings != self._headings:
+            self._headings = headings
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+
     def text_of(self, row: int) -> ComparedText | None:
         """The text of a row; None for a summary."""
         if self._content is None or self._summaries or not 0 <= row < len(self._order):
@@ -140,7 +148,9 @@ class MatrixModel(QAbstractTableModel):
             return None
         name = self.tokenizer_of(section)
         if role == Qt.ItemDataRole.DisplayRole:
-            return name if name is not None else ("Text", UNITS)[min(section, 1)]
+            return self._headings.get(name, name) if name is not None else ("Text", UNITS)[min(section, 1)]
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return name
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT if section >= self.first else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole and name is not None:

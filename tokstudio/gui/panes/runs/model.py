@@ -14,7 +14,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import in_units, percent_text, several, size_text, whole_text
 from tokstudio.core.comparison.text_tokens import TextTokens
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.config import TITLES, TrainingConfig
 from tokstudio.gui.session.held_out import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
@@ -37,8 +37,8 @@ ACTIVE = Qt.ItemDataRole.UserRole + 1
 HUE = Qt.ItemDataRole.UserRole + 2
 
 # Their places in `COLUMNS`.
-MARK, NAME, CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE = range(8)
-TIES, SPECIALS, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(8, 15)
+MARK, NAME, CORPUS, ALGORITHM, BYTES, VOCABULARY, FREQUENCY, PATTERN = range(8)
+BASE, TIES, SPECIALS, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(8, 16)
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ class _Column:
     alignment: int = _RIGHT  # of the text; numbers are aligned right
     muted: bool = True  # whether it is drawn in the muted colour, as settings are
     word: str = ""  # the word of the glossary that the title is
+
+
+_NOT_TOLD = (MARK, NAME, ALGORITHM)  # in a tool tip, which has the name above, and the algorithm with its settings
 
 
 class RunsModel(QAbstractTableModel):
@@ -169,7 +172,7 @@ class RunsModel(QAbstractTableModel):
         """All data of a run, as a narrow table shows only a part."""
         if number == MARK:
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
-        rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in (MARK, NAME))
+        rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in _NOT_TOLD)
         told = (f"{title}: {text}" for title, text in rows if text not in (_NOTHING, _COMING))
         return "\n".join([run.name, *told, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
@@ -274,6 +277,12 @@ def _corpus_name(run: StudioRun) -> str:
     return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
 
 
+def _algorithm_name(run: StudioRun) -> str:
+    if run.config is not None:
+        return TITLES[run.config.algorithm]
+    return f"{'SentencePiece ' if run.tokenizer.library == 'sentencepiece' else ''}{run.tokenizer.model}"
+
+
 def _vocabulary(run: StudioRun) -> str:
     if run.config is None:
         return _number(run.vocabulary_size)
@@ -325,6 +334,7 @@ COLUMNS: tuple[_Column, ...] = (
         LEFT,
         word="corpus",
     ),
+    _Column("Algorithm", "How its tokens were chosen", _algorithm_name, "Parity-aware BPE", 4, LEFT, word="algorithm"),
     _Column(
         "Size",
         "Size of the training text",

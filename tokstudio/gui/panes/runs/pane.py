@@ -12,7 +12,7 @@ from functools import partial
 from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 
-from tokstudio.gui.panes.runs.model import NAME, RATIO, RunsModel
+from tokstudio.gui.panes.runs.model import ALGORITHM, HELD_OUT, NAME, RATIO, RunsModel
 from tokstudio.gui.panes.runs.table import RunTable
 from tokstudio.gui.panes.runs.text_choice import TextButton
 from tokstudio.gui.session.session import Session
@@ -92,7 +92,9 @@ class RunsPane(Pane):
         self._model.set_runs(self._runs.all, self._runs.active, state)
         self._want()
         self._stack.setCurrentIndex(1 if self._runs.all else 0)
-        self.table.show_held_out(any(run.config is not None and run.config.held_out for run in self._runs.all))
+        configs = [run.config for run in self._runs.all]
+        self.table.show_seldom(HELD_OUT, any(config is not None and config.held_out for config in configs))
+        self.table.show_seldom(ALGORITHM, any(config is not None and config.algorithm != "bpe" for config in configs))
         row = self._model.row_of(self._runs.active)
         # A live run has no row until the weights have settled.
         active = self._runs.active if row >= 0 else None

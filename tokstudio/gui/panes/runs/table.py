@@ -7,7 +7,18 @@ from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, Q
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, CORPUS, HELD_OUT, HUE, LEFT, MARK, NAME, RunsModel
+from tokstudio.gui.panes.runs.model import (
+    ACTIVE,
+    ALGORITHM,
+    COLUMNS,
+    CORPUS,
+    HELD_OUT,
+    HUE,
+    LEFT,
+    MARK,
+    NAME,
+    RunsModel,
+)
 from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.menus import Menu
@@ -35,7 +46,7 @@ class RunTable(ReadOnlyTable):
     def __init__(self, model: RunsModel, theme: Theme) -> None:
         super().__init__("Runs")
         self._theme = theme
-        self._shows_held_out = False
+        self._seldom = {ALGORITHM: False, HELD_OUT: False}  # columns for what few runs have, and whether one has it
         self._choices: dict[int, bool] = {}
         self._widths: list[int] = []  # for the heading and all texts of each column
         self.setModel(model)
@@ -69,10 +80,10 @@ class RunTable(ReadOnlyTable):
         self._choices = {known[entry[1:]]: entry[0] == "+" for entry in entries}
         self.spread()
 
-    def show_held_out(self, shown: bool) -> None:
-        """Shows or hides the column for held-out text, which few runs have."""
-        if shown != self._shows_held_out:
-            self._shows_held_out = shown
+    def show_seldom(self, column: int, shown: bool) -> None:
+        """Shows or hides a column for what few runs have: another algorithm, held-out text."""
+        if shown != self._seldom[column]:
+            self._seldom[column] = shown
             self.spread()
 
     def spread(self) -> None:
@@ -84,7 +95,7 @@ class RunTable(ReadOnlyTable):
             sample = self._width_of(COLUMNS[column].widest)
             is_text = COLUMNS[column].alignment == LEFT
             self.setColumnWidth(column, sample if is_text else max(sample, self._widths[column]))
-            self.setColumnHidden(column, not self._choices.get(column, column != HELD_OUT or self._shows_held_out))
+            self.setColumnHidden(column, not self._choices.get(column, self._seldom.get(column, True)))
         for column in _YIELDING:
             if column == HELD_OUT:
                 # What the runs achieve comes before the ends of long names.

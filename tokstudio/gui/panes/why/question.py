@@ -13,7 +13,6 @@ from tokstudio.gui.state.run import StudioRun
 _ASK = "to see the candidate pairs and the rule that decided."
 _NO_RUN = f"Train a tokenizer, and choose a merge {_ASK}"
 _NO_TOKEN = f"Choose a merge, or a token that a merge made, {_ASK}"
-_FROM_FILE = "This tokenizer was opened from a file: it has no counts of candidate pairs."
 _OF_THE_START = "The tokenizer that training started from has this merge: it was not chosen here."
 _NOT_BEGUN = "The corpus is being read. Its pairs can be counted once merging has begun."
 _NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot be counted."
@@ -44,7 +43,7 @@ def asked(view: ViewState) -> Asked | str:
     if run is None:
         return _NO_RUN
     if not run.has_counts:
-        return run.why_no_merges or _FROM_FILE
+        return run.why_no_merges or run.why_no_counts(" of candidate pairs")
     if token is None:
         return _NOT_BEGUN if not run.ready else _NO_TOKEN
     number = run.merge_of(token)
