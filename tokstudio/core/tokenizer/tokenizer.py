@@ -408,8 +408,8 @@ class Tokenizer(Abilities, TextMethods):
         raw = to_utf8(text)
         if self._alphabet.base == "characters" and isinstance(text, bytes):
             raw = raw.decode("utf-8", "replace").encode()
-        data = np.zeros(len(raw) + PADDING, np.uint8)
-        data[: len(raw)] = np.frombuffer(raw, np.uint8)
+        data = np.empty(len(raw) + PADDING, np.uint8)
+        data[: len(raw)], data[len(raw) :] = np.frombuffer(raw, np.uint8), 0
         ends = np.array([len(raw)], np.int64)
         return (yield from prepare_work(self._preparation, self._finders, data, ends, allowed_special))
 
