@@ -297,9 +297,11 @@ class Arrangement(QObject):
     def _lay_out(self) -> None:
         add, panes, columns = self._window.splitDockWidget, self._panes, self._columns
         for pane in panes.values():
-            if pane.isFloating():
-                pane.setFloating(False)
-            self._window.removeDockWidget(pane)
+            # At the start no pane is in the window, and each call would lay it out.
+            if self._window.dockWidgetArea(pane) != Qt.DockWidgetArea.NoDockWidgetArea:
+                if pane.isFloating():
+                    pane.setFloating(False)
+                self._window.removeDockWidget(pane)
         tops = [panes[places[0][0]] for _, _, places in columns]
         self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, tops[0])
         for left, right in itertools.pairwise(tops):
