@@ -262,7 +262,10 @@ class ConfigurePane(Pane):
 
     @property
     def _what_to_mend(self) -> str:
-        """Names the field with the error; "" if no visible field has one."""
+        """Names the field with the error; "" if no visible field has one, or only the choice of the algorithm.
+
+        Its error names what is to be mended, often in the corpus.
+        """
         fields: dict[str, Field] = {
             "vocabulary size": self.size_field,
             "minimum frequency": self.frequency_field,
@@ -272,7 +275,8 @@ class ConfigurePane(Pane):
         if self.more_button.isChecked():
             fields |= self.more.named_fields
         wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
-        return next((f"Fix the {name}." for name in wrong), "")
+        name = next(wrong, "algorithm")
+        return "" if name == "algorithm" else f"Fix the {name}."
 
     # ---- training
 
