@@ -148,7 +148,7 @@ def test_one_language_alone_is_refused_at_the_algorithm(languages, session):
     problem = "Parity-aware BPE needs at least two languages, each as a text or a folder of its own."
     assert session.training.obstacle == problem
     assert languages.algorithm.choice.note.text() == problem
-    assert languages.summary.text() == problem
+    assert languages.summary.text() == "Change the corpus, or choose another algorithm."
     assert not languages.buttons["train"].isEnabled()
     session.corpus.set_weights((1000, 0, 1000))
     assert session.training.obstacle is None

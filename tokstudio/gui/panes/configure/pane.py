@@ -262,9 +262,9 @@ class ConfigurePane(Pane):
 
     @property
     def _what_to_mend(self) -> str:
-        """Names the field with the error; "" if no visible field has one, or only the choice of the algorithm.
+        """Names the field with the error, or the corpus; "" if no visible field has one.
 
-        Its error names what is to be mended, often in the corpus.
+        Also "" at the choice of the algorithm if the settings are wrong: the error itself says what to mend.
         """
         fields: dict[str, Field] = {
             "vocabulary size": self.size_field,
@@ -276,7 +276,9 @@ class ConfigurePane(Pane):
             fields |= self.more.named_fields
         wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
         name = next(wrong, "algorithm")
-        return "" if name == "algorithm" else f"Fix the {name}."
+        if name != "algorithm":
+            return f"Fix the {name}."
+        return "Change the corpus, or choose another algorithm." if self.algorithm.corpus_problem else ""
 
     # ---- training
 
