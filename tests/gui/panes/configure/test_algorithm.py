@@ -60,6 +60,13 @@ def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     assert session.training.settings == Settings()
 
 
+def test_the_choice_has_three_quarters_of_the_row(languages):
+    field = languages.algorithm.choice
+    assert field.combo.width() > 0.7 * field.width()  # room for "Parity-aware BPE" in a column of usual width
+    field.set_value("whole-characters")
+    assert field.note.text() == "A token is whole characters, or a part of one (Land and Arnett, 2025)."
+
+
 def test_the_usual_tie_rule_comes_with_the_algorithm_and_a_chosen_one_stays(qtbot, pane, session):
     box = pane.algorithm.choice.combo
     choose(qtbot, box, 1)
