@@ -61,6 +61,12 @@ def test_the_words_for_bytes_per_token_and_for_all_together():
     assert "bytes per token (divided by its ratio) are the fewest. In its text: " in why.reason
 
 
+def test_no_ratio_is_told_where_none_was_given():
+    reason = finish(why_work(CORPUS, run_of(), 1)).reason
+    assert " bytes per token are the fewest. In its text: " in reason
+    assert "ratio" not in reason
+
+
 def test_the_words_where_one_was_passed_over():
     run = run_of(window=4, alpha=0.9, ratios={"fi": 50})
     reasons = [finish(why_work(CORPUS, run, number)).reason for number in range(1, 6)]

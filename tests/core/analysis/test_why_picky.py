@@ -26,5 +26,5 @@ def test_the_shares_are_told():
     run = train(corpus, config_of()).run
     assert finish(why_work(corpus, run, 2)).reason == (
         "It occurs 10 times, more often than any other pair: the next has 9. "
-        "Its left part was removed: 50 % of it was merged, more than 40 %, and 10 fell apart."
+        "Its left part was removed: 50.00 % of it was merged, more than 40 %, and 10 fell apart."
     )

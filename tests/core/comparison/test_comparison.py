@@ -324,6 +324,23 @@ def test_text_is_lost_anywhere_in_a_long_text(tmp_path: Path) -> None:
     assert made.remarks == (("late", "nfkc", "Decoding does not restore the text."),)
 
 
+def test_another_normal_form_is_not_lost_text(tmp_path: Path) -> None:
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    )
+    rust = tokenizers.Tokenizer(tokenizers.models.BPE())
+    rust.normalizer = tokenizers.normalizers.NFD()
+    rust.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel()
+    rust.decoder = tokenizers.decoders.ByteLevel()
+    rust.train_from_iterator(ENGLISH, trainer)
+    own = Tokenizer(trained().merges, pattern="gpt2", preparation=Preparation(nfc=True, prefix_space=True))
+    nfd = opened(tmp_path / "nfd.json", rust.to_str())
+    made = compare({"nfd": nfd, "nfc": own}, {"text": "the cafe\u0301 caf\u00e9"})
+    told = "Decoding gives the same text in another Unicode normal form."
+    assert made.remarks == (("text", "nfd", told), ("text", "nfc", told))
+    assert not made.loses_text.any()
+
+
 def test_one_token_has_no_entropy() -> None:
     made = compare({"own": trained()}, {"one": "a"})
     for name in ("shannon", "renyi_whole"):

@@ -11,9 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tokstudio import ByteTokenizer, CharacterTokenizer, Comparison, ConfigError, Corpus, FormatError, compare, train
+from tokstudio import (
+    ByteTokenizer,
+    CharacterTokenizer,
+    Comparison,
+    ConfigError,
+    Corpus,
+    FormatError,
+    Tokenizer,
+    compare,
+    train,
+)
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.comparison.table import number_text
+from tokstudio.core.comparison.table import Below, FigureTable, number_text
 from tokstudio.core.comparison.written import plain_text
 from tokstudio.core.model.config import TrainingConfig
 
@@ -60,9 +70,10 @@ def test_what_a_word_is_stands_beside_each_figure_of_words(comparison: Compariso
 def test_premiums_name_their_base_and_have_gini_and_the_worst_below(comparison: Comparison) -> None:
     lines = comparison.to_markdown(["premium"]).splitlines()
     assert "= N / N(eng). Unit: times the tokens of the base" in lines[0]
+    worst, gini = (comparison.summary(name) for name in ("worst_premium", "gini"))
     below = {name: numbers for name, *numbers in map(cells_of, lines[7:9])}
-    assert below["Worst premium"] == [f"{value:.2f}" for value in comparison.summary("worst_premium")]
-    assert below["Gini of tokens per line"] == [f"{value:.3f}" for value in comparison.summary("gini")]
+    assert below["Worst premium"] == [f"{worst[0]:.2f}", f"**{worst[1]:.2f}**"]
+    assert below["Gini of tokens per line"] == [f"**{gini[0]:.3f}**", f"{gini[1]:.3f}"]
 
 
 def test_names_of_strangers_are_no_markup() -> None:
@@ -161,6 +172,39 @@ def test_how_much_worse_each_number_is() -> None:
     assert made.table("tokens").ratios.tolist() == [[3, 1]]
     assert made.table("not_utf8").ratios.tolist() == [[np.inf, 1]]  # the best has none
     assert np.isnan(made.table("shannon").ratios).all()  # neither is better
+
+
+def losing(size: int) -> Tokenizer:
+    config = TrainingConfig(vocabulary_size=size, base="characters", special_tokens=("<unk>",), unknown_token="<unk>")
+    return train(Corpus.from_text("the cat sat on the mat "), config)
+
+
+def test_no_tokenizer_is_the_best_by_losing_text() -> None:
+    texts = {"eng": ["the cat"], "deu": ["the cat ßß"]}
+    small, large = (train(Corpus.from_text("ßßß ßßß the"), TrainingConfig(vocabulary_size=n)) for n in (257, 258))
+    made = compare({"latin": losing(30), "small": small, "large": large}, texts, base="eng")
+    assert made.loses_text.tolist() == [[False, False, False], [True, False, False]]
+    table = made.table("tokens")
+    assert table.values[1].argmin() == 0
+    assert table.best.tolist() == [[True, False, False], [False, False, True]]
+    assert table.notes[-1] == "Not ranked beside others where text is lost: latin."
+    premium = made.table("premium")
+    assert premium.below[-1].name == "Gini of tokens per line"
+    assert not premium.best_below(premium.below[-1])[0]
+    both = compare({"few": losing(13), "many": losing(30)}, {"mixed": ["the cat ß"]}).table("tokens")
+    assert both.loses_text.all()
+    assert both.best.tolist() == [[False, True]]  # there are no others
+
+
+def test_the_fairest_premium_is_the_nearest_to_1() -> None:
+    figure, lost = FIGURES["premium"], np.zeros((1, 3), np.bool_)
+    values = np.array([[0.8, 1.1, 3.0]])
+    below = Below("Gini", (0.2, 0.1, 0.3), 3, better="less")
+    names = ("a", "b", "c")
+    table = FigureTable(figure, "", (), names, ("deu",), values, (below,), (True,) * 3, None, lost)
+    assert table.best.tolist() == [[False, True, False]]
+    assert table.ratios[0] == pytest.approx([1.25 / 1.1, 1, 3 / 1.1])
+    assert table.best_below(below).tolist() == [False, True, False]
 
 
 def test_simple_tokenizers_are_not_ranked_beside_others() -> None:

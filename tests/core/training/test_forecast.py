@@ -132,6 +132,26 @@ def test_a_place_in_a_sample_is_not_told_as_one_in_the_corpus():
     assert few.endswith(", and likely more: each distinct character takes one.")
 
 
+@pytest.mark.parametrize(("pattern", "times"), [("gpt2", 4), ("none", 13)])
+def test_picky_bpe_takes_many_times_the_merging_of_plain_bpe(pattern, times, monkeypatch):
+    trial = forecast._Trial(1 << 20, 1 << 20, 1, 10_000, preparing=0.0, merging=1.0)
+
+    def trials(corpus, config, size):
+        yield from ()
+        return trial, trial
+
+    monkeypatch.setattr(forecast, "_trials_work", trials)
+    corpus = Corpus.from_text(LARGE[: 1 << 20])
+    plain, picky = (
+        forecast_of(corpus, pattern=pattern, algorithm=algorithm, vocabulary_size=10_000).seconds
+        for algorithm in ("bpe", "picky")
+    )
+    assert picky == pytest.approx(times * plain + 10_000 * 25e-6)
+    assert forecast._picky_seconds(1.0, 64e6, 0, unsplit=pattern == "none") == pytest.approx(
+        {"gpt2": 4, "none": 13 * 4**0.75}[pattern]
+    )
+
+
 @pytest.mark.parametrize("rare", ["", "é", "日", "😀"])
 def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(rare):
     corpus = Corpus.from_text(LARGE[:1_200_000] + rare)

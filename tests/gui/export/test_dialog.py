@@ -28,6 +28,7 @@ from tokstudio.gui.export import plan as export_plan
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.export.format_row import SignedLine
 from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 SENTENCE = "the cat sat on the mat<|end|> and the rat\n"
@@ -183,6 +184,24 @@ def test_an_unsuitable_format_says_why_and_cannot_be_chosen(qtbot, session, make
     settle(qtbot, session)
     assert dialog.note.text() == "Choose a format."
     assert not dialog.export_button.isEnabled()
+
+
+def test_the_only_possible_format_is_ticked(qtbot, session, opened, out, preferences):
+    session.corpus.add_text("the cat sat on the mat " * 20)
+    session.training.set_settings(Settings(60, algorithm="sentencepiece-bpe"))
+    session.training.start()
+    qtbot.waitUntil(lambda: not session.training.busy and session.runs.active is not None, timeout=PATIENCE)
+    preferences.set("export_formats", "huggingface")
+    dialog = opened("huggingface")
+    assert dialog.list.chosen == ("sentencepiece",)
+    assert dialog.list.rows["sentencepiece"].check.isChecked()
+    press_export(qtbot, session, dialog)
+    assert [file.suffix for file in out.iterdir()] == [".model"]
+    assert preferences.get("export_formats", "") == "huggingface"
+    tick(qtbot, dialog, "sentencepiece")
+    dialog._ask_fits()
+    settle(qtbot, session)
+    assert dialog.list.chosen == (), "the user does not want it"
 
 
 def test_removed_tokens_are_in_the_tables_alone_and_the_formats_of_tokenizers_say_so(qtbot, session, opened, out):

@@ -13,7 +13,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.libraries import client
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, TITLES
-from tokstudio.gui.panes.runs.model import ALGORITHM, COLUMNS
+from tokstudio.gui.panes.runs.model import ALGORITHM, COLUMNS, MERGES
 from tokstudio.gui.session import availability, training_control
 from tokstudio.gui.state.training_plans import TrainingPlan, problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
@@ -54,6 +54,7 @@ def test_a_library_makes_a_run_that_its_library_encodes_for(qtbot, session, algo
     assert run.unsaved
     assert run.vocabulary_size <= 400
     assert COLUMNS[ALGORITHM].text(run) == TITLES[algorithm]
+    assert (COLUMNS[MERGES].text(run) == "–") == (algorithm != "sentencepiece-bpe")
     assert run.tokenizer.decode(run.tokenizer.encode(SENTENCE)) == SENTENCE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from PySide6.QtCore import QTimer
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
@@ -12,6 +13,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.training import Settings
+from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window.status_bar import Pace, StatusLine
 
@@ -53,6 +55,24 @@ def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
     assert line.figures.text().startswith("1 merge    ")
     session.view.set_playhead(0)
     assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "wordpiece"])
+def test_it_says_which_of_several_trainings_is_in_progress(qtbot, session, line, algorithm):
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    first = TrainingPlan(Settings(270, algorithm=algorithm))
+    seen = set()
+    watch = QTimer(line, interval=1)
+    watch.timeout.connect(lambda: seen.add(line.label.text()))
+    session.queue.start([first, TrainingPlan(Settings(270, algorithm="whole-characters"))])
+    line._refresh()
+    watch.start()
+    title = ALGORITHMS[algorithm]
+    assert line.label.text() == f"Training 1 of 2: {title}…"
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    watch.stop()
+    assert all(text.startswith("Training ") for text in seen if "…" in text)
+    assert not line.label.text().startswith("Training ")
 
 
 def test_it_says_why_the_second_stage_of_superbpe_did_not_begin(qtbot, session, line):

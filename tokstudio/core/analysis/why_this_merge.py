@@ -75,6 +75,7 @@ class Choosing:
     # By language, before the merge: tokens of the parallel texts, else bytes per token divided by the ratio.
     scores: tuple[float, ...]
     is_parallel: bool
+    has_ratios: bool = False
     passed_over: tuple[int, ...] = ()  # languages that would have come before it, but chose too often lately
 
     @property
@@ -89,7 +90,8 @@ class Choosing:
             above = f"{abs(share)} % {'longer' if share > 0 else 'shorter'} than" if share else "as long as"
             why = f"{name} chose: its parallel text is {above} the mean"
         else:
-            why = f"{name} chose: its {score:.2f} bytes per token (divided by its ratio) are the fewest"
+            divided = " (divided by its ratio)" if self.has_ratios else ""
+            why = f"{name} chose: its {score:.2f} bytes per token{divided} are the fewest"
         if not self.passed_over:
             return f"{why}."
         names = ", ".join(self.languages[number] for number in self.passed_over)
@@ -156,7 +158,7 @@ class WhyMerge:
 
     def _reason_of_removal(self, judged: Judged) -> str:
         side = "left" if judged.token == self.chosen.left else "right"
-        share, limit = f"{100 * judged.share:.4g} %", f"{100 * judged.threshold:.4g} %"
+        share, limit = f"{100 * judged.share:.2f} %", f"{100 * judged.threshold:.4g} %"
         rest = count_text(judged.uses, self.scale)
         if judged.is_removed:
             return f"Its {side} part was removed: {share} of it was merged, more than {limit}, and {rest} fell apart."
@@ -337,7 +339,8 @@ def _choosing(engine: Engine | PickyEngine, run: Run, merge: int) -> Choosing | 
     turn = engine.turn_of(int(run.chosen.numbers[merge]))
     scores: list[float] = turn.scores.tolist()
     is_parallel = len(run.config.parallel) > 0
-    return Choosing(run.chosen.languages, turn.language, tuple(scores), is_parallel, turn.passed_over)
+    has_ratios = len(run.config.ratios) > 0
+    return Choosing(run.chosen.languages, turn.language, tuple(scores), is_parallel, has_ratios, turn.passed_over)
 
 
 def _judged(run: Run, merge: int) -> tuple[Judged, ...]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 
 # Control characters, direction marks, line breaks, and bytes of a name that are not text.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -52,6 +53,11 @@ def several_whole(count: int, scale: int, one: str, many: str = "") -> str:
 def several(number: float, one: str, many: str = "") -> str:
     """A number with its noun: `several(2, "id is", "ids are")` is "2 ids are"; `many` is `one` + "s" by default."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def value_text(value: object) -> str:
+    """A wrong value in a message: a number as a user types it, such as "0" for 0.0, and anything else in Python."""
+    return f"{value:.12g}" if isinstance(value, float) else reprlib.repr(value)
 
 
 def percent_text(share: float, decimals: int = 0) -> str:

@@ -208,16 +208,18 @@ class Comparison:
             below.append(Below("All texts", tuple(self.totals(name)), figure.decimals, figure.is_share))
         if name == "premium" and self.base is not None:
             formula = f"N / N({self.texts[self.base]})"
-            below.append(Below("Worst premium", tuple(self.summary("worst_premium")), 2))
-            below.append(Below("Gini of tokens per line", tuple(self.summary("gini")), 3))
+            below.append(Below("Worst premium", tuple(self.summary("worst_premium")), 2, better="less"))
+            below.append(Below("Gini of tokens per line", tuple(self.summary("gini")), 3, better="less"))
         elif name == "normalised_length":
             formula = f"N / N({self.tokenizers[self.against]})"
         units = tuple(text.units for text in self.measured) if figure.is_of_words else None
         known = tuple(row for row in below if row.is_known)
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
         ranked = learned if any(learned) else (True,) * len(learned)
-        notes = tuple(filter(None, (figure.note, self.premium_note if name == "premium" else "")))
-        return FigureTable(figure, formula, notes, self.tokenizers, self.texts, values, known, ranked, units)
+        of_premium = self.premium_note if name == "premium" else ""
+        notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked))))
+        loses = self.loses_text
+        return FigureTable(figure, formula, notes, self.tokenizers, self.texts, values, known, ranked, units, loses)
 
     def overlap_work(self) -> Work[Overlap]:
         """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
@@ -296,6 +298,17 @@ class Comparison:
             for (text, column), cell in cells
             for remark in cell.counts.remarks
         )
+
+    @property
+    def loses_text(self) -> NDArray[np.bool_]:
+        """Bool [texts, tokenizers], where the tokenizer does not know some of the text, or cannot restore it."""
+        return self._table(lambda cell: cell.counts.loses_text) == 1
+
+    def _note_of_losses(self, ranked: Sequence[bool]) -> str:
+        """Which tokenizers are not ranked because they lose text, as a sentence; "" for none."""
+        losing = self.loses_text & np.array(ranked, np.bool_)
+        names = [self.tokenizers[number] for number in np.flatnonzero(losing.any(axis=0))]
+        return f"Not ranked beside others where text is lost: {', '.join(names)}." if names else ""
 
     def _tables(self, figures: Sequence[str] | None) -> list[FigureTable]:
         return [self.table(name) for name in (self.known_figures() if figures is None else figures)]

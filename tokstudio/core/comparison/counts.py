@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -26,6 +27,8 @@ AnyTokenizer = Tokenizer | SimpleTokenizer
 _BEGINNING = 1 << 14  # bytes of text that are decoded again
 _WORDS = 1 << 13
 _TEXTS = 1 << 12
+_LOST = "Decoding does not restore the text."
+_NORMALISED = "Decoding gives the same text in another Unicode normal form."
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,8 @@ class TokenCounts:
 
     ids: NDArray[np.int64]  # [used], ascending
     counts: NDArray[np.int64]  # [used], at least 1
-    remarks: tuple[str, ...] = ()  # each a sentence: unknown tokens, text that is lost
+    remarks: tuple[str, ...] = ()  # each a sentence: unknown tokens, text that is lost or normalised
+    loses_text: bool = False  # fewer tokens may then mean less text
 
     @cached_property
     def tokens(self) -> int:
@@ -72,26 +76,31 @@ def counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[TokenCounts
     else:
         counts = yield from count_uses_work(tokenizer, Corpus((text.source,)), recognise=False)
     used = np.flatnonzero(counts)
-    remarks = yield from _remarks_work(tokenizer, text, counts)
-    return TokenCounts(used, counts[used].astype(np.int64), remarks)
+    remarks, loses_text = yield from _remarks_work(tokenizer, text, counts)
+    return TokenCounts(used, counts[used].astype(np.int64), remarks, loses_text)
 
 
-def _remarks_work(tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[np.int64]) -> Work[tuple[str, ...]]:
-    """What a reader of the figures must know: unknown tokens, and text that decoding does not restore."""
+def _remarks_work(
+    tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[np.int64]
+) -> Work[tuple[tuple[str, ...], bool]]:
+    """What a reader of the figures must know, and whether text is lost: unknown tokens, and text not restored."""
     if isinstance(tokenizer, SimpleTokenizer):
-        return ()
+        return (), False
     remarks, unknown = list[str](), tokenizer.alphabet.unknown
     if unknown is not None and unknown < len(counts) and counts[unknown]:
         remarks.append(f"{several(int(counts[unknown]), 'unknown token')}.")
-    if (yield from _is_lost_work(tokenizer, text, bool(remarks))):
-        remarks.append("Decoding does not restore the text.")
-    return tuple(remarks)
+        return (*remarks, _LOST), True
+    is_normalised, is_lost = yield from _restores_work(tokenizer, text)
+    return (_LOST,) if is_lost else (_NORMALISED,) if is_normalised else (), is_lost
 
 
-def _is_lost_work(tokenizer: Tokenizer, text: ComparedText, has_unknown: bool) -> Work[bool]:
-    """Whether decoding changes the beginning of the text, or words that have all its other characters."""
-    if has_unknown or (tokenizer.library is None and tokenizer.preparation.is_plain):
-        return has_unknown
+def _restores_work(tokenizer: Tokenizer, text: ComparedText) -> Work[tuple[bool, bool]]:
+    """Whether decoding changes the beginning of the text, or words that have all its other characters.
+
+    First whether it gives another normal form of the same text (NFC, NFD), then whether it gives another text.
+    """
+    if tokenizer.library is None and tokenizer.preparation.is_plain:
+        return False, False
     beginning = np.asarray(text.source.data[:_BEGINNING]).tobytes().decode("utf-8", "ignore")
     seen, words = set(beginning), list[str]()
     for number, raw in enumerate(text.word_types):
@@ -102,11 +111,15 @@ def _is_lost_work(tokenizer: Tokenizer, text: ComparedText, has_unknown: bool) -
         if number % _WORDS == 0:
             yield Progress("encoding", number, len(text.word_types))
     # Spaces between all words, because a normalizer would join or reorder marks of different words.
+    is_normalised = False
     for known in (beginning, " ".join(words)):
         back = yield from tokenizer.decode_bytes_work((yield from tokenizer.encode_work(known)))
-        if back.decode("utf-8", "replace").strip(" ") != known.strip(" "):
-            return True
-    return False
+        made = back.decode("utf-8", "replace").strip(" ")
+        if made != known.strip(" "):
+            if unicodedata.normalize("NFC", made) != unicodedata.normalize("NFC", known.strip(" ")):
+                return False, True
+            is_normalised = True
+    return is_normalised, False
 
 
 def words_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[WordPieces]:

@@ -28,6 +28,8 @@ _ZOUHAR = "Zouhar et al. 2023, arXiv:2306.16842"
 _NAN = float("nan")
 _MOST_NAMED = 12
 
+Better = Literal["more", "less", "near 1"] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Compared:
@@ -217,7 +219,7 @@ class Figure:
     """A figure with what a reader must know of it.
 
     Attributes:
-        better: Which of two values is the better one; None where neither is.
+        better: Which of two values is the better one, "near 1" for the one nearest to 1; None where neither is.
         of: The value of a cell; None for a figure that relates cells (`premium`, `normalised_length`).
         needs_words: Whether each word has to be encoded by itself.
         source: Where it was proposed.
@@ -228,7 +230,7 @@ class Figure:
     formula: str
     unit: str
     note: str
-    better: Literal["more", "less"] | None
+    better: Better
     decimals: int
     of: Callable[[Cell], float] | None
     needs_words: bool = False
@@ -239,6 +241,13 @@ class Figure:
     def is_of_words(self) -> bool:
         """Whether it depends on what a word is."""
         return self.needs_words or self.of is fertility
+
+    @property
+    def said_better(self) -> str:
+        """Which of two values is the better one, as a sentence; "" where neither is."""
+        if self.better == "near 1":
+            return "Nearer to 1 is fairer."
+        return f"{self.better.capitalize()} is better." if self.better else ""
 
     def value(self, cell: Cell) -> float:
         """The figure of a cell; NaN for one that relates cells."""
@@ -267,7 +276,7 @@ FIGURES = {
                "more", 1, whole_words, True, True,
                "Nayeem et al. 2025, arXiv:2510.09947 (single token retention rate)"),
         Figure("premium", "Premium", "N / N(base)", "times the tokens of the base",
-               "Only for the same lines in several languages.", "less", 2, None, source=_PETROV),
+               "Only for the same lines in several languages.", "near 1", 2, None, source=_PETROV),
         Figure("renyi", "Renyi efficiency", "H / log2 tokens that occur, H = log2(sum p^2.5) / (1 - 2.5)", "",
                "Compares tokenizers on one text. It does not rank languages: a language that is split into bytes can "
                "score higher than one with whole words.", None, 4, renyi, source=_ZOUHAR),

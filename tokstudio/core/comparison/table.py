@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.wording import percent_text
-from tokstudio.core.comparison.figures import Figure
+from tokstudio.core.comparison.figures import Better, Figure
 
 MISSING = "\N{EN DASH}"
 UNITS = "W counts"  # the heading of the column that says what a word is
@@ -32,6 +32,7 @@ class Below:
     values: tuple[float, ...]  # by tokenizer
     decimals: int
     is_share: bool = False
+    better: Better = None  # which of two values is marked as the better one
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -57,6 +58,7 @@ class FigureTable:
     below: tuple[Below, ...]
     is_ranked: tuple[bool, ...]  # for each tokenizer: a simple one is shown for comparison, and is never the best
     units: tuple[str, ...] | None  # what the words of each text are; None for a figure without words
+    loses_text: NDArray[np.bool_]  # [texts, tokenizers], where text is lost: it is not ranked beside others
 
     def cell(self, text: int, tokenizer: int) -> str:
         """A number as it is written."""
@@ -70,7 +72,7 @@ class FigureTable:
     @cached_property
     def best(self) -> NDArray[np.bool_]:
         """Which are the best of their text; bool [texts, tokenizers]. None is where all are equal."""
-        return ~np.isnan(self.ratios) & (self.ratios == 1) & (np.nan_to_num(self.ratios).max(axis=1, keepdims=True) > 1)
+        return _best(self.ratios)
 
     @cached_property
     def ratios(self) -> NDArray[np.float64]:
@@ -79,10 +81,33 @@ class FigureTable:
         A number is infinitely worse than the best where one of them is 0. float64 [texts, tokenizers].
         """
         ranked = np.where(np.array(self.is_ranked), self.values, np.nan)
-        if self.figure.better is None or not ranked.size:
-            return np.full(ranked.shape, np.nan)
-        sign = 1 if self.figure.better == "less" else -1
+        return _ratios(_without(ranked, self.loses_text), self.figure.better)
+
+    def best_below(self, row: Below) -> NDArray[np.bool_]:
+        """Which are the best of a row below the texts, bool [tokenizers]; without those that lose text anywhere."""
+        ranked = np.where(np.array(self.is_ranked), np.array(row.values), np.nan)[np.newaxis]
+        loses_text = np.atleast_2d(self.loses_text.any(axis=0))
+        return _best(_ratios(_without(ranked, loses_text), row.better))[0]
+
+
+def _without(ranked: NDArray[np.float64], loses_text: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """NaN where text is lost, unless it is lost by all that have a number in the row."""
+    kept = np.where(loses_text, np.nan, ranked)
+    return np.where(np.isnan(kept).all(axis=1, keepdims=True), ranked, kept)
+
+
+def _ratios(ranked: NDArray[np.float64], better: Better) -> NDArray[np.float64]:
+    """How many times worse each number is than the best of its row; see `FigureTable.ratios`."""
+    if better is None or not ranked.size:
+        return np.full(ranked.shape, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if better == "near 1":  # 0.5 is as far from 1 as 2
+            ranked = np.maximum(ranked, 1 / ranked)
+        sign = -1 if better == "more" else 1
         best = sign * np.nan_to_num(sign * ranked, nan=np.inf).min(axis=1, keepdims=True)
         over, under = (ranked, best) if sign > 0 else (best, ranked)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(ranked == best, 1.0, over / under)
+        return np.where(ranked == best, 1.0, over / under)
+
+
+def _best(ratios: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (ratios == 1) & (np.nan_to_num(ratios).max(axis=1, keepdims=True, initial=0) > 1)

@@ -113,4 +113,5 @@ def _rows(table: FigureTable, bold: str = "") -> Iterator[list[str]]:
         units = [table.units[text]] if table.units else []
         yield [name, *units, *(f"{mark}{cell}{mark}" for mark, cell in zip(marks, cells, strict=True))]
     for row in table.below:
-        yield [row.name, *has_units, *row.cells]
+        marks = [bold if best else "" for best in table.best_below(row).tolist()]
+        yield [row.name, *has_units, *(f"{mark}{cell}{mark}" for mark, cell in zip(marks, row.cells, strict=True))]

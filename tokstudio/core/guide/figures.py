@@ -29,7 +29,6 @@ _TRAPS = {
     *("bytes_per_token", "tokens_per_line", "fertility", "premium", "renyi", "renyi_whole", "shannon"),
     *("vocabulary_used", "whole_words"),
 }
-_BETTER = {"more": "More is better.", "less": "Less is better.", None: "Neither more nor less is better."}
 
 
 def figures_text() -> str:
@@ -39,7 +38,8 @@ def figures_text() -> str:
 
 def _section(figure: Figure) -> str:
     lines = [f"## {figure.title}", _SAYS[figure.name], f"Formula: `{figure.formula}`"]
-    lines.append(f"Unit: {figure.unit}. {_BETTER[figure.better]}" if figure.unit else _BETTER[figure.better])
+    better = figure.said_better or "Neither more nor less is better."
+    lines.append(f"Unit: {figure.unit}. {better}" if figure.unit else better)
     lines += [f"*{'Trap' if figure.name in _TRAPS else 'Note'}:* {figure.note}"] if figure.note else []
     lines += [f"Source: {figure.source}."] if figure.source else []
     return "\n\n".join(lines)

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, cast
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import shown, value_text
 from tokstudio.core.text.utf8 import to_utf8
 
 #: A text, or the file with it.
@@ -53,7 +53,7 @@ def ratios_by_name(given: object) -> tuple[tuple[str, float], ...]:
     made: list[tuple[str, float]] = []
     for name, ratio in _by_name("Ratios", given):
         if isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not (isfinite(ratio) and ratio > 0):
-            raise ConfigError(f"The ratio of {shown(name)} must be a number above 0, not {reprlib.repr(ratio)}.")
+            raise ConfigError(f"The ratio of {shown(name)} must be a number above 0, not {value_text(ratio)}.")
         made.append((name, float(ratio)))
     return tuple(made)
 
@@ -62,7 +62,7 @@ def check_parity(config: _Settings) -> None:
     """Raises ConfigError where settings of parity-aware BPE are invalid, or the algorithm is another."""
     alpha = cast("object", config.alpha)
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not (isfinite(alpha) and alpha > 0):
-        raise ConfigError(f"Alpha must be a number above 0, not {reprlib.repr(alpha)}.")
+        raise ConfigError(f"Alpha must be a number above 0, not {value_text(alpha)}.")
     object.__setattr__(config, "alpha", float(alpha))
     if config.global_merges < 0:
         raise ConfigError(f"Global merges must be at least 0, not {config.global_merges:,}.")

@@ -76,7 +76,11 @@ class CompareCommands(QObject):
         training, corpus = self._session.training, self._session.corpus.current
         plans, reasons = plans_of_algorithms(training.settings, training.defaults, corpus)
         named = [reason if title in reason else f"{title}: {reason}" for title, reason in reasons.items()]
-        self._window.show_train_several(plans, " ".join(["Left out:", *named]) if named else "", self._show_algorithms)
+        before, pattern = training.settings.pattern, plans[0].settings.pattern
+        # Only no pattern is replaced.
+        replaced = f"All have the pattern {pattern}, as some algorithms need one; Configure has none."
+        told = ([replaced] if pattern != before else []) + (["Left out:", *named] if named else [])
+        self._window.show_train_several(plans, " ".join(told), self._show_algorithms)
 
     def _show_algorithms(self, runs: Sequence[StudioRun]) -> None:
         made = [run for run in runs if run in self._runs.all]

@@ -266,7 +266,10 @@ class ExportDialog(QDialog):
         if part is None:
             return
         self._preferences.set("export_folder", str(self.folder.folder))
-        self._preferences.set("export_formats", " ".join(self.list.chosen))
+        # The next run may fit into the usual formats again.
+        usual = [name for name in self.list.chosen if name != self.list.offered]
+        if usual:
+            self._preferences.set("export_formats", " ".join(usual))
         self._refusals.clear()
         orders: list[Order] = []
         self._begun = self._waiting

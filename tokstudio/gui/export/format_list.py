@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
@@ -16,15 +16,24 @@ from tokstudio.gui.widgets.scroll_body import TallBody
 
 
 class FormatList(QFrame):
-    """A card with one row per format; those `wanted` are checked, and the widget `above` the rows scrolls with them."""
+    """A card with one row per format; those `wanted` are checked, and the widget `above` the rows scrolls with them.
+
+    Where no wanted format can hold the tokenizer, the only one that can is checked.
+
+    Attributes:
+        offered: The format that was checked although it was not wanted; "" for none.
+    """
 
     changed = Signal()  # the choice of formats
     copy_asked = Signal(str)  # the user wants to copy the Python code that loads a format: its name
 
-    def __init__(self, formats: Iterable[Format], wanted: Iterable[str], theme: Theme, above: QWidget) -> None:
+    def __init__(self, formats: Sequence[Format], wanted: Iterable[str], theme: Theme, above: QWidget) -> None:
         super().__init__()
         self.setProperty("card", "true")
         self._wanted = set(wanted)
+        self.offered = ""
+        self._touched = False  # whether the user has chosen
+        self._tokenizers = {each.name for each in formats if each.readable}
         self._fits: dict[str, Fit] = {}
         self.rows: dict[str, FormatRow] = {}
         content = QFrame()
@@ -70,6 +79,7 @@ class FormatList(QFrame):
         before = self.chosen
         self._fits[name] = fit
         self.rows[name].set_fit(fit, wanted=name in self._wanted)
+        self._offer_only()
         if self.chosen != before:
             self.changed.emit()
 
@@ -82,7 +92,19 @@ class FormatList(QFrame):
         """Scrolls to a format and its result, and keeps it visible until the user scrolls."""
         self._body.keep_visible(self.rows[name])
 
+    def _offer_only(self) -> None:
+        """Checks the only format that can hold the tokenizer, unless the user has chosen or wants tables alone."""
+        if self._touched or not self._tokenizers <= self._fits.keys():
+            return
+        possible = {name for name in self._tokenizers if self._fits[name].problem is None}
+        asked = self._wanted & self._tokenizers or not self.chosen
+        if len(possible) == 1 and asked and not self._wanted & possible:
+            (self.offered,) = possible
+            self._wanted.add(self.offered)
+            self.rows[self.offered].set_fit(self._fits[self.offered], wanted=True)
+
     def _toggled(self, name: str, wanted: bool) -> None:
+        self._touched = True
         if wanted:
             self._wanted.add(name)
         else:

@@ -28,6 +28,7 @@ class TrainingQueue(QObject):
     Attributes:
         total: How many trainings there are, without those that were cancelled; 0 while there is no queue.
         number: The number of the training in progress, from 1 on.
+        what: What sets the training in progress apart from the others, such as its algorithm; else its name.
     """
 
     changed = Signal()  # `total`, `number` or `waiting`
@@ -43,6 +44,7 @@ class TrainingQueue(QObject):
         self._whole = Corpus(())
         self._sample: tuple[int, Corpus] | None = None  # the last one, and of how many percent it is
         self._sampling: Job | None = None
+        self.what = ""
         self._name = ""  # of the run in training, if the queue started it; else ""
         self._failures: list[str] = []
         self._runs: list[StudioRun] = []  # those of the queue
@@ -136,6 +138,7 @@ class TrainingQueue(QObject):
         first = self._then is not None or by_library is not None
         title, remark = (name, "") if first else ("", f" ({name})" if name else "")
         self._name = self._training.start_with(config, corpus, remark, title)
+        self.what = name or self._name
         if self._training.current is not None:
             self._runs.append(self._training.current.run)
         # The start of a training removes the last error.

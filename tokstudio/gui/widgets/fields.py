@@ -250,7 +250,7 @@ class ChoiceField(Field):
         self._theme = theme
         label = self.add_label(text, self.combo, word)
         label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        self.row.addWidget(self.combo, 2)
+        self.row.addWidget(self.combo, 3)
         self.combo.currentIndexChanged.connect(self._chosen)
 
     @property

@@ -177,9 +177,7 @@ class StatusLine(QStatusBar):
         self._show_figures()
 
     def _current(self) -> Job | None:
-        if self._training.current is not None:
-            return self._training.current.job
-        return next((job for job in self._jobs.running if not job.quiet), None)
+        return self._current_training or next((job for job in self._jobs.running if not job.quiet), None)
 
     def _jobs_changed(self) -> None:
         job = self._current()
@@ -220,12 +218,9 @@ class StatusLine(QStatusBar):
         self._pace.note(now, progress)
         elapsed = now - self._begun
         training = self._training.current
-        of_queue = (
-            f"{self._queue.number} of {self._queue.total}: " if training is not None and self._queue.total else ""
-        )
         played = training is not None and training.played and not job.paused
         caption = self.captions.follow(training.run, now) if training is not None and played else ""
-        self.label.setText(caption or of_queue + doing)
+        self.label.setText(caption or self._in_queue(progress.phase, doing, paused=job.paused))
         self.bar.setVisible(not played and elapsed > _BAR_AFTER and not job.paused)
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
@@ -238,6 +233,17 @@ class StatusLine(QStatusBar):
         figures = (self._speed(now), told)
         self.left_over.setText("" if job.paused or played else " · ".join(filter(None, figures)))
         self._looked = now
+
+    def _in_queue(self, phase: str, doing: str, *, paused: bool) -> str:
+        """Which training of several is in progress; what it does follows where that is not merging."""
+        if not self._queue.total or self._job not in (self._current_training, self._training.by_library):
+            return doing
+        told = f"Training {self._queue.number} of {self._queue.total}: {self._queue.what}"
+        return f"{told}…" if phase in ("merging", "training", "") and not paused else f"{told}. {doing}"
+
+    @property
+    def _current_training(self) -> Job | None:
+        return self._training.current.job if self._training.current is not None else None
 
     def _where_it_waits(self, phase: str) -> str:
         training, made = self._training.current, self._made

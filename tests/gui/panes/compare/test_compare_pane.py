@@ -144,6 +144,19 @@ def test_summaries_are_below(compared: ComparePane) -> None:
     assert summary.index(1, 1).data() == f"{made.summary('gini')[0]:.4f}"
 
 
+def test_the_lowest_gini_is_bold(compared: ComparePane) -> None:
+    summary = compared.matrix.summary_model
+    choose(compared, "premium")
+    made = compared._state.comparison
+    assert made is not None
+    assert summary.index(0, 0).data() == "Gini"
+    bold = [summary.index(0, column).data(Qt.ItemDataRole.FontRole).bold() for column in (1, 2)]
+    assert bold.index(True) == made.summary("gini").argmin()
+    assert bold.count(True) == 1
+    choose(compared, "tokens")
+    assert not summary.index(0, 2).data(Qt.ItemDataRole.FontRole).bold()  # of all texts
+
+
 def test_dots_have_the_values_of_a_row(qtbot: QtBot, compared: ComparePane) -> None:
     compared.tabs.setCurrentIndex(1)
     assert compared.dots.isVisible()
@@ -303,7 +316,11 @@ def test_the_mark_of_lost_text_is_explained(
     session.corpus.add_texts([("deu", "Hund")])
     qtbot.waitUntil(lambda: cells(pane) == 2, timeout=PATIENCE)
     assert column_of(pane, 1)[1].startswith("*")
-    assert "* Some of the text is unknown" in pane.meaning.text()
+    assert "* Text is unknown to the tokenizer or lost" in pane.meaning.text()
+    # A low pane hides the sentences.
+    assert "* Text is unknown to the tokenizer or lost" in pane.matrix.model.index(1, 1).data(
+        Qt.ItemDataRole.ToolTipRole
+    )
 
 
 def test_premiums_of_different_lines_are_refused(

@@ -60,6 +60,13 @@ def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     assert session.training.settings == Settings()
 
 
+def test_the_choice_has_three_quarters_of_the_row(languages):
+    field = languages.algorithm.choice
+    assert field.combo.width() > 0.7 * field.width()  # room for "Parity-aware BPE" in a column of usual width
+    field.set_value("whole-characters")
+    assert field.note.text() == "A token is whole characters, or a part of one (Land and Arnett, 2025)."
+
+
 def test_the_usual_tie_rule_comes_with_the_algorithm_and_a_chosen_one_stays(qtbot, pane, session):
     box = pane.algorithm.choice.combo
     choose(qtbot, box, 1)
@@ -148,7 +155,7 @@ def test_one_language_alone_is_refused_at_the_algorithm(languages, session):
     problem = "Parity-aware BPE needs at least two languages, each as a text or a folder of its own."
     assert session.training.obstacle == problem
     assert languages.algorithm.choice.note.text() == problem
-    assert languages.summary.text() == "Fix the algorithm."
+    assert languages.summary.text() == "Change the corpus, or choose another algorithm."
     assert not languages.buttons["train"].isEnabled()
     session.corpus.set_weights((1000, 0, 1000))
     assert session.training.obstacle is None
@@ -163,7 +170,7 @@ def test_a_ratio_of_zero_is_refused_at_its_field(qtbot, languages, session):
     box.selectAll()
     qtbot.keyClicks(box, "0")
     assert session.training.settings.ratios == (("fi.txt", 0.0),)
-    assert field.note.text() == 'The ratio of "fi.txt" must be a number above 0, not 0.0.'
+    assert field.note.text() == 'The ratio of "fi.txt" must be a number above 0, not 0.'
     assert session.training.obstacle == field.note.text()
     box.selectAll()
     qtbot.keyClicks(box, "2.5")
@@ -182,7 +189,7 @@ def test_hybrid_and_window_have_fields_with_their_errors(qtbot, languages, sessi
     assert fields.window_field.note.text() == "The window must be at least 1, not 0."
     fields.window_field.number.setValue(50)
     fields.alpha.number.setValue(0)
-    assert fields.alpha.note.text() == "Alpha must be a number above 0, not 0.0."
+    assert fields.alpha.note.text() == "Alpha must be a number above 0, not 0."
     assert not languages.buttons["train"].isEnabled()
     qtbot.mouseClick(fields.window_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     assert not fields.alpha.isVisible()

@@ -197,6 +197,16 @@ def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained):
     assert not table.selectionModel().hasSelection()
 
 
+def test_before_another_library_trains_it_says_what_there_will_be(session, pane):
+    said = {}
+    for algorithm in ("bpe", "wordpiece", "sentencepiece-bpe"):
+        session.training.set_settings(Settings(300, algorithm=algorithm))
+        said[algorithm] = pane.empty.label.text()
+    assert said["bpe"].startswith("Merges appear here as they are made")
+    assert said["wordpiece"].startswith("WordPiece has no merges: its tokens appear in Vocabulary")
+    assert said["sentencepiece-bpe"].startswith("Merges appear here when the sentencepiece library has trained")
+
+
 def test_a_run_without_merges_says_why(qtbot, session, pane):
     session.corpus.set_sources(Corpus.from_counts({"a": 2, "b": 1}).sources)
     session.training.set_settings(Settings(300))

@@ -91,11 +91,19 @@ def figures_section(shown: FigureTable) -> Markup:
         row(name, [*([tag("td", shown.units[text], class_="name")] if shown.units else []), *_cells(shown, text)])
         for text, name in enumerate(shown.texts)
     ]
-    foot = [row(below.name, [*([""] if has_units else []), *below.cells]) for below in shown.below]
+    foot = [
+        row(below.name, [*([""] if has_units else []), *map(_marked, below.cells, shown.best_below(below).tolist())])
+        for below in shown.below
+    ]
     parts.append(table(heading, rows, foot))
-    better = f"{figure.better.capitalize()} is better." if figure.better else ""
-    told = " ".join(filter(None, (better, *shown.notes, f"Source: {figure.source}." if figure.source else "")))
+    told = " ".join(
+        filter(None, (figure.said_better, *shown.notes, f"Source: {figure.source}." if figure.source else ""))
+    )
     return tag("section", *parts, *([tag("p", told, class_="muted")] if told else []))
+
+
+def _marked(cell: str, is_best: bool) -> Markup | str:
+    return tag("b", cell) if is_best else cell
 
 
 def _cells(shown: FigureTable, text: int) -> list[Markup]:
@@ -104,7 +112,7 @@ def _cells(shown: FigureTable, text: int) -> list[Markup]:
     for column in range(len(shown.tokenizers)):
         cell = shown.cell(text, column)
         ratio = float(shown.ratios[text, column])
-        made.append(tag("td", tag("b", cell) if shown.best[text, column] else cell, class_=shade(ratio)))
+        made.append(tag("td", _marked(cell, bool(shown.best[text, column])), class_=shade(ratio)))
     return made
 
 

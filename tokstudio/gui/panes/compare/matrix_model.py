@@ -16,8 +16,8 @@ from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.figures import FIGURES, Figure
-from tokstudio.core.comparison.table import UNITS, FigureTable, number_text
+from tokstudio.core.comparison.figures import Figure
+from tokstudio.core.comparison.table import UNITS, Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import in_a_sentence, plain
@@ -28,6 +28,7 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _WAITING, _FAILED = "…", "failed"
 _UNITS = ("words", "characters", "syllables")
+NOT_RANKED = "* Text is unknown to the tokenizer or lost: the number is not ranked beside others."
 _WORST = 2.0  # times the best value: without colour
 
 #: Roles of a cell: from 0 for the worst to 1 for the best of a row; its part of the largest value; whether it is the
@@ -59,6 +60,7 @@ class Content:
             (),
             trained if any(trained) else (True,) * len(trained),
             tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
+            made.loses_text,
         )
 
     def is_simple(self, number: int) -> bool:
@@ -81,7 +83,7 @@ class MatrixModel(QAbstractTableModel):
         self._content: Content | None = None
         self._values: NDArray[np.float64] = np.zeros((0, 0))
         self._titles: list[tuple[str, str]] = []  # of summaries: the title and its meaning
-        self._figures: list[Figure] = []  # of summaries: how each is written
+        self._below: list[Below] = []  # the summaries
         self._order: NDArray[np.int64] = np.zeros(0, np.int64)
         self._sorting: tuple[int, Qt.SortOrder] | None = None
         self._headings: Mapping[str, str] = {}  # shown instead of names, by name
@@ -98,7 +100,7 @@ class MatrixModel(QAbstractTableModel):
         heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
         self._content = content
         self.first = 2 if content is not None and content.table.units is not None else 1
-        self._values, self._titles, self._figures = np.zeros((0, 0)), [], []
+        self._values, self._titles, self._below = np.zeros((0, 0)), [], []
         if content is not None:
             if self._summaries:
                 self._take_summaries(content)
@@ -196,12 +198,12 @@ class MatrixModel(QAbstractTableModel):
     def _value(self, content: Content, row: int, number: int, role: int) -> object:
         value = float(self._values[row, number])
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._written(content, row, number, value)
+            return self._written(content, row, number)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT
         if role == Qt.ItemDataRole.FontRole:
             font = self._theme.tabular_font()
-            font.setBold(not self._summaries and bool(content.table.best[row, number]))
+            font.setBold(self._is_best(content, row, number))
             return font
         if role == Qt.ItemDataRole.ForegroundRole and (np.isnan(value) or content.is_simple(number)):
             failed = not self._summaries and isinstance(content.comparison.result(row, number), TokStudioError)
@@ -216,17 +218,22 @@ class MatrixModel(QAbstractTableModel):
         if role == SHARE:
             most = float(np.nanmax(self._values[row]))
             return value / most if most > 0 else 0.0
-        return bool(content.table.best[row, number]) if role == BEST else None
+        return self._is_best(content, row, number) if role == BEST else None
 
-    def _written(self, content: Content, row: int, number: int, value: float) -> str:
+    def _is_best(self, content: Content, row: int, number: int) -> bool:
+        if not self._summaries:
+            return bool(content.table.best[row, number])
+        return bool(content.table.best_below(self._below[row])[number])
+
+    def _written(self, content: Content, row: int, number: int) -> str:
         if self._summaries:
-            return number_text(value, self._figures[row].decimals, self._figures[row].is_share)
+            return self._below[row].cells[number]
         result = content.comparison.result(row, number)
         if isinstance(result, TokStudioError):
             return _FAILED
         if result is None or (content.figure.needs_words and result.words is None):
             return _WAITING
-        return ("*" if result.counts.remarks else "") + content.table.cell(row, number)
+        return ("*" if result.counts.loses_text else "") + content.table.cell(row, number)
 
     def _tip(self, content: Content, row: int, number: int) -> list[str]:
         if self._summaries:
@@ -241,25 +248,28 @@ class MatrixModel(QAbstractTableModel):
         worse = float(content.table.ratios[row, number])
         if 1 < worse < float("inf"):
             lines.append(f"The best of the row is {worse:,.2f} times better.")
-        return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks]
+        lost = (NOT_RANKED,) if result.counts.loses_text else ()
+        return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks, *lost]
 
     def _take_summaries(self, content: Content) -> None:
         comparison, figure = content.comparison, content.figure
-        rows: list[tuple[str, str, Figure, NDArray[np.float64]]] = []
+        rows: list[tuple[str, Below]] = []
         if len(comparison.measured) > 1:
             totals = comparison.known_totals(figure.name)
             if not np.isnan(totals).all():
                 meaning = "The figure of all texts together; not the mean of the rows."
-                rows.append(("All texts", meaning, figure, totals))
+                rows.append((meaning, Below("All texts", tuple(totals.tolist()), figure.decimals, figure.is_share)))
             if comparison.base is not None and figure.name in ("tokens", "tokens_per_line", "premium"):
-                ratio = FIGURES["premium"]
-                meaning = "Inequality of tokens per line between the texts: 0 if all are equal."
-                rows.append(("Gini", meaning, FIGURES["renyi"], comparison.summary("gini")))
+                meaning = "Inequality of tokens per line between the texts: 0 if all are equal; lower is fairer."
+                gini, worst = (tuple(comparison.summary(name).tolist()) for name in ("gini", "worst_premium"))
+                rows.append((meaning, Below("Gini", gini, 4, better="less")))
                 meaning = "The largest premium of all texts, relative to the base."
-                rows.append(("Worst premium", meaning, ratio, comparison.summary("worst_premium")))
-        self._titles = [(title, meaning) for title, meaning, _, _ in rows]
-        self._figures = [figure for _, _, figure, _ in rows]
-        self._values = np.array([values for *_, values in rows]) if rows else np.zeros((0, len(comparison.compared)))
+                rows.append((meaning, Below("Worst premium", worst, 2, better="less")))
+        self._titles = [(below.name, meaning) for meaning, below in rows]
+        self._below = [below for _, below in rows]
+        self._values = (
+            np.array([below.values for below in self._below]) if rows else np.zeros((0, len(comparison.compared)))
+        )
 
     def _sorted(self) -> NDArray[np.int64]:
         rows = np.arange(len(self._values))

@@ -16,7 +16,7 @@ from tokstudio.core.guide.glossary import meaning
 from tokstudio.core.guide.markdown import slug
 from tokstudio.gui.panes.compare.dots import Dots
 from tokstudio.gui.panes.compare.matrix import Matrix
-from tokstudio.gui.panes.compare.matrix_model import Content
+from tokstudio.gui.panes.compare.matrix_model import NOT_RANKED, Content
 from tokstudio.gui.panes.compare.same_text import SameTextView
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.words import WordsView
@@ -48,10 +48,8 @@ _NO_TEXT = {
     "text": "The Text pane is empty: type a text there, or choose other texts.",
 }
 _NO_TEXTS = "There is no text in this set."
-_BETTER = {"more": "More is better.", "less": "Less is better.", None: ""}
 _NO_BASE = "A premium needs the same lines in each text: choose parallel texts, or texts with equal numbers of lines."
 _CANCELLED = "Measuring was cancelled."
-_REMARKS = "* Some of the text is unknown to the tokenizer or lost: the tip of the number says what."
 
 
 class ComparePane(Pane):
@@ -213,8 +211,8 @@ class ComparePane(Pane):
         content = Content(comparison, figure, active.name if active else None, of_columns)
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
-        sentences = f"{figure.formula}.", unit, _BETTER[figure.better], *content.table.notes
-        self.meaning.setText(" ".join(filter(None, (*sentences, _REMARKS if comparison.remarks else ""))))
+        sentences = f"{figure.formula}.", unit, figure.said_better, *content.table.notes
+        self.meaning.setText(" ".join(filter(None, (*sentences, NOT_RANKED if comparison.loses_text.any() else ""))))
 
     def _show_content(self, content: Content | None) -> None:
         self.matrix.show_content(content)

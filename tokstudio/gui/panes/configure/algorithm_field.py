@@ -38,7 +38,9 @@ ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
     ),
     "superbpe": Choice("superbpe", "SuperBPE", "Words first, then tokens across words (Liu et al., 2025)."),
     "whole-characters": Choice(
-        "whole-characters", "Whole characters", "No token has a part of a character and more (Land and Arnett, 2025)."
+        "whole-characters",
+        "Whole characters",
+        "A token is whole characters, or a part of one (Land and Arnett, 2025).",
     ),
     "boundless": Choice("boundless", "BoundlessBPE", "Words, and frequent words together (Schmidt et al., 2025)."),
     "picky": Choice("picky", "Picky BPE", "Removes tokens that only led to longer ones (Chizhov et al., 2024)."),

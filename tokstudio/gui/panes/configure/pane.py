@@ -262,7 +262,10 @@ class ConfigurePane(Pane):
 
     @property
     def _what_to_mend(self) -> str:
-        """Names the field with the error; "" if no visible field has one."""
+        """Names the field with the error, or the corpus; "" if no visible field has one.
+
+        Also "" at the choice of the algorithm if the settings are wrong: the error itself says what to mend.
+        """
         fields: dict[str, Field] = {
             "vocabulary size": self.size_field,
             "minimum frequency": self.frequency_field,
@@ -272,7 +275,10 @@ class ConfigurePane(Pane):
         if self.more_button.isChecked():
             fields |= self.more.named_fields
         wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
-        return next((f"Fix the {name}." for name in wrong), "")
+        name = next(wrong, "algorithm")
+        if name != "algorithm":
+            return f"Fix the {name}."
+        return "Change the corpus, or choose another algorithm." if self.algorithm.corpus_problem else ""
 
     # ---- training
 

@@ -16,6 +16,9 @@ from tokstudio.gui.token_table.token_table_pane import TablePane
 from tokstudio.gui.widgets.labels import plain_label
 
 _EMPTY = "Merges appear here as they are made, each with its two tokens and their count."
+# For what another library trains.
+_AT_THE_END = "Merges appear here when the {} library has trained: it makes them all at once."
+_NONE = "{} has no merges: its tokens appear in Vocabulary when the {} library has trained."
 _HINTS = {"parity": CHOOSER_HINT, "picky": REMOVAL_HINT}  # by algorithm
 _DERIVED = "Merges derived from the file's {}."
 
@@ -37,6 +40,7 @@ class MergesPane(TablePane):
         self.table.rowActivated.connect(self._go_to)
         self.offer(actions["why_merge"], actions["copy"])
         session.runs.changed.connect(self._runs_changed)
+        session.training.settings_changed.connect(self._settings_changed)
         session.training.merges_added.connect(self._merges_added)
         session.view.playhead_changed.connect(self._playhead_changed)
         self.catch_up()
@@ -57,9 +61,18 @@ class MergesPane(TablePane):
         else:
             self._merges.grow()
             self._merges.set_playhead(playhead)
-        self.empty.label.setText((run.why_no_merges if run is not None else "") or _EMPTY)
+        self.empty.label.setText((run.why_no_merges if run is not None else "") or self._before_training())
         self.choose_page()
         self._show_token(scroll=False)
+
+    def _before_training(self) -> str:
+        """What will be shown here after a training with the settings of Configure."""
+        config = self._session.training.settings.library_config
+        if config is None:
+            return _EMPTY
+        if config.algorithm == "sentencepiece-bpe":
+            return _AT_THE_END.format(config.library)
+        return _NONE.format(config.title, config.library)
 
     def total(self) -> int:
         """The number of merges."""
@@ -86,6 +99,10 @@ class MergesPane(TablePane):
     def _runs_changed(self) -> None:
         # A deleted run is released at once, even in a hidden pane.
         if self.seen or self._merges.run not in (None, *self._session.runs.shown):
+            self.catch_up()
+
+    def _settings_changed(self) -> None:
+        if self.seen and self._session.runs.active is None:
             self.catch_up()
 
     def _merges_added(self) -> None:

@@ -291,6 +291,11 @@ def _vocabulary(run: StudioRun) -> str:
     return _number(reached) if reached == limit or limit is None else f"{reached:,} of {limit:,}"
 
 
+def _merges(run: StudioRun) -> str:
+    """A dash for a model that has none, such as Unigram."""
+    return _NOTHING if run.config is None and run.why_no_merges else _number(len(run))
+
+
 def _specials(run: StudioRun) -> str:
     specials = run.config.all_specials if run.config is not None else tuple(run.special_tokens)
     return ", ".join(specials[:_NAMED]) + (" …" if len(specials) > _NAMED else "") or _NOTHING
@@ -327,7 +332,7 @@ COLUMNS: tuple[_Column, ...] = (
     _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=LEFT, muted=False, word="run"),
     _Column(
         "Corpus",
-        "What it was trained on, or the file it was opened from",
+        "What it was trained on, or the file it was opened from; – where another library trained it here",
         _corpus_name,
         "How Tokenize",
         3,
@@ -364,7 +369,7 @@ COLUMNS: tuple[_Column, ...] = (
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
     _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
     _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
-    _Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False, word="merge"),
+    _Column("Merges", "Number of merges", _merges, "1,000,000", 4, muted=False, word="merge"),
     _Column(
         "Bytes/token",
         "Bytes per token after all merges",
