@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -240,6 +241,11 @@ class TestMaking:
 
 
 class TestRefusing:
+    def test_an_unknown_token_that_does_not_exist(self):
+        alphabet = replace(Alphabet.of_characters("ab"), unknown=7)
+        with pytest.raises(ConfigError, match="No token has the id 7, which is to stand for unknown characters"):
+            Tokenizer(np.array([[0, 1]]), alphabet=alphabet)
+
     def test_an_id_out_of_all_proportion(self):
         with pytest.raises(ConfigError, match="The id 600,000,000 is far too high for 257 tokens"):
             Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
