@@ -218,7 +218,29 @@ def test_the_next_start_uses_the_loops_of_the_processor(brought, monkeypatch, tm
     assert "NUMBA_CPU_NAME" not in os.environ
     assert cache.are_cached()
     assert cache.own_environment() is None
-    assert not (own_folder(tmp_path) / "common").exists()
+
+
+def test_loops_of_the_bundle_stay_while_an_open_window_may_load_them(brought, monkeypatch, tmp_path):
+    common, month = own_folder(tmp_path) / "common", 31 * 86_400
+
+    def start():
+        for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+        cache.choose_folder()
+
+    start()
+    os.utime(common, (time.time() - month,) * 2)
+    start()
+    own = own_folder(tmp_path) / "one.nbc"
+    cache.write_whole(own, b"for this processor")
+    cache.write_whole(own_folder(tmp_path) / f"loops-{cache.identity()}", os.fsencode(own))
+    start()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
+    assert cache.read_whole(common / "other.nbc") == b"other.nbc"
+    os.utime(common, (time.time() - month,) * 2)
+    start()
+    assert not common.exists()
 
 
 @pytest.mark.parametrize("fault", ["an older processor", "unknown", "damaged", "another build", "one is gone", "named"])
