@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.core.texts import documents, patient
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers.large_file import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
@@ -62,6 +64,15 @@ def test_threads_change_nothing(threads, pattern, small_chunks):
     texts = ["".join(lines[:300]).encode(), *(line.encode() for line in lines)]
     made = counted(sources, pattern, threads)
     assert list(made.items()) == list(expected(texts, pattern).items())
+
+
+def test_a_text_on_the_disk_may_have_no_place_to_divide_it(small_chunks, tmp_path, monkeypatch):
+    """Not even in as much of it as is read at once."""
+    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 12)
+    text = ("日本。\n" * 2_000 + "one two").encode()
+    (tmp_path / "a.txt").write_bytes(text)
+    source = replace(Source.from_texts([text]), data=FileText(tmp_path / "a.txt"))
+    assert counted([source]) == expected([text])
 
 
 def test_a_table_that_grows_forgets_nothing():
