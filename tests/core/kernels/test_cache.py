@@ -196,7 +196,8 @@ def own_folder(tmp_path):
 def test_a_first_start_uses_the_loops_of_the_bundle(brought, tmp_path):
     cache.choose_folder()
     assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path) / "common"
-    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("x86-64-v3", "")
+    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("x86-64-v3", "+sse2")
+    assert shipped.in_use()
     assert cache.are_cached()
     own = cache.own_environment()
     assert own["NUMBA_CACHE_DIR"] == str(own_folder(tmp_path))
@@ -270,7 +271,7 @@ def test_arm_needs_nothing_that_a_processor_may_lack(brought, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
     monkeypatch.setattr(shipped, "features", set)
     cache.choose_folder()
-    assert os.environ["NUMBA_CPU_NAME"] == "generic"
+    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("generic", "+neon")
     assert cache.are_cached()
 
 
