@@ -192,6 +192,21 @@ def test_nothing_outside_of_the_text_is_looked_at(name, before, data, behind):
 
 
 @each_pattern
+@settings(patient, max_examples=60)
+@given(data=long_raw, around=st.sampled_from(["a", "é", " ", "\n", "1", ".", "'s", "\u2003", "\xff"]))
+def test_a_long_text_is_split_alike_wherever_it_stands(name, data, around):
+    """At any place in the blocks and before any text, of which nothing is looked at."""
+    around = around.encode() * 70
+    data = data[:400]
+    wanted = by_definition(name, data)
+    for before in range(0, 65, 3):
+        place = {"at": before, "stop": before + len(data)}
+        assert scanned(name, around[:before] + data + around, **place) == wanted
+    for begin in range(0, len(data), 1 + len(data) // 64):
+        assert scanned(name, data, at=begin) == by_definition(name, data[begin:])
+
+
+@each_pattern
 def test_long_runs(name):
     for unit in ("a", "A", "é", "я", "中", "1", " ", "\n", "\xa0", ".", "\u0301", "'s", "aA", "a" * 15 + "B"):
         data = unit.encode() * 137

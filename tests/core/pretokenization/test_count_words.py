@@ -89,6 +89,23 @@ def test_a_table_that_grows_forgets_nothing():
     assert held == list(first)
 
 
+def test_words_that_differ_in_one_byte_or_in_length_are_told_apart():
+    words = [bytes(length) for length in range(1, 34)]
+    for word in words.copy():
+        words += [word[:at] + bytes([byte]) + word[at + 1 :] for at in range(len(word)) for byte in (1, 255)]
+    table, ends = WordTable(2), np.cumsum(list(map(len, words)))
+    # What follows a word is no part of it.
+    for filler in (0, 255):
+        data = np.frombuffer(b"".join(words) + bytes([filler]) * 8, np.uint8)
+        assert table.look_up(data, 0, ends).tolist() == list(range(len(words)))
+    again = [word + bytes([filler]) for word in words for filler in (0, 255)]
+    data = np.frombuffer(b"".join(again) + bytes(8), np.uint8)
+    ends = np.cumsum(list(map(len, again)))
+    starts = np.concatenate([[0], ends[:-1]])
+    numbers = [table.look_up(data, start, np.array([end - 1]))[0] for start, end in zip(starts, ends, strict=True)]
+    assert numbers == [number for number in range(len(words)) for _ in range(2)]
+
+
 @given(st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=50))
 def test_words_of_any_bytes_and_lengths_are_told_apart(words):
     table = WordTable(2)
