@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -204,6 +205,13 @@ def test_a_long_text_is_split_alike_wherever_it_stands(name, data, around):
         assert scanned(name, around[:before] + data + around, **place) == wanted
     for begin in range(0, len(data), 1 + len(data) // 64):
         assert scanned(name, data, at=begin) == by_definition(name, data[begin:])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is protected by a call of Linux")
+def test_no_memory_outside_of_a_text_is_read():
+    command = [sys.executable, "-m", "tests.core.kernels.guarded_memory"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
 
 
 @each_pattern
