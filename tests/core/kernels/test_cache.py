@@ -196,7 +196,8 @@ def own_folder(tmp_path):
 def test_a_first_start_uses_the_loops_of_the_bundle(brought, tmp_path):
     cache.choose_folder()
     assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path) / "common"
-    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("x86-64-v3", "")
+    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("x86-64-v3", "+sse2")
+    assert shipped.in_use()
     assert cache.are_cached()
     own = cache.own_environment()
     assert own["NUMBA_CACHE_DIR"] == str(own_folder(tmp_path))
@@ -218,7 +219,29 @@ def test_the_next_start_uses_the_loops_of_the_processor(brought, monkeypatch, tm
     assert "NUMBA_CPU_NAME" not in os.environ
     assert cache.are_cached()
     assert cache.own_environment() is None
-    assert not (own_folder(tmp_path) / "common").exists()
+
+
+def test_loops_of_the_bundle_stay_while_an_open_window_may_load_them(brought, monkeypatch, tmp_path):
+    common, month = own_folder(tmp_path) / "common", 31 * 86_400
+
+    def start():
+        for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+        cache.choose_folder()
+
+    start()
+    os.utime(common, (time.time() - month,) * 2)
+    start()
+    own = own_folder(tmp_path) / "one.nbc"
+    cache.write_whole(own, b"for this processor")
+    cache.write_whole(own_folder(tmp_path) / f"loops-{cache.identity()}", os.fsencode(own))
+    start()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
+    assert cache.read_whole(common / "other.nbc") == b"other.nbc"
+    os.utime(common, (time.time() - month,) * 2)
+    start()
+    assert not common.exists()
 
 
 @pytest.mark.parametrize("fault", ["an older processor", "unknown", "damaged", "another build", "one is gone", "named"])
@@ -248,7 +271,7 @@ def test_arm_needs_nothing_that_a_processor_may_lack(brought, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
     monkeypatch.setattr(shipped, "features", set)
     cache.choose_folder()
-    assert os.environ["NUMBA_CPU_NAME"] == "generic"
+    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("generic", "+neon")
     assert cache.are_cached()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -189,6 +190,28 @@ def test_a_short_buffer_makes_no_difference(name, data, room):
 def test_nothing_outside_of_the_text_is_looked_at(name, before, data, behind):
     place = {"at": len(before), "stop": len(before) + len(data)}
     assert scanned(name, before + data + behind, **place) == by_definition(name, data)
+
+
+@each_pattern
+@settings(patient, max_examples=60)
+@given(data=long_raw, around=st.sampled_from(["a", "é", " ", "\n", "1", ".", "'s", "\u2003", "\xff"]))
+def test_a_long_text_is_split_alike_wherever_it_stands(name, data, around):
+    """At any place in the blocks and before any text, of which nothing is looked at."""
+    around = around.encode() * 70
+    data = data[:400]
+    wanted = by_definition(name, data)
+    for before in range(0, 65, 3):
+        place = {"at": before, "stop": before + len(data)}
+        assert scanned(name, around[:before] + data + around, **place) == wanted
+    for begin in range(0, len(data), 1 + len(data) // 64):
+        assert scanned(name, data, at=begin) == by_definition(name, data[begin:])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is protected by a call of Linux")
+def test_no_memory_outside_of_a_text_is_read():
+    command = [sys.executable, "-m", "tests.core.kernels.guarded_memory"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
 
 
 @each_pattern

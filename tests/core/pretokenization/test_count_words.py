@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.core.texts import documents, patient
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers.large_file import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
@@ -64,6 +66,15 @@ def test_threads_change_nothing(threads, pattern, small_chunks):
     assert list(made.items()) == list(expected(texts, pattern).items())
 
 
+def test_a_text_on_the_disk_may_have_no_place_to_divide_it(small_chunks, tmp_path, monkeypatch):
+    """Not even in as much of it as is read at once."""
+    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 12)
+    text = ("日本。\n" * 2_000 + "one two").encode()
+    (tmp_path / "a.txt").write_bytes(text)
+    source = replace(Source.from_texts([text]), data=FileText(tmp_path / "a.txt"))
+    assert counted([source]) == expected([text])
+
+
 def test_a_table_that_grows_forgets_nothing():
     table = WordTable(1)
     words = [f"{n:x}".encode() * (1 + n % 11) for n in range(3_000)]
@@ -76,6 +87,23 @@ def test_a_table_that_grows_forgets_nothing():
     offsets = table.offsets
     held = [table.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(table))]
     assert held == list(first)
+
+
+def test_words_that_differ_in_one_byte_or_in_length_are_told_apart():
+    words = [bytes(length) for length in range(1, 34)]
+    for word in words.copy():
+        words += [word[:at] + bytes([byte]) + word[at + 1 :] for at in range(len(word)) for byte in (1, 255)]
+    table, ends = WordTable(2), np.cumsum(list(map(len, words)))
+    # What follows a word is no part of it.
+    for filler in (0, 255):
+        data = np.frombuffer(b"".join(words) + bytes([filler]) * 8, np.uint8)
+        assert table.look_up(data, 0, ends).tolist() == list(range(len(words)))
+    again = [word + bytes([filler]) for word in words for filler in (0, 255)]
+    data = np.frombuffer(b"".join(again) + bytes(8), np.uint8)
+    ends = np.cumsum(list(map(len, again)))
+    starts = np.concatenate([[0], ends[:-1]])
+    numbers = [table.look_up(data, start, np.array([end - 1]))[0] for start, end in zip(starts, ends, strict=True)]
+    assert numbers == [number for number in range(len(words)) for _ in range(2)]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=50))

@@ -69,6 +69,14 @@ def test_damaged_values_are_refused(damage):
         tokenizer_of(tokenizer_values(trained()) | damage)
 
 
+@pytest.mark.parametrize("unknown", [-1, 30, 10**9])
+def test_an_unknown_token_that_does_not_exist_is_refused(unknown):
+    config = TrainingConfig(vocabulary_size=30, base="characters", special_tokens=["<unk>"], unknown_token="<unk>")
+    values = tokenizer_values(train(Corpus.from_text(TEXT), config))
+    with pytest.raises(ConfigError):
+        tokenizer_of(values | {"unknown": unknown})
+
+
 def test_damaged_files_are_refused():
     kept = finish(keep_changed_work("X", trained()))
     damaged = replace(kept, files=(replace(kept.files[0], content=b"[]"),))

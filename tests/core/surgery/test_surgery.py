@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,6 +158,20 @@ def test_tokens_of_a_script_go():
     assert (pruned.new_ids[np.setdiff1d(ids, pruned.needed)] == -1).all()
     assert not len(finish(tokens_of_scripts_work(pruned.tokenizer, ["Cyrillic"]))) - len(pruned.needed)
     assert pruned.tokenizer.decode(pruned.tokenizer.encode(TEXT)) == TEXT
+
+
+def test_a_merged_token_that_stands_for_unknown_characters_stays():
+    alphabet = replace(Alphabet.of_characters("abc"), unknown=4)
+    tokenizer = Tokenizer(np.array([[0, 1], [1, 2]], np.int32), alphabet=alphabet)
+    made = prune(tokenizer, 4).tokenizer
+    assert (made.encode("abc?"), made.alphabet.unknown) == ([0, 3, 3], 3)
+    assert made.tokens[3] == b"bc"
+    with pytest.raises(ConfigError, match="stands for unknown characters cannot be removed"):
+        prune(tokenizer.at(1), 3)
+    with pytest.raises(ConfigError, match="stands for unknown characters cannot be removed"):
+        tokenizer.renumbered(np.array([0, 1, 2, 3, -1], np.int32))
+    with pytest.raises(ConfigError, match="stands for unknown characters cannot be removed"):
+        tokenizer.at(1).compact()
 
 
 def test_a_tokenizer_at_fewer_merges_is_pruned_as_it_is_then():

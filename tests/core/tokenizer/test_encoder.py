@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.reference import encode_slowly
+from tests.core.reference import encode_slowly, named_pattern, pieces
 from tests.core.texts import document, documents, patient, settings_of_runs
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
@@ -140,6 +142,34 @@ class TestLongTexts:
         assert len(tokenizer.at(len(tokenizer.merges) - 1).compact()) == len(tokenizer) - 1
 
 
+@pytest.mark.parametrize("first_id", [0, (1 << 20) - 150, 1 << 20])
+@pytest.mark.parametrize("lowest", ["a letter", "a special token"])
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", r"\s?\w+|\W"])
+def test_words_of_any_number_of_tokens_among_special_tokens(first_id, lowest, pattern):
+    """Up to three ids below 2**20 are kept in one number, in which 0 stands for more or higher ones."""
+    ids = np.random.default_rng(3).permutation(np.arange(first_id + 1, first_id + 300)).tolist()
+    ids.insert(ord("a") if lowest == "a letter" else 299, first_id)
+    byte_ids, results, specials = ids[:256], ids[256:262], {"<t>": ids[298], "<s>": ids[299]}
+    a, b, c = (byte_ids[byte] for byte in b"abc")
+    pairs = [(a, b), (results[0], c), (results[1], a), (results[2], b), (c, c), (b, c)]
+    alphabet = Alphabet.of_bytes(byte_ids)
+    tokenizer = Tokenizer(
+        np.array(pairs), np.array(results), alphabet=alphabet, pattern=pattern, special_tokens=specials
+    )
+    words = [letters[:length] for letters in ("abcab" * 4, "cbacba" * 3, "ccccc" * 4) for length in range(1, 18)]
+    expression = named_pattern(pattern) if pattern in NAMES else pattern
+    expected = []
+    for piece in ["", *words, "", " ".join(words)]:
+        for word in pieces(piece.encode(), expression):
+            expected += encode_slowly(word, pairs, results, byte_ids)
+        expected += [specials["<s>"], specials["<t>"], specials["<s>"]]
+    text = "<s><t><s>".join(["", *words, "", " ".join(words), ""])
+    assert tokenizer.encode(text, "all") == expected
+    assert tokenizer.encode_array(text, "all", 2).tolist() == expected
+    numbers = {number: token for token, number in specials.items()}
+    assert "".join(numbers.get(token) or tokenizer.decode([token]) for token in expected) == text
+
+
 class TestTexts:
     @settings(patient, max_examples=100)
     @given(st.text())
@@ -240,6 +270,11 @@ class TestMaking:
 
 
 class TestRefusing:
+    def test_an_unknown_token_that_does_not_exist(self):
+        alphabet = replace(Alphabet.of_characters("ab"), unknown=7)
+        with pytest.raises(ConfigError, match="No token has the id 7, which is to stand for unknown characters"):
+            Tokenizer(np.array([[0, 1]]), alphabet=alphabet)
+
     def test_an_id_out_of_all_proportion(self):
         with pytest.raises(ConfigError, match="The id 600,000,000 is far too high for 257 tokens"):
             Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,6 +74,34 @@ def test_characters_and_the_unknown_one():
     text = "abab?cababÄ" * 5
     ab, cab = tokenizer.encode("abab"), tokenizer.encode("cabab")
     assert tokenizer.encode(text) == 5 * [*ab, unknown, *cab, unknown]
+
+
+@pytest.mark.parametrize("text", ["xab", "ab" * 9 + "x", "xx" * 9, "abxcxabcx" * 50])
+def test_a_token_of_merges_may_stand_for_unknown_characters(text):
+    merges, results = [[0, 1], [3, 2], [4, 3]], [3, 4, 5]
+    alphabet = replace(Alphabet.of_characters("abc"), unknown=4)
+    tokenizer = Tokenizer(np.array(merges, np.int32), np.array(results, np.int32), alphabet=alphabet)
+    base = {"a": 0, "b": 1, "c": 2}
+    characters = [base.get(character, 4) for character in text]
+    assert tokenizer.encode(text) == encode_slowly(bytes(characters), merges, results)
+
+
+def test_a_trie_suits_the_alphabet_that_asks_for_it(monkeypatch):
+    """Though another thread has made a smaller one meanwhile."""
+    table = MergeTable(np.array([[97, 98]], np.int32), np.array([256], np.int32))
+    small = table.trie_for(Alphabet.of_bytes(), 9)
+    large = Alphabet.of_bytes([*range(255), 700])
+    made = table._made
+
+    def interrupted(ids):
+        trie = made(ids)
+        monkeypatch.setattr(type(table), "_trie", property(lambda _: small, lambda *_: None), raising=False)
+        return trie
+
+    monkeypatch.setattr(table, "_made", interrupted)
+    trie = table.trie_for(large, 9)
+    assert trie is not None
+    assert len(trie.tokens) == 701
 
 
 def test_short_texts_do_not_make_a_trie_and_many_of_them_do():

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.reference import encode_slowly
 from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.pretokenization.word_table import WordTable
 from tokstudio.core.tokenizer import short_texts
 from tokstudio.core.training.trainer import train
 
@@ -62,6 +64,31 @@ def test_fewer_merges_and_dropout_have_ids_of_their_own():
     broken = tokenizer.with_dropout(0.9, seed=1)
     assert broken.encode(text) == by_arrays(broken, text) != tokenizer.encode(text)
     assert broken.with_dropout(0).encode(text) == tokenizer.encode(text)
+
+
+@pytest.fixture
+def many_whole():
+    """A tokenizer with 300 whole words; and the calls of the table of words, as they come."""
+    spelled = {1_000 + n: b" cat%d" % n if n % 2 else b"%d" % n for n in range(300)}
+    tokenizer = TRAINED["gpt2"].changed(extra_tokens=spelled, whole_words=list(spelled))
+    calls, look_up = [], WordTable.look_up
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WordTable, "look_up", lambda *given: calls.append(1) or look_up(*given))
+        yield tokenizer, calls
+
+
+@pytest.mark.parametrize("at_once", [7, 1 << 16])
+def test_whole_words_cost_a_text_little(many_whole, monkeypatch, at_once):
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.MOST_WORDS", at_once)
+    monkeypatch.setattr(short_texts, "_MOST_KNOWN", 3)
+    tokenizer, calls = many_whole
+    merged = {word: encode_slowly(word, tokenizer.merges.tolist()) for word in (b"the", b" cat", b" sat", b" 2")}
+    for n in range(0, 300, 50):
+        text = f"the cat{n + 1} cat sat 2"  # a letter and a digit are two words
+        ids = [*merged[b"the"], *merged[b" cat"], *tokenizer.encode(f"{n + 1}"), *merged[b" cat"], *merged[b" sat"]]
+        assert tokenizer.encode(text) == [*ids, *merged[b" 2"]] == by_arrays(tokenizer, text)
+        assert tokenizer.encode(f"{n}") == [1_000 + n] == by_arrays(tokenizer, f"{n}")
+    assert len(calls) < 300 / min(at_once, 50) + 50
 
 
 def test_tokens_across_words_are_joined_in_a_short_text():

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer import encoder
+from tokstudio.core.tokenizer import encoder, short_texts
 from tokstudio.core.training.trainer import train
 
 PART = 64
@@ -51,6 +54,36 @@ def test_a_part_ends_where_no_pattern_notices(text, pattern):
         assert np.array_equal(tokenizer.encode_array(text, "all", 2), tokenizer.encode_array(text, "all", 1))
     finally:
         encoder._PART = before
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2", "o200k", r"\w+|\W"])
+def test_one_tokenizer_encodes_in_several_threads_at_once(pattern, monkeypatch):
+    """Its caches are filled, and the trie for text that is not split is made, while others encode."""
+    monkeypatch.setattr(short_texts, "_MOST_KNOWN", 20)
+    monkeypatch.setattr(encoder, "_MOST_KNOWN", 50)
+    trained_one = trained(pattern)
+    texts = [TEXT[at : at + size] for size in (1, 30, 200, 900) for at in range(0, 1_200, 97)]
+    alone = trained_one.changed()
+    expected = [alone.encode_array(text, "all").tolist() for text in texts]
+    plain = [alone.encode(text) for text in texts]
+    begin = threading.Barrier(4)
+
+    def encoded(first: int) -> bool:
+        begin.wait()
+        order = [*range(first, len(texts)), *range(first)]
+        return all(
+            trained_one.encode(texts[n]) == plain[n]
+            and trained_one.encode_array(texts[n], "all", 2).tolist() == expected[n]
+            for n in order
+        )
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(encoded, range(0, 40, 10)))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_text_is_divided_and_its_order_kept(monkeypatch):

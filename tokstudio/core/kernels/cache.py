@@ -116,7 +116,9 @@ def choose_folder() -> None:
             continue
         used = folder
         if (folder / f"loops-{name}").exists():
-            shutil.rmtree(folder / _COMMON, ignore_errors=True)
+            # Windows that were opened before may still load some of these.
+            if _is_old(folder / _COMMON):
+                shutil.rmtree(folder / _COMMON, ignore_errors=True)
         else:
             try:
                 check_space(folder, ROOM)
@@ -128,7 +130,8 @@ def choose_folder() -> None:
                 used = folder / _COMMON
                 shipped.use()
         os.environ[_FOLDER] = str(used)
-        _note_use(folder)
+        for each in {folder, used}:
+            _note_use(each)
         return
     note_problem("no folder for it is yours alone and has 16 MB of room")
 

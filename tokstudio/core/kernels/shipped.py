@@ -19,13 +19,14 @@ from tokstudio.core.base.subprocesses import import_folder
 #: Where a bundle has them.
 FOLDER = "loops"
 
-# For each machine: LLVM's name of the processor, and what it needs.
+# For each machine: LLVM's name of the processor, a feature that each of them has, and what it needs.
 _X86 = (
     "x86-64-v3",
+    "+sse2",
     frozenset(("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf", "xsave"))
     | {"sse3", "sse4.1", "sse4.2", "ssse3"},
 )
-_ARM = "generic", frozenset[str]()
+_ARM = "generic", "+neon", frozenset[str]()
 _TARGETS = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
 _NAME, _FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
 
@@ -33,7 +34,8 @@ _NAME, _FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
 def settings() -> dict[str, str]:
     """The variables of the environment with which Numba compiles for the common kind; {} for an unknown machine."""
     target = _TARGETS.get(platform.machine().lower())
-    return {} if target is None else {_NAME: target[0], _FEATURES: ""}
+    # Without any feature the variable would be empty, and Windows gives no empty variable to a child process.
+    return {} if target is None else {_NAME: target[0], _FEATURES: target[1]}
 
 
 def folder() -> Path:
@@ -46,7 +48,7 @@ def can_run() -> bool:
     target = _TARGETS.get(platform.machine().lower())
     if target is None or _NAME in os.environ or _FEATURES in os.environ:
         return False
-    return target[1] <= features()
+    return target[2] <= features()
 
 
 def features() -> set[str]:

@@ -32,7 +32,10 @@ def check_vocabulary(
     specials: Mapping[str, int],
     extra_tokens: Mapping[int, bytes],
 ) -> None:
-    """Raises ConfigError unless every merge joins tokens that exist already and makes a new one."""
+    """Raises ConfigError unless every merge joins tokens that exist already and makes a new one.
+
+    The token for unknown characters must exist as well.
+    """
     known = set(alphabet.ids.tolist())
     for number, token in extra_tokens.items():
         if not token or number in known or not 0 <= number <= LARGEST_ID:
@@ -51,3 +54,5 @@ def check_vocabulary(
     ids = list(specials.values())
     if len(set(ids)) < len(ids) or known & set(ids):
         raise ConfigError("Two tokens have the same id.")
+    if alphabet.unknown is not None and alphabet.unknown not in known.union(ids):
+        raise ConfigError(f"No token has the id {alphabet.unknown}, which is to stand for unknown characters.")

@@ -317,7 +317,7 @@ def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
     while True:
         # A character takes four bytes at most.
         start, end = max(0, at - 4), min(stop, at + size)
-        window = data[start:end]
+        window = np.asarray(data[start:end])
         place = start + cut(window, at - start, len(window))
         if place < end or end == stop:
             return place

@@ -142,10 +142,12 @@ def tokens_of_scripts_work(tokenizer: Tokenizer, scripts: Iterable[str]) -> Work
 
 
 def _removable(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """Whether each id is in use, and neither a base token nor special."""
+    """Whether each id is in use, and neither a base token, nor special, nor the token for unknown characters."""
     may_go = tokenizer.tokens.lengths() >= 0
     may_go[tokenizer.alphabet.ids] = False
     may_go[list(tokenizer.special_tokens.values())] = False
+    if (unknown := tokenizer.alphabet.unknown) is not None:
+        may_go[unknown : unknown + 1] = False  # there is none at fewer merges than it takes to make it
     return may_go
 
 

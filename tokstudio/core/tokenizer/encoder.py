@@ -79,6 +79,11 @@ class Encoder:
         return self._alphabet.base
 
     @property
+    def whole_words(self) -> Mapping[bytes, int]:
+        """The ids of words that are left whole."""
+        return self._whole_words
+
+    @property
     def joins_words(self) -> bool:
         """Whether tokens of adjacent words are joined."""
         return self._joining is not None
@@ -114,7 +119,10 @@ class Encoder:
         With `joining`, `BREAK` stands after each piece without a special token.
         """
         # A cache of known words is used by one thread at a time.
-        known = self._idle.pop() if self._idle else KnownWords(self._whole_words)
+        try:
+            known = self._idle.pop()
+        except IndexError:
+            known = KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         if self._joining is not None:
@@ -340,11 +348,16 @@ class KnownWords:
         self._ids = np.empty(1 << 12, np.uint32)
         self._offsets = np.zeros(self.table.room + 1, np.int64)
         self._packed, self._packed_words = np.zeros(self.table.room, np.uint64), 0
-        for word, token in whole_words.items():
-            self.table.look_up(np.frombuffer(word + bytes(PADDING), np.uint8), 0, np.array([len(word)], np.int64))
-            self.make_room()
-            self.add(np.array([token], np.uint32))
-        self._given = len(self.table)
+        data, start = np.frombuffer(b"".join([*whole_words, bytes(PADDING)]), np.uint8), 0
+        ends = np.cumsum(list(map(len, whole_words)), dtype=np.int64)
+        for first in range(0, len(ends), MOST_WORDS):
+            here = ends[first : first + MOST_WORDS]
+            self.table.look_up(data, start, here)
+            start = int(here[-1])
+        self.make_room()
+        self.encoded = self._given = len(ends)
+        self._ids[: len(ends)] = list(whole_words.values())
+        self._offsets[: len(ends) + 1] = np.arange(len(ends) + 1)
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

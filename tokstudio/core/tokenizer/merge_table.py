@@ -55,17 +55,24 @@ class MergeTable:
     def trie_for(self, alphabet: Alphabet, size: int) -> Trie | None:
         """The trie for a text of so many base tokens.
 
-        None as long as it would take longer to make than it has saved, and where it would be too large.
+        None as long as it would take longer to make than it has saved, where it would be too large, and where a merge
+        makes the token that stands for unknown characters: a base token is none that a merge makes.
         """
         self._encoded += size
         if self._is_part or self._encoded < len(self._merges):
             return None
+        from tokstudio.core.kernels.longest_match import RANK
+
         ids = 1 + max(int(np.max(alphabet.ids, initial=0)), alphabet.unknown or 0)
-        if self._trie is None or len(self._trie.tokens) < ids:
+        # Another thread may replace it by one for fewer ids at any time.
+        trie = self._trie
+        if trie is None or len(trie.tokens) < ids:
             # A merge may name a token that nothing makes.
             last = max(int(np.max(self._results, initial=0)), int(np.max(self._merges, initial=0)))
-            self._trie = self._made(max(ids, last + 1))
-        return self._trie if len(self._trie.edges) else None
+            trie = self._trie = self._made(max(ids, last + 1))
+        if not len(trie.edges) or (alphabet.unknown is not None and trie.tokens[alphabet.unknown, RANK] >= 0):
+            return None
+        return trie
 
     def _made(self, ids: int) -> Trie:
         from tokstudio.core.kernels import longest_match as kernel

@@ -57,7 +57,7 @@ def renumbered_arguments(given: Mapping[str, Any], new_ids: NDArray[np.int32]) -
     """The arguments of `Tokenizer` with other ids, as `Tokenizer.renumbered` says.
 
     Raises:
-        ConfigError: A base or special token goes, or one that another needs; or two tokens get the same id.
+        ConfigError: A base, special or unknown token goes, or one that another needs; or two tokens get the same id.
     """
     new_ids = _frozen(new_ids)
     alphabet: Alphabet = given["alphabet"]
@@ -68,6 +68,8 @@ def renumbered_arguments(given: Mapping[str, Any], new_ids: NDArray[np.int32]) -
         raise ConfigError(f"Token {results[missing[0]]} needs a token that is to be removed.")
     if np.any(new_ids[[*alphabet.ids.tolist(), *specials.values()]] < 0):
         raise ConfigError("Base tokens and special tokens cannot be removed.")
+    if alphabet.unknown is not None and not np.any(new_ids[alphabet.unknown : alphabet.unknown + 1] >= 0):
+        raise ConfigError("The token that stands for unknown characters cannot be removed.")
     used = new_ids[new_ids >= 0]
     if len(np.unique(used)) < len(used):
         raise ConfigError("Two tokens cannot get the same id.")

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,18 @@ _SIZES = read_only(np.arange(LONGEST + 1))
 
 
 class ShortTexts:
-    """Encodes texts that a named pattern splits, by an encoder that joins no words. Safe in several threads."""
+    """Encodes texts that a named pattern splits. Safe in several threads.
 
-    def __init__(self, encoder: Encoder) -> None:
+    Args:
+        encoder: It encodes words that are not among `whole_words`, and joins no words.
+        whole_words: The ids of words that are left whole.
+    """
+
+    def __init__(self, encoder: Encoder, whole_words: Mapping[bytes, int]) -> None:
         self._encoder = encoder
         self._kind = splitter(encoder.pattern).kind
-        self._known: dict[bytes, list[int]] = {}
+        self._whole_words = {word: [token] for word, token in whole_words.items()}
+        self._known = self._whole_words.copy()
 
     @staticmethod
     def can_use(encoder: Encoder) -> bool:
@@ -51,7 +58,9 @@ class ShortTexts:
 
     def _learn(self, words: list[bytes]) -> dict[bytes, list[int]]:
         """The tokens of at least these words."""
-        known = self._known if len(self._known) < _MOST_KNOWN else {}
+        known = self._known
+        if len(known) >= _MOST_KNOWN + len(self._whole_words):
+            known = self._whole_words.copy()
         new = [word for word in dict.fromkeys(words) if word not in known]
         data = np.frombuffer(b"".join(new) + bytes(PADDING), np.uint8)
         ends = np.array(list(accumulate(map(len, new))), np.int64)

@@ -531,5 +531,6 @@ class Tokenizer(Abilities, TextMethods):
     def _short_texts(self) -> ShortTexts | None:
         """None where a short text needs all that a long one does."""
         may = self.library is None and self._dropout is None and self._preparation.is_plain
-        may = may and ShortTexts.can_use(self._encoder)
-        return ShortTexts(self._encoder) if may else None
+        if not may or not ShortTexts.can_use(self._encoder):
+            return None
+        return ShortTexts(self.encoder(self._pattern, whole_words=False), self._encoder.whole_words)
