@@ -147,13 +147,13 @@ def test_from_the_menu_to_the_runs(qtbot, monkeypatch):
         seen = set()
         session.queue.changed.connect(lambda: seen.add(window.actions_by_id["cancel_queue"].isEnabled()))
         session.training.merges_added.connect(
-            lambda: (window.status._refresh(), seen.add(window.status.label.text()[:6]))
+            lambda: (window.status._refresh(), seen.add(window.status.label.text().partition(":")[0]))
         )
         qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
         assert not window.actions_by_id["train_several"].isEnabled()
         qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
         assert [run.name for run in session.runs.all] == ["Run 1 (bytes)", "Run 2 (characters)"]
-        assert {True, False, "1 of 2", "2 of 2"} <= seen
+        assert {True, False, "Training 1 of 2", "Training 2 of 2"} <= seen
         for run in session.runs.all:
             run.note(exported=True)
 
