@@ -26,7 +26,7 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
     arguments.add_argument("--files", type=int, default=8)
-    arguments.add_argument("--times", type=int, default=5, help="how often each file is given")
+    arguments.add_argument("--times", type=int, default=20, help="how often each file is given")
     arguments.add_argument("--pattern", default="cl100k")
     arguments.add_argument("--runs", type=int, default=5)
     chosen = arguments.parse_args()
