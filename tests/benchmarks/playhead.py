@@ -97,7 +97,7 @@ def _measure(name: str, window: MainWindow, application: QApplication, profiled:
         "dragged over all": [n * step // _STEPS for step in range(_STEPS)],
         "anywhere": [chosen.randrange(n) for _ in range(_STEPS)],
     }
-    panes = (window.merges.table.viewport(), window.vocabulary.table.viewport(), window.compression.plot.viewport())
+    panes = (window.merges.table.viewport(), window.vocabulary.table.viewport(), window.compression.plot)
     painted = _Painted((*panes, window.text.encode.view.viewport()))
     rows: list[list[str]] = []
     for way, places in ways.items():

@@ -172,9 +172,21 @@ def test_help_and_version_load_nothing_heavy(arguments):
     assert subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=60).returncode == 0
 
 
-def test_the_window_does_not_load_the_compiler_at_its_start():
-    script = "import sys, tokstudio.gui.app.app; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+def test_the_window_loads_neither_compiler_nor_plots_nor_dialogs_before_it_answers(own_home):
+    script = """
+import sys
+from PySide6.QtWidgets import QApplication
+from tokstudio.gui.app.app import Studio
+application = QApplication([])
+studio = Studio(application)
+studio.window.show()
+application.processEvents()
+early = {"numba", "pyqtgraph", "tokstudio.gui.export.dialog", "tokstudio.gui.surgery.prune"} & set(sys.modules)
+studio.close()
+sys.exit(" ".join(early) or None)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_help_lists_the_values_of_the_core(capsys):

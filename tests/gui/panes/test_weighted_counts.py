@@ -18,7 +18,7 @@ from tokstudio.gui.panes.runs.model import COLUMNS, settings_lines
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.model import USES, VocabularyModel
 from tokstudio.gui.panes.why.candidates_model import RunnersModel
-from tokstudio.gui.plot.chart import Curve
+from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.scale import value_text
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.window.status_bar import StatusLine

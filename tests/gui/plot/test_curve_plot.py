@@ -14,7 +14,8 @@ from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.gui.plot.chart import Chart, Curve
+from tokstudio.gui.plot.chart import Chart
+from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.plot.scale import decimate, tick_texts, tick_values, to_axis, value_text
@@ -58,16 +59,16 @@ def place(plot, x, y):
 
 
 def drag(qtbot, plot, start, *stops):
-    qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mousePress(plot, Qt.MouseButton.LeftButton, pos=start)
     for stop in stops:
-        qtbot.mouseMove(plot.viewport(), stop)
-    qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=stops[-1])
+        qtbot.mouseMove(plot, stop)
+    qtbot.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=stops[-1])
 
 
 def turn_wheel(plot, at, turns):
     event = QWheelEvent(
         QPointF(at),
-        QPointF(plot.viewport().mapToGlobal(at)),
+        QPointF(plot.mapToGlobal(at)),
         QPoint(),
         QPoint(0, 120 * turns),
         Qt.MouseButton.NoButton,
@@ -75,7 +76,7 @@ def turn_wheel(plot, at, turns):
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
-    QApplication.sendEvent(plot.viewport(), event)
+    QApplication.sendEvent(plot, event)
 
 
 def heard(signal):
@@ -108,20 +109,20 @@ def test_dragging_the_playhead_tells_every_state_on_the_way(qtbot, plot):
 
 def test_the_playhead_cannot_be_dragged_past_the_ends(qtbot, plot):
     dragged = heard(plot.playheadMoved)
-    area = plot.viewport().rect()
+    area = plot.rect()
     drag(qtbot, plot, place(plot, 312, 1.2), QPoint(-50, 100), QPoint(area.width() + 50, 100))
     assert dragged == [0, MERGES]
 
 
 def test_a_click_moves_the_playhead(qtbot, plot):
     clicked = heard(plot.playheadMoved)
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place(plot, 600, 1.1))
+    qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place(plot, 600, 1.1))
     assert clicked == [pytest.approx(600, abs=2)]
 
 
 def test_the_right_button_moves_nothing(qtbot, plot):
     clicked = heard(plot.playheadMoved)
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.RightButton, pos=place(plot, 600, 1.1))
+    qtbot.mouseClick(plot, Qt.MouseButton.RightButton, pos=place(plot, 600, 1.1))
     assert clicked == []
 
 
@@ -160,7 +161,7 @@ def test_without_a_run_nothing_can_be_moved(qtbot, plot):
     plot.remove_curve("run")
     plot.set_playhead(None, "")
     qtbot.keyClick(plot, Qt.Key.Key_Right)
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, 100))
+    qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(300, 100))
     assert clicked == []
 
 
@@ -171,10 +172,10 @@ def test_a_double_click_on_another_curve_asks_for_it_and_leaves_the_playhead(qtb
     plot.set_curve(("run", 2), Curve("Run 2", "other", *curve(500, 0.8)))
     chosen, clicked = heard(plot.curveDoubleClicked), heard(plot.playheadMoved)
     at = place(plot, 250, 1 + 0.8 * np.sqrt(0.5))
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=at)
     assert chosen == [], "one click moves the playhead, whatever else is drawn there"
     assert clicked == [pytest.approx(250, abs=2)]
-    qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=at)
     assert chosen == [("run", 2)]
     assert clicked[1:] == [312]
 
@@ -275,7 +276,7 @@ def test_everything_can_be_shown_again(qtbot, plot, how):
     elif how == "wheel":
         turn_wheel(plot, place(plot, 600, 2.0), -20)
     else:
-        qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place(plot, 600, 2.0))
+        qtbot.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=place(plot, 600, 2.0))
     assert axis_range(plot) == before
 
 
@@ -283,8 +284,8 @@ def test_a_double_click_leaves_the_playhead_where_it_was(qtbot, plot):
     turn_wheel(plot, place(plot, 600, 2.0), 3)
     clicked = heard(plot.playheadMoved)
     at = place(plot, 650, 2.0)
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=at)
     assert clicked == [pytest.approx(650, abs=2), 312]
 
 
@@ -299,7 +300,7 @@ def test_a_zoomed_plot_is_dragged_along_and_stays_within_the_curve(qtbot, plot):
 
 def test_pointing_reads_values_and_leaving_hides_them(qtbot, plot):
     plain = plot.grab().toImage()
-    qtbot.mouseMove(plot.viewport(), place(plot, 600, 1.5))
+    qtbot.mouseMove(plot, place(plot, 600, 1.5))
     qtbot.waitUntil(lambda: plot.grab().toImage() != plain)
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert plot.grab().toImage() == plain
@@ -326,7 +327,7 @@ def written(monkeypatch):
 
 
 def test_pointing_at_the_playhead_repeats_nothing(qtbot, plot, written):
-    qtbot.mouseMove(plot.viewport(), place(plot, 312, 1.5))
+    qtbot.mouseMove(plot, place(plot, 312, 1.5))
     plot.grab()
     assert [text for text, _ in written] == ["merge 312   2.05 bytes per token"]
 
@@ -339,7 +340,7 @@ def test_labels_stand_inside_the_plot_and_never_over_each_other(qtbot, plot, wri
     plot.set_curve("other", Curve(name, "other", *curve(MERGES, 1.4)))
     plot.grab()
     for height in (1.1, 2.0, 2.4):
-        qtbot.mouseMove(plot.viewport(), place(plot, merge, height))
+        qtbot.mouseMove(plot, place(plot, merge, height))
         plot.grab()
         boxes = [box for _, box in written]
         assert boxes or width == 170, "without a free place nothing is written"

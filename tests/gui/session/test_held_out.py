@@ -251,5 +251,5 @@ def test_a_double_click_on_the_dots_of_another_run_asks_for_it(qtbot, session, p
     trained(qtbot, session, vocabulary_size=500)
     drawn = pane.plot.content.curves[(first.key, "held-out")]
     place = pane.plot.chart.place(600, float(drawn.y[600])).toPoint()
-    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
     assert session.runs.active is first

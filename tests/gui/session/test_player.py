@@ -120,9 +120,9 @@ def test_other_moves_of_the_playhead_stop_playing(qtbot, session, pane, make_run
     if moved == "drag":
         plot = pane.plot
         start = plot.chart.place(3, 1.2).toPoint()
-        qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
-        qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
-        qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+        qtbot.mousePress(plot, Qt.MouseButton.LeftButton, pos=start)
+        qtbot.mouseMove(plot, start + QPoint(60, 0))
+        qtbot.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
     elif moved == "other run":
         session.runs.activate(first)
     else:

@@ -1,12 +1,13 @@
 """Starts the window: application, log, hook for uncaught errors, requests of later starts, and the demo.
 
-Numba is not loaded here but in a background job, so that the window opens quickly.
+Numba and pyqtgraph are loaded in a background job, and dialogs when they are opened, so that the window opens quickly.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import gc
+import importlib
 import logging
 import os
 import signal
@@ -111,7 +112,9 @@ class Studio(QObject):
             application.file_asked.connect(self._open_file)
 
     def show(self) -> None:
-        """Shows the window, and loads the compiled loops in the background."""
+        """Shows the window, and loads the compiled loops and pyqtgraph in the background."""
+        # The window lives until the end: a garbage collection that searches it would delay its first paint.
+        gc.freeze()
         self.window.show()
         # Two turns of the event loop: the first one paints.
         QTimer.singleShot(0, self.window, self._shown)
@@ -155,6 +158,8 @@ class Studio(QObject):
         return faults(self._kept)
 
     def _make_ready(self) -> Work[dict[str, str]]:
+        yield Progress("loading")
+        importlib.import_module("tokstudio.gui.plot.chart")
         yield from prepare_work()
         gc.freeze()
         reason = problem()

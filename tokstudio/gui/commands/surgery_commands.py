@@ -21,11 +21,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import Origin, StudioRun
 from tokstudio.gui.state.training_settings import exact_rules
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.extend import ExtendDialog
-from tokstudio.gui.surgery.proof import ProofDialog
-from tokstudio.gui.surgery.prune import PruneDialog
 from tokstudio.gui.surgery.run_names import remark_of
-from tokstudio.gui.surgery.specials import SpecialsDialog
 from tokstudio.gui.surgery.works import Changed, filled_work
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -51,7 +47,7 @@ class SurgeryCommands(QObject):
         self._reserved: Sequence[str] = ()  # whose ids its first new tokens get
         session.training.state_changed.connect(self._tell_of_proof)
 
-    # ---- dialogs
+    # ---- dialogs, which are loaded when they are opened
 
     def extend(self) -> None:
         """Asks how the active tokenizer is extended."""
@@ -62,6 +58,8 @@ class SurgeryCommands(QObject):
         self._extend(self._session.view.playhead)
 
     def _extend(self, merges: int | None) -> None:
+        from tokstudio.gui.surgery.extend import ExtendDialog
+
         run = self._session.runs.active
         if run is not None:
             dialog = ExtendDialog(self._session, run, self._theme, merges, self._parent)
@@ -77,6 +75,8 @@ class SurgeryCommands(QObject):
         self._prune(these=True)
 
     def _prune(self, *, these: bool) -> None:
+        from tokstudio.gui.surgery.prune import PruneDialog
+
         run = self._session.runs.active
         if run is not None:
             dialog = PruneDialog(self._session, run, self._theme, self._chosen(), these=these, parent=self._parent)
@@ -85,6 +85,8 @@ class SurgeryCommands(QObject):
 
     def specials(self) -> None:
         """Asks for the special tokens of the active tokenizer."""
+        from tokstudio.gui.surgery.specials import SpecialsDialog
+
         run = self._session.runs.active
         if run is not None:
             dialog = SpecialsDialog(self._session, run, self._theme, self._parent)
@@ -98,6 +100,8 @@ class SurgeryCommands(QObject):
             self._prove(run)
 
     def _prove(self, run: StudioRun) -> None:
+        from tokstudio.gui.surgery.proof import ProofDialog
+
         dialog = ProofDialog(self._session, run, self._theme, self._preferences, self._choosers, self._parent)
         dialog.compareAsked.connect(self.compare)
         dialog.open()

@@ -1,5 +1,7 @@
 """The graphics item of a plot: pyqtgraph's axes and curves in a given size. `plot_view` shows it on screen.
 
+It is imported when a plot is drawn first, as pyqtgraph takes a tenth of a second to load.
+
 Data is decimated here, as pyqtgraph's downsampling leaves only 14 of the first 100 merges on a log scale.
 """
 
@@ -8,9 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -18,11 +18,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
-from tokstudio.gui.plot.curve_marks import curve_pen
-from tokstudio.gui.plot.scale import FloatArray, range_between, tick_texts, tick_values, to_axis, visible
-from tokstudio.gui.style.theme import Palette, Theme
-
-Role = Literal["active", "other", "active held-out", "other held-out"]
+from tokstudio.gui.plot.content import Content, Role
+from tokstudio.gui.plot.scale import FloatArray, range_between, tick_texts, tick_values, visible
+from tokstudio.gui.style.theme import Theme
 
 # A column is about a pixel wide and has at most about two points. Wide and dashed lines are slow to draw, so curves
 # for comparison have fewer columns.
@@ -32,91 +30,6 @@ _LEFT, _RIGHT, _TOP, _GAP = 4, 14, 8, 6  # pixels around the plot, and between a
 _OVERHANG = 10.0  # pixels that a number may extend beyond the end of an axis
 _BAR = 0.4  # half the width of a bar
 _LOWEST_BAR = 2.0  # minimum height of a bar in pixels
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """One curve; its data is not copied.
-
-    Attributes:
-        name: Its name in the legend and beside the cross-hair.
-        role: `"active"` for the curve of the active run, `"other"` for one to compare with; with the suffix
-            `" held-out"` for the held-out text of that run.
-        x: float64, ascending.
-        y: float64, same length as `x`.
-        hue: The number of its colour, for active and other curves alike.
-        bars: Whether bars are drawn instead of a line.
-        counts: Whether its values are counts, which are told as whole numbers also where weights made fractions.
-    """
-
-    name: str
-    role: Role
-    x: FloatArray
-    y: FloatArray
-    hue: int = 0
-    bars: bool = False
-    counts: bool = False
-    _logarithmic: dict[tuple[bool, bool], tuple[FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
-
-    @property
-    def of_active(self) -> bool:
-        """Whether it belongs to the active run."""
-        return self.role.startswith("active")
-
-    @cached_property
-    def whole(self) -> bool:
-        """Whether its values are whole numbers, judged from about fifty of them."""
-        return self.counts or bool((np.mod(self.y[:: max(1, len(self.y) // 50)], 1.0) == 0).all())
-
-    def pen(self, palette: Palette) -> QPen:
-        """The pen of the curve."""
-        return curve_pen(palette, self.hue, active=self.of_active, dotted=self.role.endswith("held-out"))
-
-    def nearest(self, x: float) -> int:
-        """The index of the point with the nearest x."""
-        after = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
-        before = max(after - 1, 0)
-        return before if abs(self.x[before] - x) <= abs(self.x[after] - x) else after
-
-    def point_at(self, x: float) -> tuple[float, float]:
-        """The point with the nearest x."""
-        index = self.nearest(x)
-        return float(self.x[index]), float(self.y[index])
-
-    def on_axes(self, log: tuple[bool, bool]) -> tuple[FloatArray, FloatArray]:
-        """Its points in axis coordinates; points without a logarithm are omitted."""
-        if log == (False, False):
-            return self.x, self.y
-        if log not in self._logarithmic:
-            x, y = to_axis(self.x, log[0]), to_axis(self.y, log[1])
-            kept = np.isfinite(x) & np.isfinite(y)
-            self._logarithmic[log] = x[kept], y[kept]
-        return self._logarithmic[log]
-
-
-@dataclass(frozen=True)
-class Content:
-    """The content of a plot.
-
-    Attributes:
-        curves: The curves by key.
-        log: Whether x and y are logarithmic.
-        zoom: The shown range of x in axis coordinates; None for all.
-        x_label: The unit of x, shown beside the cross-hair and in exported pictures.
-        y_label: The unit of y.
-        caption: The caption above the plot on screen; axis labels would need more height.
-    """
-
-    curves: Mapping[Hashable, Curve] = field(default_factory=dict)
-    log: tuple[bool, bool] = (False, False)
-    zoom: tuple[float, float] | None = None
-    x_label: str = ""
-    y_label: str = ""
-    caption: str = ""
-
-    def active(self) -> Curve | None:
-        """The curve of the active run."""
-        return next((curve for curve in self.curves.values() if curve.role == "active" and len(curve.x)), None)
 
 
 class _Axis(pg.AxisItem):
@@ -168,14 +81,16 @@ class Chart(pg.PlotItem):
 
     Args:
         theme: Colours and fonts.
+        parent: Owns the item.
 
     Attributes:
         content: The content.
+        view: The invisible view of the item; without one, an axis draws nothing.
         ends: The least and the greatest x of all curves in axis coordinates.
         drawn: The item of each curve.
     """
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False)
         self._box.disableAutoRange()
         self._theme = theme
@@ -191,6 +106,9 @@ class Chart(pg.PlotItem):
         self.ends = 0.0, 1.0
         self._caption = ""
         self.drawn: dict[Hashable, _CurveItem | pg.BarGraphItem] = {}
+        self.view = pg.GraphicsView(parent)
+        self.view.hide()
+        self.view.scene().addItem(self)
 
     def lay_out(
         self, content: Content, width: float, height: float, pixels: float = 1.0, *, labelled: bool = False

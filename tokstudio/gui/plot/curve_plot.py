@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pyqtgraph as pg
 import shiboken6
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.gui.plot.chart import Chart, Content, Curve
+from tokstudio.gui.plot.content import Content, Curve
 from tokstudio.gui.plot.curve_marks import draw_legend, legend_width
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.plot.marks import Mark, draw_marks
@@ -20,6 +20,9 @@ from tokstudio.gui.plot.plot_view import PlotView
 from tokstudio.gui.plot.scale import value_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.svg import drawing_of
+
+if TYPE_CHECKING:
+    from tokstudio.gui.plot.chart import Chart
 
 # Maximum distance in pixels at which the pointer is on a line.
 _REACH = 6.0
@@ -91,14 +94,15 @@ def draw_picture(
         playhead: The playhead.
         marks: Marked points.
     """
+    from tokstudio.gui.plot.chart import Chart
+
     width, height = size
     painter.setFont(theme.tabular_font())
     curves = sorted(content.curves.values(), key=lambda curve: not curve.of_active)
     beside = legend_width([curve.name for curve in curves], QFontMetricsF(painter.font()), width)
     painter.fillRect(QRectF(0, 0, width, height), QColor(theme.palette.surface))
-    view, chart = pg.GraphicsView(), Chart(theme)  # without a view, an axis draws nothing
+    chart = Chart(theme)
     try:
-        view.setCentralItem(chart)
         chart.lay_out(content, int(width - beside), height, scale, labelled=True)
         chart.draw(painter)
         labels = PlotLabels(painter, chart.area, theme.palette, chart.curves_between)
@@ -108,7 +112,7 @@ def draw_picture(
             playhead.write(labels, chart)
     finally:
         chart.close()
-        shiboken6.delete(view)
+        shiboken6.delete(chart.view)
     if beside:
         rows = [(curve.pen(theme.palette), curve.name) for curve in curves]
         draw_legend(painter, QRectF(width - beside + 4, 12, beside - 4, height - 24), theme.palette, rows)
@@ -138,13 +142,13 @@ class CurvePlot(PlotView):
         """Sets the playhead and the text beside it; None removes it. Emits nothing."""
         self._playhead = None if x is None else Playhead(x, text)
         self.setAccessibleDescription(text)
-        self.viewport().update()
+        self.update()
 
     def set_marks(self, marks: tuple[Mark, ...]) -> None:
         """Marks points of the curves, the most important first; a click on one moves the playhead there."""
         if marks != self._marks:
             self._marks = marks
-            self.viewport().update()
+            self.update()
 
     def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
         """The plot with its background as a picture of `width` by `height`, times `scale`, pixels."""
@@ -190,8 +194,8 @@ class CurvePlot(PlotView):
             elif curve is not None and self._press is None and not (at_playhead and key is None):
                 x, y = curve.point_at(self.chart.x_at(place.x()))
                 labels.write(self.draw_cross_hair(painter, curve, x, y), self.reading(curve, x, y), framed=True)
-        if self.viewport().cursor().shape() != shape:
-            self.viewport().setCursor(shape)
+        if self.cursor().shape() != shape:
+            self.setCursor(shape)
 
     def reading(self, curve: Curve, x: float, y: float) -> str:
         """The text beside the cross-hair on a point of a curve."""
@@ -243,7 +247,7 @@ class CurvePlot(PlotView):
             ev.ignore()
             return
         self._press = _Press(place, self._near_playhead(place))
-        self.viewport().update()
+        self.update()
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         """Drags the playhead (or the visible range, while zoomed), or shows the values under the pointer."""
@@ -268,7 +272,7 @@ class CurvePlot(PlotView):
         """Ends a drag, or acts on a click."""
         press, self._press = self._press, None
         self._pointer = ev.position()
-        self.viewport().update()
+        self.update()
         if press is None or press.moved:
             return
         self._before_click = None if self._playhead is None else self._playhead.x
@@ -317,5 +321,5 @@ class CurvePlot(PlotView):
         merge = round(min(max(x, float(curve.x[0])), float(curve.x[-1])))
         if self._playhead is None or merge != self._playhead.x:
             self._playhead = Playhead(merge, "" if self._playhead is None else self._playhead.text)
-            self.viewport().update()
+            self.update()
             self.playheadMoved.emit(merge)

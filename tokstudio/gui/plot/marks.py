@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from tokstudio.gui.plot.chart import Chart
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.style.theme import Palette
+
+if TYPE_CHECKING:
+    from tokstudio.gui.plot.chart import Chart
 
 _RADIUS = 3.5
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -19,29 +18,33 @@ from PySide6.QtGui import (
     QPixmap,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from tokstudio.gui.plot.chart import Chart, Content, Curve
+from tokstudio.gui.plot.content import Content, Curve
 from tokstudio.gui.style.theme import Theme
 
+if TYPE_CHECKING:
+    from tokstudio.gui.plot.chart import Chart
 
-class PlotView(pg.PlotWidget):
+
+class PlotView(QWidget):
     """Curves on axes that fit the visible data; the wheel zooms along x, `reset_zoom` shows all.
 
     Axes and curves are drawn once to a pixmap, which is reused while a playhead moves over them.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._theme = theme
         self._content = Content()
         self._laid_out: tuple[Content, QSize, float] | None = None
         self._picture: QPixmap | None = None
-        self._chart = Chart(theme)
-        super().__init__(parent, plotItem=self._chart)
+        self._chart: Chart | None = None
         self._pointer: QPointF | None = None
-        self.setViewportUpdateMode(pg.GraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self.setMinimumSize(160, 120)
-        self.viewport().setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
         theme.changed.connect(self._draw_anew)
 
     # ---- content
@@ -54,7 +57,11 @@ class PlotView(pg.PlotWidget):
     @property
     def chart(self) -> Chart:
         """The chart with the content, laid out for the size of the widget."""
-        wanted = self._content, self.viewport().size(), self.devicePixelRatioF()
+        if self._chart is None:
+            from tokstudio.gui.plot.chart import Chart
+
+            self._chart = Chart(self._theme, self)
+        wanted = self._content, self.size(), self.devicePixelRatioF()
         if self._laid_out != wanted:
             self._laid_out, self._picture = wanted, None
             content, size, ratio = wanted
@@ -96,17 +103,13 @@ class PlotView(pg.PlotWidget):
         """Shows the whole range of x."""
         self._show(replace(self._content, zoom=None))
 
-    def close(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] (Qt's own type)
-        """Hides, as any widget does; pyqtgraph's own close clears the scene, and later calls would fail."""
-        return QWidget.close(self)
-
     def _show(self, content: Content) -> None:
         self._content = content
-        self.viewport().update()
+        self.update()
 
     def _draw_anew(self) -> None:
         self._laid_out = None
-        self.viewport().update()
+        self.update()
 
     # ---- drawing
 
@@ -116,7 +119,7 @@ class PlotView(pg.PlotWidget):
     def paintEvent(self, ev: QPaintEvent) -> None:
         """Draws axes and curves, from the pixmap unless they have changed, and then the moving parts."""
         try:
-            with QPainter(self.viewport()) as painter:
+            with QPainter(self) as painter:
                 painter.drawPixmap(0, 0, self._drawn())
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setFont(self._theme.tabular_font())
@@ -128,7 +131,7 @@ class PlotView(pg.PlotWidget):
         chart = self.chart
         if self._picture is None:
             ratio = self.devicePixelRatioF()
-            self._picture = QPixmap((QSizeF(self.viewport().size()) * ratio).toSize())
+            self._picture = QPixmap((QSizeF(self.size()) * ratio).toSize())
             self._picture.setDevicePixelRatio(ratio)
             with QPainter(self._picture) as painter:
                 chart.draw(painter)
@@ -150,18 +153,18 @@ class PlotView(pg.PlotWidget):
     def event(self, event: QEvent) -> bool:
         """Redraws when the focus changes."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
-            self.viewport().update()
+            self.update()
         return super().event(event)
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         """Shows the values under the pointer."""
         self._pointer = ev.position()
-        self.viewport().update()
+        self.update()
 
     def leaveEvent(self, ev: QEvent) -> None:
         """Hides the values."""
         self._pointer = None
-        self.viewport().update()
+        self.update()
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         """Zooms along x around the pointer."""
@@ -173,7 +176,3 @@ class PlotView(pg.PlotWidget):
         centre, (low, high) = chart.axis_at(ev.position().x()), chart.x_range
         self.show_part(centre - (centre - low) * factor, centre + (high - centre) * factor)
         ev.accept()
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Leaves the menu to the pane."""
-        event.ignore()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.gui.plot.chart import Curve
+from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.labels import PlotLabels
 from tokstudio.gui.plot.plot_view import PlotView
 from tokstudio.gui.plot.scale import FloatArray
@@ -107,4 +107,4 @@ class ReadingPlot(PlotView):
     def _go_to(self, index: int) -> None:
         self._current = index
         self.setAccessibleDescription(self._words(*self._value(index)))
-        self.viewport().update()
+        self.update()

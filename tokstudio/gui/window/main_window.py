@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QMimeData, QSize, Qt, QUrl
 from PySide6.QtGui import (
@@ -23,8 +23,6 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.model.config import TieBreak
-from tokstudio.gui.check_training.dialog import CheckTrainingDialog
-from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
@@ -33,15 +31,11 @@ from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
-from tokstudio.gui.corpus_import.dialog import ImportDialog
 from tokstudio.gui.corpus_import.question import Question
-from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.find.finder import Finder
-from tokstudio.gui.open_by_name.dialog import OpenByNameDialog
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.distribution.pane import DistributionPane
@@ -65,7 +59,6 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.tour.stops import Stage
 from tokstudio.gui.tour.tour import Tour
-from tokstudio.gui.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
@@ -80,7 +73,10 @@ from tokstudio.gui.window.recent_entries import RecentEntries
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import ToolBar
 from tokstudio.gui.window.workspaces import WORKSPACES
-from tokstudio.gui.your_turn.dialog import YourTurnDialog
+
+if TYPE_CHECKING:
+    from tokstudio.gui.check_training.dialog import CheckTrainingDialog
+    from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
 
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
@@ -154,10 +150,12 @@ class MainWindow(QMainWindow):
         self._restore()
         self._refresh()
 
-    # ---- the interface for actions
+    # ---- the interface for actions; dialogs are loaded when they are opened, so that the window opens quickly
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
         """Shows the export dialog for a run."""
+        from tokstudio.gui.export.dialog import ExportDialog
+
         dialog = ExportDialog(self.session, run, formats, self._theme, self._preferences, self._choosers, self)
         dialog.written.connect(self.session.jobs.tell)
         dialog.open()
@@ -169,15 +167,21 @@ class MainWindow(QMainWindow):
         then: Callable[[Sequence[StudioRun]], object] | None = None,
     ) -> None:
         """Shows the dialog that plans several trainings; `then` shows their runs in Compare."""
+        from tokstudio.gui.train_several.dialog import TrainSeveralDialog
+
         training, queue = self.session.training, self.session.queue
         TrainSeveralDialog(training, queue, self._theme, self, plans=plans, remark=remark, then=then).open()
 
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
+        from tokstudio.gui.check_training.dialog import CheckTrainingDialog
+
         self._show_tool(CheckTrainingDialog)
 
     def show_make_exercise(self) -> None:
         """Shows the dialog that writes an exercise for a class."""
+        from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
+
         self._show_tool(MakeExerciseDialog)
 
     def _show_tool(self, kind: type[CheckTrainingDialog] | type[MakeExerciseDialog]) -> None:
@@ -219,18 +223,24 @@ class MainWindow(QMainWindow):
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
         """Asks how a tokenizer splits text; the answer is a pattern or an expression, or None if cancelled."""
+        from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
+
         dialog = PatternDialog(question, self.session, self._theme, self)
         dialog.answered.connect(answered)
         dialog.open()
 
     def ask_reading(self, question: Question, answered: Callable[[Reading | None], None]) -> None:
         """Asks how data sets are read; the answer is None if cancelled."""
+        from tokstudio.gui.corpus_import.dialog import ImportDialog
+
         dialog = ImportDialog(question, self.session.jobs, self._theme, self)
         dialog.answered.connect(answered)
         dialog.open()
 
     def ask_name(self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None]) -> None:
         """Asks for a tokenizer's name and does the work with it; `opened` gets the result, unless cancelled."""
+        from tokstudio.gui.open_by_name.dialog import OpenByNameDialog
+
         dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self)
         dialog.opened.connect(opened)
         dialog.open()
@@ -297,6 +307,8 @@ class MainWindow(QMainWindow):
 
     def show_your_turn(self) -> None:
         """Shows the game in which the person chooses the merges."""
+        from tokstudio.gui.your_turn.dialog import YourTurnDialog
+
         YourTurnDialog(self.session, self._theme, self._preferences, self._choosers, self).open()
 
     def show_shortcuts(self) -> None:

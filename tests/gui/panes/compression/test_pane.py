@@ -119,12 +119,12 @@ def test_log_scales_spread_the_first_merges(pane, trained):
 def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     plot = pane.plot
     place = plot.chart.place(100, 1.2).toPoint()
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)
     assert trained.view.playhead == pytest.approx(100, abs=2)
     start = plot.chart.place(trained.view.playhead, 1.2).toPoint()
-    qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
-    qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
-    qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+    qtbot.mousePress(plot, Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(plot, start + QPoint(60, 0))
+    qtbot.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
     assert trained.view.playhead > 110
     assert pane.bar.value() == trained.view.playhead
     first = next(one for one in pane.bar.findChildren(QToolButton) if "First" in one.accessibleName())
@@ -205,9 +205,9 @@ def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_
     first = trained.runs.active
     second = make_run(vocabulary_size=300)
     place = at_curve(pane, first, 300)
-    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
     assert trained.runs.active is second
-    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
     assert trained.runs.active is first
 
 
@@ -218,8 +218,8 @@ def test_during_a_paused_training_its_run_stays_active_with_a_message(qtbot, pan
     second, said = trained.runs.active, []
     trained.jobs.refused.connect(said.append)
     place = at_curve(pane, first, 300)
-    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
     button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == first.name)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert trained.runs.active is second

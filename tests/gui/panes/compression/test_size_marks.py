@@ -39,9 +39,9 @@ def test_they_are_where_the_share_is_reached_and_on_the_curve(pane, trained):
 def test_a_click_on_a_mark_moves_the_playhead_exactly_there(qtbot, pane, trained):
     mark = marks(pane)["95\u00a0%"]
     place = pane.plot.chart.place(mark.x, mark.y).toPoint()
-    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place + type(place)(2, 2))
+    qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place + type(place)(2, 2))
     assert trained.view.playhead == mark.x
-    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
     assert trained.view.playhead == mark.x
 
 

@@ -92,7 +92,7 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
     assert {n for n, colour in colours.items() if colour != surface} == set(expected)
     place = plot.chart.place(float(last), 0.9 * max(expected.values()))
     with qtbot.waitSignal(pane.lengthsChosen) as heard:
-        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
+        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place.toPoint())
     assert heard.args == [last, 0]
     assert plot.accessibleDescription() == f"{last} bytes or more · {expected[last]} tokens"
 
@@ -123,7 +123,7 @@ def test_a_click_on_a_bar_asks_for_its_length(qtbot, pane, trained):
     place = plot.chart.place(1.0, 100.0)
     assert plot.read(place) == (1.0, 256.0)
     with qtbot.waitSignal(pane.lengthsChosen) as heard:
-        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
+        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place.toPoint())
     assert heard.args == [1, 1]
     assert plot.read(QPointF(2, 2)) is None
 
@@ -197,7 +197,7 @@ def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypat
         window.vocabulary.filter.setText("xyz")
         window.vocabulary.panel.choose(["digits"])
         place = plot.chart.place(1.0, 10.0).toPoint()
-        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)
         model = window.vocabulary.model
         qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)
         assert not window.vocabulary.visibleRegion().isEmpty()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.comparison.text_tokens import TextTokens
 from tokstudio.gui.panes.compression.curves import RATIO, View
-from tokstudio.gui.plot.chart import Curve
+from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.held_out import TextMeasurer
 from tokstudio.gui.state.run import StudioRun

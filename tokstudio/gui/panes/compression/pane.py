@@ -32,7 +32,7 @@ from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.opened import OpenedCurves
 from tokstudio.gui.panes.compression.source_lines import SourceLines
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
-from tokstudio.gui.plot.chart import Curve
+from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session

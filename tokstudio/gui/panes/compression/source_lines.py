@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.compression.legend import LegendEntry
-from tokstudio.gui.plot.chart import Curve
+from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.held_out import SourceMeasurer, has_sources
 from tokstudio.gui.state.run import StudioRun
