@@ -8,7 +8,6 @@ in `debian.py`, and what is tried with the bundle in `smoke.py`.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import sys
@@ -68,7 +67,7 @@ def make_bundle(python: Path, environment_key: str) -> None:
     options = ["-y", "--log-level", "WARN", "--distpath", str(BUNDLE.parent), "--workpath", str(BUILD / "pyinstaller")]
     run_quietly([str(python), "-m", "PyInstaller", *options, str(SPEC)], "The bundle could not be built.")
     strip_symbols()
-    compile_loops(python)
+    compile_loops()
     KEY.write_text(key, encoding="utf-8")
     say(f"{BUNDLE}: {folder_size(BUNDLE) / 1e6:,.0f} MB")
 
@@ -107,21 +106,14 @@ def strip_symbols() -> None:
             run_quietly([strip, "--strip-unneeded", str(file)], f"{file} could not be stripped.")
 
 
-def compile_loops(python: Path) -> None:
-    """Compiles the loops for a common kind of processor into the bundle, so that its first start need not.
-
-    Raises:
-        SetupError: When that fails.
-    """
-    code = "import json; from tokstudio.core.kernels import shipped as s; print(json.dumps([s.FOLDER, s.settings()]))"
-    name, settings = json.loads(run_quietly([str(python), "-c", code], "The kind of processor is not known."))
-    if not settings:
-        say("there are no loops for this kind of processor in the bundle: its first start compiles them.")
-        return
+def compile_loops() -> None:
+    """Compiles the loops for a common kind of processor into the bundle, so that its first start need not."""
     say("compiling the loops of the bundle ...")
-    command = [str(bundle_program()), "--process", "tokstudio.core.warm_up"]
-    place = {"NUMBA_CACHE_DIR": str(BUNDLE / "_internal" / name)}
-    run_quietly(command, "The loops of the bundle could not be compiled.", settings | place)
+    command = [str(bundle_program()), "--process", "tokstudio.core.warm_up", "common"]
+    folder = BUNDLE / "_internal" / "tokstudio" / "loops"
+    run_quietly(command, "The loops of the bundle could not be compiled.", {"NUMBA_CACHE_DIR": str(folder)})
+    if not any(folder.glob("*.nbc")):
+        say("there are no loops for this kind of processor in the bundle: its first start compiles them.")
 
 
 def folder_size(folder: Path) -> int:

@@ -259,7 +259,7 @@ def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
         ("format", [str(program("ruff")), "format", "--check"]),
         ("types", [python, "-m", "pyright"]),
         ("import contracts", [str(program("lint-imports")), "--no-logo"]),
-        # Before the tests: several processes that compile at once could read each other's half-written loops.
+        # Before the tests: else several processes would compile the same loops.
         ("compiled loops", [python, "-m", "tokstudio.core.warm_up"]),
         ("tests", [python, "-m", "pytest", "--numprocesses=auto", *arguments]),
     ]

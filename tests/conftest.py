@@ -15,6 +15,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tokstudio.core.kernels.cache import FOLDER, choose_places
+
+# All tests, and the processes that they start, share the loops that the developer's own starts use.
+if (_loops := choose_places().own) is not None:
+    os.environ[FOLDER] = str(_loops)
+
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 # Nothing is timed in a test: other work on the computer must not fail one.
@@ -24,7 +30,7 @@ settings.load_profile("untimed")
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Redirects home, settings and data folders; Numba's cache stays where it is, beside the loops."""
+    """Redirects home, settings and data folders; the compiled loops stay where they are."""
     home = tmp_path_factory.mktemp("home")
     for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(home))
@@ -38,7 +44,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 @pytest.fixture(scope="session", autouse=True)
 def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One cache folder for all tests, so that the loops are prepared once."""
+    """One cache folder for all tests."""
     before = os.environ.get("XDG_CACHE_HOME")
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
     yield

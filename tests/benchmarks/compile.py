@@ -34,7 +34,7 @@ def main() -> None:
     took: dict[str, float] = {}
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as home:
-            # Neither Numba's cache nor our note that it is filled is there.
+            # No loops are cached.
             environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "LOCALAPPDATA": home}
             environment["NUMBA_CACHE_DIR"] = os.path.join(home, "loops")
             programs = [("first start", _PROGRAM), ("the loops of other algorithms after it", _ALL)]

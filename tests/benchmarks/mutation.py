@@ -192,10 +192,7 @@ def passes(tree: Path, tests: Sequence[str], limit: float | None) -> bool:
 
 
 def results(tree: Path, changes: Sequence[Change]) -> Iterator[tuple[Change, bool]]:
-    """Tries the changes in a copy of the sources; yields each with whether the tests noticed it.
-
-    The compiled loops beside the sources are copied with their times, so that they stay valid.
-    """
+    """Tries the changes in a copy of the sources; yields each with whether the tests noticed it."""
     shutil.copytree(ROOT / "tokstudio", tree / "tokstudio")
     shutil.copytree(ROOT / "tests", tree / "tests", ignore=shutil.ignore_patterns("__pycache__", "gui"))
     for name in ("resources", "docs", "packaging"):

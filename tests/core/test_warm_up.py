@@ -3,17 +3,23 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+import platform
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
 from tokstudio.core import warm_up as prepare
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.subprocesses import module_command
+from tokstudio.core.kernels import cache, shipped
+from tokstudio.core.kernels.cache import Places
 from tokstudio.core.warm_up import prepare_work
 
 COMPILE = prepare._compile
+OWN = Path("own").absolute()
 
 
 def kept():
@@ -31,7 +37,7 @@ def first_start(monkeypatch):
             yield Progress("compiling")
 
     monkeypatch.setattr(prepare, "_ready", threading.Event())
-    monkeypatch.setattr(prepare, "are_cached", lambda: False)
+    monkeypatch.setattr(prepare, "places", lambda: Places(OWN))
     monkeypatch.setattr(prepare, "_compile", compile_for_ever)
     monkeypatch.setattr(prepare, "exercise", lambda parts: None)
     monkeypatch.setattr(prepare, "_rest", [])
@@ -67,7 +73,7 @@ def test_loops_that_cannot_be_cached_are_compiled_here_once(first_start):
     assert made == [("merging", "text")]
 
 
-def test_a_compiling_process_checks_the_cache_folder_first(monkeypatch):
+def test_a_compiling_process_checks_the_cache_folder_first(monkeypatch, tmp_path):
     def full(folder, size):
         raise OSError(28, "No space left on device")
 
@@ -76,7 +82,8 @@ def test_a_compiling_process_checks_the_cache_folder_first(monkeypatch):
     monkeypatch.setattr(prepare, "check_space", full)
     monkeypatch.setattr(prepare, "problem", lambda: "full")
     monkeypatch.setattr(prepare, "note_problem", made.append)
-    monkeypatch.setattr(prepare, "discard_outdated", lambda: None)
+    monkeypatch.setattr(prepare, "places", lambda: Places(tmp_path / "loops"))
+    monkeypatch.setenv(prepare.OWN_ONLY, "")
     monkeypatch.setattr(prepare, "_PARTS", {"part": lambda: made.append("compiled")})
     assert prepare.main() == 1
     assert [str(one) for one in made] == ["[Errno 28] No space left on device"]
@@ -127,7 +134,7 @@ def test_a_first_training_waits_only_for_the_loops_that_it_needs(first_start):
     assert [step.phase for step in work] == ["loading"]
     # The rest goes on in the background, and only what needs it waits.
     assert started[2].parts == ["merging", "text", "algorithms"]
-    assert started[2].env is None
+    assert {process.env["NUMBA_CACHE_DIR"] for process in started} == {str(OWN)}
     finish(prepare_work())
     waiting = prepare_work(every=True)
     assert next(waiting).phase == "compiling"
@@ -135,24 +142,36 @@ def test_a_first_training_waits_only_for_the_loops_that_it_needs(first_start):
     assert list(waiting) == []
 
 
+def test_without_a_folder_for_loops_no_process_compiles(first_start):
+    first_start.setattr(prepare, "_compile", COMPILE)
+    first_start.setattr(prepare, "places", lambda: Places(None))
+    first_start.setattr(prepare.subprocess, "Popen", lambda *command, **how: pytest.fail("started"))
+    made = []
+    first_start.setattr(prepare, "exercise", made.append)
+    assert [step.phase for step in prepare_work()] == ["compiling"]
+    assert made == [("merging", "text")]
+
+
 def test_where_shipped_loops_are_used_those_of_the_processor_are_compiled_in_the_background(first_start):
     started = []
-    first_start.setattr(prepare, "are_cached", lambda: True)
+    first_start.setattr(prepare, "places", lambda: Places(OWN, Path("shipped"), common=True))
     first_start.setattr(prepare, "_background", [])
-    first_start.setattr(prepare, "own_environment", lambda: {"NUMBA_CACHE_DIR": "own"})
     first_start.setattr(
-        prepare.subprocess, "Popen", lambda command, **how: started.append((command[-4:], how["env"], how["stdin"]))
+        prepare.subprocess,
+        "Popen",
+        lambda command, **how: started.append((command[-4:], how["env"]["NUMBA_CACHE_DIR"], how["stdin"])),
     )
     assert [step.phase for step in prepare_work()] == ["loading"]
     finish(prepare_work())
     # With a pipe that ends it when this process ends.
-    assert started == [
-        (["tokstudio.core.warm_up", "merging", "text", "algorithms"], {"NUMBA_CACHE_DIR": "own"}, subprocess.PIPE),
-    ]
+    assert started == [(["tokstudio.core.warm_up", "merging", "text", "algorithms"], str(OWN), subprocess.PIPE)]
 
 
-def test_otherwise_nothing_is_compiled_in_the_background(first_start):
-    first_start.setattr(prepare, "are_cached", lambda: True)
+@pytest.mark.parametrize(
+    "places", [Places(OWN, OWN), Places(OWN, cache.SYSTEM), Places(None, Path("shipped"), common=True)]
+)
+def test_otherwise_nothing_is_compiled_in_the_background(first_start, places):
+    first_start.setattr(prepare, "places", lambda: places)
     first_start.setattr(prepare.subprocess, "Popen", lambda *command, **how: pytest.fail("started"))
     assert [step.phase for step in prepare_work()] == ["loading"]
 
@@ -163,11 +182,27 @@ def test_the_list_is_written_when_all_parts_are_compiled(monkeypatch, parts, not
     monkeypatch.setattr(prepare.sys, "argv", ["prepare", *parts])
     monkeypatch.setattr(prepare, "end_with_parent", lambda: None)
     monkeypatch.setattr(prepare.os, "nice", niced.append, raising=False)
-    for name in ("_can_keep", "discard_outdated"):
-        monkeypatch.setattr(prepare, name, lambda: True)
+    monkeypatch.setattr(prepare, "_can_keep", lambda: True)
+    monkeypatch.setenv(prepare.OWN_ONLY, "")
     monkeypatch.setattr(prepare, "problem", lambda: None)
     monkeypatch.setattr(prepare, "_leave_note", lambda: made.append("list"))
     monkeypatch.setattr(prepare, "_PARTS", {"one": lambda: None, "other": lambda: None})
     assert prepare.main() == 0
     assert made == ["list"] * noted
     assert len(niced) == (len(parts) == 2), "only what is compiled in the background stands back"
+    assert os.environ[prepare.OWN_ONLY], "loops of the installation would not be compiled"
+
+
+@pytest.mark.parametrize(("machine", "compiled"), [("x86_64", ["x86-64-v3"]), ("riscv64", [])])
+def test_a_package_is_compiled_for_the_common_processor_where_there_is_one(monkeypatch, machine, compiled):
+    made = []
+    monkeypatch.setattr(prepare.sys, "argv", ["prepare", "common"])
+    monkeypatch.setattr(prepare, "_can_keep", lambda: True)
+    monkeypatch.setattr(prepare, "_leave_note", lambda: None)
+    monkeypatch.setattr(prepare, "problem", lambda: None)
+    monkeypatch.setattr(prepare, "_PARTS", {"part": lambda: made.append(os.environ["NUMBA_CPU_NAME"])})
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    for name in (prepare.OWN_ONLY, *shipped.settings()):
+        monkeypatch.setenv(name, "")
+    assert prepare.main() == 0
+    assert made == compiled

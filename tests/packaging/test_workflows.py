@@ -74,6 +74,11 @@ def test_pushes_and_pull_requests_are_tested_on_every_system_with_every_python()
     assert job["steps"][-1]["run"] == "python packaging/dev.py test"
 
 
+def test_the_wheel_of_the_index_is_for_all_systems() -> None:
+    (step,) = (step for step in steps(read("release.yml")) if "hatchling build" in step.get("run", ""))
+    assert step["env"] == {"TOKSTUDIO_WITHOUT_LOOPS": "1"}
+
+
 @needs_bash
 def test_a_tag_that_is_not_the_version_stops_the_release() -> None:
     told = run("The tag is the version", ROOT, GITHUB_REF_TYPE="tag", GITHUB_REF_NAME="v9.9.9")

@@ -1,8 +1,9 @@
-"""Compiles all loops once per installation, in child processes, so that no window waits for a compiler.
+"""Compiles all loops once for each user, in child processes, so that no window waits for a compiler.
 
-At the first start, those that every training needs are compiled first; those of other algorithms follow in the
-background. `python -m tokstudio.core.warm_up` fills Numba's cache with all of them; at later starts each loop is loaded
-when it is first called, in a few milliseconds.
+At a first start with the loops of a bundle or a wheel, those for this processor are compiled in the background. Without
+them, the loops that every training needs are compiled first, and those of other algorithms follow in the background.
+`python -m tokstudio.core.warm_up` compiles all of them, and with `common` those for a common kind of processor. At
+later starts each loop is loaded when it is first called, in a few milliseconds.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,23 +16,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 
-from tokstudio.core import kernels
 from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.subprocesses import end_with_parent, import_folder, is_bundle, module_command
+from tokstudio.core.base.subprocesses import end_with_parent, import_folder, module_command
+from tokstudio.core.kernels import shipped
 from tokstudio.core.kernels.cache import (
+    FOLDER,
+    OWN_ONLY,
     ROOM,
-    are_cached,
-    list_cached,
+    list_all,
     note_problem,
-    own_environment,
+    places,
     problem,
     remove_older,
 )
 
+COMMON = "common"
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
 
@@ -61,7 +63,8 @@ def _ready_work() -> Work[None]:
         time.sleep(0.01)
     try:
         if not _ready.is_set():
-            kept = are_cached()
+            here = places()
+            kept = here.complete is not None
             if not kept:
                 _compiling.set()
                 yield Progress("compiling")
@@ -74,8 +77,8 @@ def _ready_work() -> Work[None]:
                 # Loops that could not be cached are compiled here.
                 exercise(_FIRST)
             _ready.set()
-            if (environment := own_environment()) is not None:
-                _background.extend(_compiling_all(environment))
+            if here.common and here.own is not None:
+                _background.extend(_compiling_all())
     finally:
         _compiling.clear()
         _lock.release()
@@ -163,37 +166,14 @@ _PARTS = {"merging": _exercise_merging, "text": _exercise_text, "algorithms": _e
 _FIRST = "merging", "text"
 
 
-def discard_outdated() -> None:
-    """Deletes compiled loops that are older than any source of the kernels; a bundle's are keyed by all sources.
-
-    Numba compares a loop with its own source file only: after a change to `heap.py` it would still use a `merge` that
-    was compiled with the old one.
-    """
-    if is_bundle() or (folder := _folder()) is None:
-        return
-    newest = max(source.stat().st_mtime for source in Path(kernels.__path__[0]).glob("*.py"))
-    for compiled in folder.glob("*.nb[ci]"):
-        with contextlib.suppress(OSError):
-            if compiled.stat().st_mtime < newest:
-                compiled.unlink()
-
-
 def _compile() -> Work[bool]:
     """Compiles what every training needs in child processes, and has the rest compiled in the background.
 
-    False where one fails or the cache cannot be written.
+    False where one fails or the loops cannot be cached.
     """
-    processes = [
-        subprocess.Popen(
-            module_command("tokstudio.core.warm_up", part),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=import_folder(),
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-        for part in _FIRST
-    ]
+    if places().own is None:
+        return False
+    processes = [_start(part) for part in _FIRST]
     try:
         while any(process.poll() is None for process in processes):
             yield Progress("compiling")
@@ -208,45 +188,40 @@ def _compile() -> Work[bool]:
     return True
 
 
-def _compiling_all(environment: Mapping[str, str] | None = None) -> list[subprocess.Popen[bytes]]:
+def _compiling_all() -> list[subprocess.Popen[bytes]]:
     """A process of low priority that compiles what is not cached yet, and lists all; none where it cannot start."""
     with contextlib.suppress(OSError):
-        # Its standard input closes with this process, and ends it.
-        process = subprocess.Popen(
-            module_command("tokstudio.core.warm_up", *_PARTS),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=import_folder(),
-            env=environment,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
-            | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
-        )
-        return [process]
+        return [_start(*_PARTS, priority=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0))]
     return []
 
 
-def _folder() -> Path | None:
-    """Numba's cache folder; None where there is none."""
-    from tokstudio.core.kernels.merge import merge
-
-    return Path(merge.stats.cache_path) if merge.stats.cache_path else None
+def _start(*parts: str, priority: int = 0) -> subprocess.Popen[bytes]:
+    """A process that compiles parts into the own folder; it ends when this one ends, which closes its input."""
+    return subprocess.Popen(
+        module_command("tokstudio.core.warm_up", *parts),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=import_folder(),
+        env={**os.environ, FOLDER: str(places().own)},
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) | priority,
+    )
 
 
 def _leave_note() -> None:
-    folder = _folder()
-    # Without a cache folder every start compiles.
+    # Without a list, the next start compiles again what it does not find.
     with contextlib.suppress(OSError):
-        if folder is not None:
-            remove_older()
-            list_cached(sorted(folder.glob("*.nbc")))
+        if (folder := places().own) is not None:
+            remove_older(folder)
+            list_all(folder)
 
 
 def _can_keep() -> bool:
-    """Whether there is a cache folder with enough space."""
-    folder = _folder()
+    """Whether there is a folder for the loops with enough space."""
+    folder = places().own
     if folder is not None:
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             check_space(folder, ROOM)
         except OSError as error:
             note_problem(error)
@@ -254,16 +229,22 @@ def _can_keep() -> bool:
 
 
 def main() -> int:
-    """Compiles the named parts, or all; records if it was all. Returns 1 where they cannot be cached.
+    """Compiles the named parts, or all; lists them if it was all. Returns 1 where they cannot be cached.
 
-    All by their names are compiled in the background.
+    All by their names are compiled in the background. The name `common` stands for all, for a common kind of processor;
+    where that is not known, nothing is compiled.
     """
+    os.environ[OWN_ONLY] = "1"
     parts = sys.argv[1:]
+    if parts == [COMMON]:
+        if not shipped.settings():
+            return 0
+        os.environ.update(shipped.settings())
+        parts = []
     if parts:
         threading.Thread(target=end_with_parent, daemon=True).start()
     if len(parts) == len(_PARTS) and hasattr(os, "nice"):
         os.nice(_BEHIND_OTHERS)
-    discard_outdated()
     if not _can_keep():
         return 1
     for part in parts or _PARTS:

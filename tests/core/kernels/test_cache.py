@@ -11,14 +11,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
-import numba
 import pytest
 from numba.core.caching import FunctionCache
 
 import tokstudio
 from tokstudio.core.base import private_folders, subprocesses
-from tokstudio.core.kernels import cache, shipped
+from tokstudio.core.kernels import cache, compiled, shipped
+from tokstudio.core.kernels.cache import Places
 from tokstudio.core.kernels.compiled import njit
 
 # The features of a processor of x86-64-v3, by LLVM's names, and one more.
@@ -37,6 +38,16 @@ def add(one, other):
     return one + other
 
 
+@pytest.fixture
+def use(monkeypatch):
+    """Lets loops that are defined from now on use these folders."""
+
+    def set_places(*folders, **kind):
+        monkeypatch.setattr(compiled, "places", lambda: Places(*folders, **kind))
+
+    return set_places
+
+
 def test_on_a_full_disk_calls_work_uncached(monkeypatch, problems):
     def full(self, sig, data):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -46,17 +57,18 @@ def test_on_a_full_disk_calls_work_uncached(monkeypatch, problems):
     assert "No space left on device" in cache.problem()
 
 
-def test_without_a_folder_calls_work_uncached(monkeypatch, problems):
-    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    assert njit(cache=True)(add)(2, 3) == 5
+def test_without_a_folder_calls_work_uncached(use, problems):
+    use(None)
+    loop = njit(cache=True)(add)
+    # Neither beside the source nor in Numba's own folder, which nobody has looked at.
+    assert (loop(2, 3), loop.stats.cache_path) == (5, None)
     assert cache.problem() is not None
 
 
 @pytest.fixture
-def kept(monkeypatch, tmp_path, problems):
+def kept(use, tmp_path, problems):
     """Compiles `add` with its cache in a folder, and gives the file it is kept in."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    use(tmp_path)
     assert njit(cache=True)(add)(2, 3) == 5
     [file] = tmp_path.rglob("*.nbc")
     return file
@@ -98,154 +110,131 @@ def test_a_loop_for_other_arguments_has_a_file_of_its_own(kept):
     assert loads(njit(cache=True)(add)) == 1
 
 
-def test_all_loops_are_kept_only_while_each_of_them_is_whole(monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "new")
-    assert not cache.are_cached()
-    files = [tmp_path / "one.nbc", tmp_path / "an other.nbc"]
-    for file in files:
-        cache.write_whole(file, b"code")
-    cache.list_cached(files)
-    assert cache.are_cached()
-    for file in (*files, cache.marker()):
+@pytest.fixture
+def shipped_add(use, monkeypatch, tmp_path, problems):
+    """`add`, compiled into a folder as for a package; loops defined later use it."""
+    for name, value in shipped.settings().items():
+        monkeypatch.setenv(name, value)
+    use(tmp_path / "loops")
+    assert njit(cache=True)(add)(2, 3) == 5
+    for name in shipped.settings():
+        monkeypatch.delenv(name)
+    use(tmp_path / "own", tmp_path / "loops", common=True)
+    [file] = (tmp_path / "loops").iterdir()
+    return file
+
+
+def test_a_shipped_loop_is_loaded_from_where_it_is(shipped_add, tmp_path):
+    assert loads(njit(cache=True)(add)) == 1
+    assert not (tmp_path / "own").exists()
+
+
+def test_a_shipped_loop_of_another_set_or_damaged_is_not_run_but_compiled(shipped_add, use, tmp_path):
+    use(tmp_path / "own")
+    assert loads(njit(cache=True)(add)) == 0
+    use(tmp_path / "other", tmp_path / "loops", common=True)
+    shipped_add.write_bytes(shipped_add.read_bytes()[:-1])
+    assert loads(njit(cache=True)(add)) == 0
+    assert [file.parent.name for file in tmp_path.rglob("*.nbc")].count("other") == 1
+    assert loads(njit(cache=True)(add)) == 1
+
+
+def fill(folder, names=("one.nbc", "an other.nbc")):
+    """Writes files as if all loops were compiled into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        cache.write_whole(folder / name, name.encode())
+    cache.list_all(folder)
+
+
+def test_all_loops_are_kept_only_while_each_of_them_is_whole(tmp_path):
+    assert not cache.is_complete(tmp_path)
+    fill(tmp_path)
+    assert cache.is_complete(tmp_path)
+    for file in tmp_path.iterdir():
         whole = file.read_bytes()
         file.write_bytes(whole[:-1])
-        assert not cache.are_cached()
+        assert not cache.is_complete(tmp_path)
         file.write_bytes(whole)
-    assert cache.are_cached()
-    files[0].unlink()
-    assert not cache.are_cached()
+    assert cache.is_complete(tmp_path)
+    (tmp_path / "one.nbc").unlink()
+    assert not cache.is_complete(tmp_path)
 
 
 @pytest.fixture
-def bundle(monkeypatch):
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    # Noted as unset, so that it is unset again after the test.
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-
-
-def test_the_sources_are_read_for_the_first_loop_only(bundle, monkeypatch):
-    known = cache.identity()
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("read again"))
-    assert cache.identity() == known
-
-
-def test_a_bundle_keeps_loops_in_the_caches_of_the_person(bundle, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+def installation(monkeypatch, tmp_path, problems):
+    """An installation without loops of its own, and a user who has none and names no folder."""
+    monkeypatch.setattr(cache, "SYSTEM", tmp_path / "var")
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
-    cache.choose_folder()
-    folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    assert folder == tmp_path / "tokstudio" / f"compiled-{cache.identity()}"
-    assert folder.is_dir()
-    assert cache.marker().parent == folder
-
-
-@pytest.fixture
-def installed(bundle, monkeypatch, tmp_path):
-    """The folder that the package fills when it is installed; and the person's own, which is empty."""
-    folder = tmp_path / "var"
-    folder.mkdir()
-    monkeypatch.setattr(cache, "SYSTEM", folder)
-    monkeypatch.setattr(cache, "is_root_only", lambda path: path == folder)
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    files = [folder / "one.nbc", folder / "other.nbc"]
-    for file in files:
-        cache.write_whole(file, file.name.encode())
-    cache.list_cached(files)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    return folder
-
-
-def test_loops_compiled_during_installation_are_reused(installed, tmp_path):
-    cache.choose_folder()
-    folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    assert folder.parent == tmp_path / "tokstudio"
-    assert cache.are_cached()
-    assert cache.read_whole(folder / "other.nbc") == b"other.nbc"
-    shutil.rmtree(installed)
-    assert cache.are_cached()
-
-
-@pytest.fixture
-def brought(bundle, monkeypatch, tmp_path):
-    """The loops that a bundle brings with it; the person's own folder is empty."""
-    folder = tmp_path / "loops"
-    folder.mkdir()
-    monkeypatch.setattr(cache, "SYSTEM", tmp_path / "nothing")
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
-    monkeypatch.setattr(shipped, "folder", lambda: folder)
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(shipped, "features", lambda: LARGE)
-    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
-        monkeypatch.setenv(name, "")  # so that it is unset again after the test
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    files = [folder / "one.nbc", folder / "other.nbc"]
-    for file in files:
-        cache.write_whole(file, file.name.encode())
-    cache.list_cached(files)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    return folder
+    monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
+    monkeypatch.setattr(shipped, "folder", lambda: tmp_path / "loops")
+    for name in (cache.FOLDER, cache.OWN_ONLY, "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def own_folder(tmp_path):
     return tmp_path / "tokstudio" / f"compiled-{cache.identity()}"
 
 
-def test_a_first_start_uses_the_loops_of_the_bundle(brought, tmp_path):
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path) / "common"
-    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("x86-64-v3", "+sse2")
-    assert shipped.in_use()
-    assert cache.are_cached()
-    own = cache.own_environment()
-    assert own["NUMBA_CACHE_DIR"] == str(own_folder(tmp_path))
-    assert not own.keys() & {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
+def test_the_sources_are_read_for_the_first_loop_only(monkeypatch):
+    known = cache.identity()
+    monkeypatch.setattr(cache, "files", lambda package: pytest.fail("read again"))
+    assert cache.identity() == known
 
 
-def test_the_next_start_uses_the_loops_of_the_processor(brought, monkeypatch, tmp_path):
-    cache.choose_folder()
-    for name, value in cache.own_environment().items():
-        monkeypatch.setenv(name, value)
-    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
-        monkeypatch.delenv(name)
-    own = own_folder(tmp_path) / "one.nbc"
-    cache.write_whole(own, b"for this processor")
-    cache.list_cached([own])
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
-    assert "NUMBA_CPU_NAME" not in os.environ
-    assert cache.are_cached()
-    assert cache.own_environment() is None
+def test_loops_are_kept_in_the_caches_of_the_person(installation, tmp_path):
+    assert cache.choose_places() == Places(own_folder(tmp_path))
+    assert own_folder(tmp_path).is_dir()
+    fill(own_folder(tmp_path))
+    assert cache.choose_places() == Places(own_folder(tmp_path), own_folder(tmp_path))
 
 
-def test_loops_of_the_bundle_stay_while_an_open_window_may_load_them(brought, monkeypatch, tmp_path):
-    common, month = own_folder(tmp_path) / "common", 31 * 86_400
-
-    def start():
-        for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-        cache.choose_folder()
-
-    start()
-    os.utime(common, (time.time() - month,) * 2)
-    start()
-    own = own_folder(tmp_path) / "one.nbc"
-    cache.write_whole(own, b"for this processor")
-    cache.write_whole(own_folder(tmp_path) / f"loops-{cache.identity()}", os.fsencode(own))
-    start()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
-    assert cache.read_whole(common / "other.nbc") == b"other.nbc"
-    os.utime(common, (time.time() - month,) * 2)
-    start()
-    assert not common.exists()
+@pytest.fixture
+def installed(installation, monkeypatch, tmp_path):
+    """The folder that Debian's package fills when it is installed."""
+    monkeypatch.setattr(cache, "is_root_only", lambda path: path == tmp_path / "var")
+    fill(tmp_path / "var")
+    return tmp_path / "var"
 
 
-@pytest.mark.parametrize("fault", ["an older processor", "unknown", "damaged", "another build", "one is gone", "named"])
-def test_loops_of_the_bundle_that_cannot_be_used_are_not(brought, monkeypatch, tmp_path, fault):
+def test_loops_compiled_during_installation_are_used_until_there_are_own_ones(installed, tmp_path):
+    assert cache.choose_places() == Places(own_folder(tmp_path), installed)
+    fill(own_folder(tmp_path))
+    assert cache.choose_places() == Places(own_folder(tmp_path), own_folder(tmp_path))
+
+
+@pytest.fixture
+def brought(installation, monkeypatch, tmp_path):
+    """The loops that a bundle or a wheel brings with it."""
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(shipped, "features", lambda: LARGE)
+    fill(tmp_path / "loops")
+    return tmp_path / "loops"
+
+
+def test_a_first_start_uses_the_shipped_loops_and_the_next_one_those_of_the_processor(brought, tmp_path):
+    assert cache.choose_places() == Places(own_folder(tmp_path), brought, common=True)
+    fill(own_folder(tmp_path))
+    assert cache.choose_places() == Places(own_folder(tmp_path), own_folder(tmp_path))
+
+
+def test_where_nothing_can_be_written_shipped_loops_are_used(brought, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
+    assert cache.choose_places() == Places(None, brought, common=True)
+
+
+def test_a_folder_that_the_person_names_is_used_beside_shipped_loops(brought, monkeypatch, tmp_path):
+    monkeypatch.setenv(cache.FOLDER, str(tmp_path / "named"))
+    assert cache.choose_places() == Places(tmp_path / "named", brought, common=True)
+    fill(tmp_path / "named")
+    assert cache.choose_places() == Places(tmp_path / "named", tmp_path / "named")
+
+
+@pytest.mark.parametrize(
+    "fault", ["an older processor", "unknown", "damaged", "another build", "one is gone", "named", "own only"]
+)
+def test_shipped_loops_that_cannot_be_used_are_not(brought, monkeypatch, tmp_path, fault):
     match fault:
         case "an older processor":
             monkeypatch.setattr(shipped, "features", lambda: LARGE - {"avx2"})
@@ -259,20 +248,16 @@ def test_loops_of_the_bundle_that_cannot_be_used_are_not(brought, monkeypatch, t
             (brought / "one.nbc").unlink()
         case "named":
             monkeypatch.setenv("NUMBA_CPU_NAME", "skylake")
-    named = os.environ.get("NUMBA_CPU_NAME")
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]) == own_folder(tmp_path)
-    assert os.environ.get("NUMBA_CPU_NAME") == named
-    assert not cache.are_cached()
-    assert cache.own_environment() is None
+        case "own only":
+            monkeypatch.setenv(cache.OWN_ONLY, "1")
+    assert cache.choose_places() == Places(own_folder(tmp_path))
 
 
 def test_arm_needs_nothing_that_a_processor_may_lack(brought, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
     monkeypatch.setattr(shipped, "features", set)
-    cache.choose_folder()
-    assert (os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]) == ("generic", "+neon")
-    assert cache.are_cached()
+    assert shipped.settings() == {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+neon"}
+    assert cache.choose_places().common
 
 
 def test_the_features_of_this_processor_are_asked_of_the_compiler():
@@ -281,7 +266,7 @@ def test_the_features_of_this_processor_are_asked_of_the_compiler():
 
 
 @pytest.mark.parametrize("fault", ["of others", "damaged", "another build", "one is gone"])
-def test_loops_of_the_installation_that_cannot_be_trusted_are_not_taken(installed, monkeypatch, fault):
+def test_loops_of_the_installation_that_cannot_be_trusted_are_not_used(installed, monkeypatch, tmp_path, fault):
     match fault:
         case "of others":
             monkeypatch.setattr(cache, "is_root_only", lambda path: False)
@@ -291,41 +276,34 @@ def test_loops_of_the_installation_that_cannot_be_trusted_are_not_taken(installe
             (installed / f"loops-{cache.identity()}").rename(installed / f"loops-{'0' * 16}")
         case "one is gone":
             (installed / "one.nbc").unlink()
-    cache.choose_folder()
-    assert not cache.are_cached()
-    assert not [*Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()]
+    assert cache.choose_places() == Places(own_folder(tmp_path))
 
 
-def test_a_bundle_without_such_a_folder_takes_another(bundle, monkeypatch, tmp_path):
+def test_without_such_a_folder_another_is_taken(installation, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
+    monkeypatch.setattr(cache, "session_folders", private_folders.session_folders)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(private_folders.tempfile, "gettempdir", lambda: str(tmp_path))
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent.parent == tmp_path
+    assert cache.choose_places().own.parent.parent == tmp_path
 
 
-def test_a_bundle_passes_over_a_full_disk_unless_the_loops_are_there(bundle, monkeypatch, tmp_path):
+def test_a_full_disk_is_passed_over_unless_the_loops_are_there(installation, monkeypatch, tmp_path):
     def full(folder, size):
-        if tmp_path / "home" in folder.parents:
+        if tmp_path / "tokstudio" in folder.parents:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(cache, "check_space", full)
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "home" / "tokstudio")
     monkeypatch.setattr(cache, "session_folders", lambda: iter([tmp_path / "elsewhere"]))
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path / "elsewhere"
-    home = tmp_path / "home" / "tokstudio" / f"compiled-{cache.identity()}"
-    (home / cache.marker().name).touch()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]) == home
+    assert cache.choose_places().own.parent == tmp_path / "elsewhere"
+    fill(own_folder(tmp_path))
+    assert cache.choose_places().own == own_folder(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 @pytest.mark.parametrize("which", ["above", "itself"])
-def test_a_bundle_keeps_nothing_where_another_person_could_change_it(bundle, monkeypatch, tmp_path, which, mode):
+def test_nothing_is_kept_where_another_person_could_change_it(installation, monkeypatch, tmp_path, which, mode):
     folder = tmp_path / "shared" / f"compiled-{cache.identity()}"
     for made in (folder.parent, folder):
         made.mkdir(mode=0o700)
@@ -334,48 +312,33 @@ def test_a_bundle_keeps_nothing_where_another_person_could_change_it(bundle, mon
     monkeypatch.setattr(os, "getgid", lambda: group + 1)
     monkeypatch.setattr(cache, "cache_folder", lambda: folder.parent)
     monkeypatch.setattr(cache, "session_folders", lambda: iter([tmp_path / "own"]))
-    cache.choose_folder()
-    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path / "own"
+    assert cache.choose_places().own.parent == tmp_path / "own"
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
-def test_a_bundle_takes_the_usual_caches_of_a_person_whose_group_may_write(bundle, monkeypatch, tmp_path):
-    """As Fedora and others set it; the command line, from its sources, was there first."""
+def test_the_usual_caches_of_a_person_whose_group_may_write_are_used(installation, monkeypatch, tmp_path):
+    """As Fedora and others set it."""
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / ".cache" / "tokstudio")
-    monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
     monkeypatch.setattr(private_folders, "_is_own_group", lambda group: True)
     before = os.umask(0o002)
     try:
-        with monkeypatch.context() as sources:
-            sources.delattr(sys, "frozen")
-            cache.list_cached([])
-        cache.choose_folder()
+        own = cache.choose_places().own
     finally:
         os.umask(before)
     assert (tmp_path / ".cache").stat().st_mode & 0o777 == 0o775
-    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path / ".cache" / "tokstudio"
+    assert own.parent == tmp_path / ".cache" / "tokstudio"
 
 
-def test_a_bundle_that_finds_no_folder_keeps_nothing_and_says_so(bundle, monkeypatch, tmp_path, problems):
+def test_a_start_that_finds_no_folder_keeps_nothing_and_says_so(installation, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
-    monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
-    cache.choose_folder()
-    assert not os.environ["NUMBA_CACHE_DIR"]
+    assert cache.choose_places() == Places(None)
     assert "no folder" in cache.problem()
-    # Numba reads its settings anew where a variable of its own has changed.
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    loop = njit(cache=True)(add)
-    # Neither beside the source nor in Numba's own folder, which nobody has looked at.
-    assert (loop(2, 3), loop.stats.cache_path) == (5, None)
 
 
-# What a start of a bundle does with one of its loops; says whether it was loaded, and where it is kept.
+# What a start does with one of its loops; says whether it was loaded, and where it is kept.
 _START = """
-import sys
-sys.frozen = True
 import numpy as np
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.kernels.words import spread
@@ -386,8 +349,8 @@ print(sum(spread.stats.cache_hits.values()), spread.stats.cache_path)
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["its own folder", "one that the person names"])
-def test_starts_of_a_bundle_share_their_loops_wherever_it_is_mounted_and_no_other_build_does(tmp_path, named):
-    """As an AppImage, whose files are in another folder at each start."""
+def test_starts_share_their_loops_wherever_they_are_installed_and_no_other_version_does(tmp_path, named):
+    """As an AppImage, which is mounted elsewhere at each start, or two virtual environments."""
     variables = dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path / "named") if named else "")
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
         variables[name] = str(tmp_path / "home")
@@ -412,68 +375,76 @@ def test_starts_of_a_bundle_share_their_loops_wherever_it_is_mounted_and_no_othe
     assert start("d") == (1, folder), "another build is in nobody's way"
 
 
-def test_old_loops_of_other_builds_go_once_new_ones_are_there(bundle, monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
-    cache.choose_folder()
-    old, recent = tmp_path / "compiled-0123456789abcdef", tmp_path / "compiled-fedcba9876543210"
+def test_starts_from_an_archive_share_their_loops_too(tmp_path):
+    package = Path(tokstudio.__file__).parent
+    for number in (1, 2):
+        with ZipFile(tmp_path / f"{number}.zip", "w") as archive:
+            for file in package.rglob("*.py"):
+                archive.write(file, file.relative_to(package.parent))
+            if number == 2:
+                archive.writestr("tokstudio/core/kernels/other.py", "# another version")
+    variables = dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path / "loops"))
+    hits = []
+    for number in (1, 1, 2):
+        variables["PYTHONPATH"] = str(tmp_path / f"{number}.zip")
+        command = [sys.executable, "-c", _START]
+        done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        hits.append(int(done.stdout.split()[0]))
+    assert hits == [0, 1, 0]
+
+
+def test_old_loops_of_other_versions_go_once_new_ones_are_there(installation, tmp_path):
+    own = cache.choose_places().own
+    old, recent = own.parent / "compiled-0123456789abcdef", own.parent / "compiled-fedcba9876543210"
     for folder in (old, recent):
         folder.mkdir()
         (folder / "merge.nbc").touch()
     long_ago = time.time() - 40 * 86_400
-    for folder in (old, tmp_path / f"compiled-{cache.identity()}"):
+    for folder in (old, own):
         os.utime(folder, (long_ago, long_ago))
-    cache.remove_older()
-    assert {entry.name for entry in tmp_path.iterdir()} == {f"compiled-{cache.identity()}", recent.name}
+    cache.remove_older(own)
+    assert {entry.name for entry in own.parent.iterdir()} == {own.name, recent.name}
 
 
-def test_loops_of_a_build_that_is_started_now_and_then_stay_however_long_ago_they_were_compiled(
-    bundle, monkeypatch, tmp_path
+def test_loops_of_a_version_that_is_started_now_and_then_stay_however_long_ago_they_were_compiled(
+    installation, tmp_path
 ):
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
-    cache.choose_folder()
-    used = Path(os.environ["NUMBA_CACHE_DIR"])
-    cache.write_whole(used / "merge.nbc", b"code")
-    cache.list_cached([used / "merge.nbc"])
+    own = own_folder(tmp_path)
+    fill(own)
     long_ago = time.time() - 40 * 86_400
-    for path in (used, cache.marker()):
+    for path in (own, *own.iterdir()):
         os.utime(path, (long_ago, long_ago))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    cache.choose_folder()
-    assert used.stat().st_mtime > long_ago + 1
-    assert cache.are_cached()
-    assert cache.marker().stat().st_mtime > long_ago + 1
-    with monkeypatch.context() as another_build:
-        another_build.setattr(cache, "identity", lambda: "0123456789abcdef")
-        another_build.setenv("NUMBA_CACHE_DIR", "")
-        cache.choose_folder()
-        cache.remove_older()
-    assert used.exists()
+    cache.choose_places()
+    assert own.stat().st_mtime > long_ago + 1
+    another = own.parent / "compiled-0123456789abcdef"
+    own.rename(another)
+    cache.remove_older(cache.choose_places().own)
+    assert another.exists()
 
 
-def test_a_folder_whose_time_cannot_be_changed_is_used_all_the_same(bundle, monkeypatch, tmp_path, problems):
+def test_a_folder_whose_time_cannot_be_changed_is_used_all_the_same(installation, monkeypatch, tmp_path, problems):
     def refuse(path):
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(os, "utime", refuse)
-    cache.choose_folder()
-    assert (Path(os.environ["NUMBA_CACHE_DIR"]).parent, problems) == (tmp_path, [])
+    assert (cache.choose_places().own, problems) == (own_folder(tmp_path), [])
 
 
-def test_files_beside_a_chosen_folder_stay(bundle, monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+def test_files_beside_a_chosen_folder_stay(tmp_path):
     for name in ("numba", "compiled-0123456789abcdef", "compiled-by-hand", "numba/loops-of-mine"):
         (tmp_path / name).mkdir()
-    cache.remove_older()
+        os.utime(tmp_path / name, (0, 0))
+    cache.remove_older(tmp_path / "numba")
     assert len(list(tmp_path.rglob("*"))) == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
-def test_a_folder_that_the_person_has_named_keeps_its_permissions(bundle, monkeypatch, tmp_path):
+def test_a_folder_that_the_person_has_named_keeps_its_permissions(installation, monkeypatch, tmp_path):
     monkeypatch.setattr(private_folders, "_is_own_group", lambda group: True)
     tmp_path.chmod(0o775)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    cache.list_cached([])
+    monkeypatch.setenv(cache.FOLDER, str(tmp_path))
+    fill(cache.choose_places().own)
     assert tmp_path.stat().st_mode & 0o777 == 0o775
 
 

@@ -1,9 +1,9 @@
-"""The cache folder of the compiled loops, and the reason where they cannot be cached. Does not load Numba.
+"""Where compiled loops are cached, and the reason where they cannot be. Does not load Numba.
 
-From its sources or a wheel Numba caches the loops beside them, or in its own folder of the user's caches. A bundle has
-a folder for each build, which all starts share: Numba would identify it by its program, which does not contain the
-loops, and by its path, which for an AppImage changes at each start. Where Debian's package has compiled the loops
-during installation, each user's folder begins with a copy of them; else with those that the bundle brings (`shipped`).
+Each user has a private folder for them in the cache folder of TokStudio. Its name changes with the sources of the
+loops, the compiler and the interpreter, so that stale loops are never loaded, but not with the place of the
+installation. A process for which that folder is not complete uses the loops that the installation has: those that
+Debian's package has compiled for this computer, or those for a common kind of processor (`shipped`).
 
 Each file begins with the digest of its content: damaged code is not run, but compiled again.
 """
@@ -13,70 +13,118 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 from tokstudio.core.base.private_folders import cache_folder, check_space, is_root_only, make_private, session_folders
-from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.kernels import shipped
 
 ROOM = 16 << 20  # bytes: the size of all loops for two processors, and a little more
-_FOLDER = "NUMBA_CACHE_DIR"
-_COMMON = "common"  # the folder of shipped loops, beside those of this processor
-_OLD = 30 * 86_400  # seconds; two builds that are used side by side must not delete each other's loops
+#: Numba's variable for a folder that the user names.
+FOLDER = "NUMBA_CACHE_DIR"
+#: Where this variable is set, the loops of the installation are not used.
+OWN_ONLY = "TOKSTUDIO_OWN_LOOPS"
+_OLD = 30 * 86_400  # seconds; two versions that are used side by side must not delete each other's loops
 # Created by `packaging/linux/postinst`; only root may write there.
 SYSTEM = Path("/var/cache/tokstudio")
 _DIGEST = hashlib.sha256().digest_size
 _problems: list[str] = []
 
 
+@dataclass(frozen=True)
+class Places:
+    """The folders of the loops.
+
+    Attributes:
+        own: Where this process caches what it compiles; None where it cannot.
+        complete: The folder with all loops that is read first; None where not all are cached.
+        common: Whether those are for a common kind of processor.
+    """
+
+    own: Path | None
+    complete: Path | None = None
+    common: bool = False
+
+
+@cache
+def places() -> Places:
+    """The folders that this process uses to its end, even if loops are compiled meanwhile."""
+    return choose_places()
+
+
+def choose_places() -> Places:
+    """Chooses the folders, and updates the time of last use of the own one."""
+    own = _own_folder()
+    if own is not None:
+        _note_use(own)
+        if is_complete(own):
+            _note_use(own / _list_name())
+            return Places(own, own)
+    if not os.environ.get(OWN_ONLY):
+        if is_root_only(SYSTEM) and is_complete(SYSTEM):
+            return Places(own, SYSTEM)
+        if is_complete(shipped.folder()) and shipped.can_run():
+            return Places(own, shipped.folder(), common=True)
+    return Places(own)
+
+
+def _own_folder() -> Path | None:
+    """The folder that the user names, or else the first that is private and has room."""
+    if named := os.environ.get(FOLDER):
+        return Path(named).absolute()
+    for caches in (cache_folder(), *session_folders()):
+        folder = caches / f"compiled-{identity()}"
+        # Both, because the owner of the upper folder could replace the lower one.
+        if not make_private(caches) or not make_private(folder):
+            continue
+        if not (folder / _list_name()).exists():
+            try:
+                check_space(folder, ROOM)
+            except OSError:
+                continue
+        return folder
+    note_problem("no folder for it is yours alone and has 16 MB of room")
+    return None
+
+
+@cache
 def identity() -> str:
-    """16 hexadecimal digits that identify the loops, compiler and interpreter, and except in a bundle their path."""
-    return _identity("" if is_bundle() else str(Path(__file__).parent))
-
-
-@cache  # each loop of a bundle asks for it
-def _identity(place: str) -> str:
+    """16 hexadecimal digits that identify the loops, the compiler, and the kind of interpreter and machine."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    sources = (entry for entry in files("tokstudio.core.kernels").iterdir() if entry.name.endswith(".py"))
+    for source in sorted(sources, key=lambda entry: entry.name):
         digest.update(source.read_bytes())
-    for part in (version("numba"), version("llvmlite"), version("numpy"), sys.version, place):
-        digest.update(os.fsencode(part))
+    versions = (version(name) for name in ("numba", "llvmlite", "numpy"))
+    for part in (*versions, sys.implementation.name, EXTENSION_SUFFIXES[0], MAGIC_NUMBER, platform.machine()):
+        digest.update(os.fsencode(part) + b"\0")
     return digest.hexdigest()[:16]
 
 
-def marker() -> Path:
-    """The file that lists all cached loops."""
-    if is_bundle() and (folder := os.environ.get(_FOLDER)):
-        return Path(folder) / f"loops-{identity()}"
-    return cache_folder() / f"loops-{identity()}"
+def _list_name() -> str:
+    return f"loops-{identity()}"
 
 
-def are_cached() -> bool:
-    """Whether all loops are cached and undamaged; their time of last use is then updated."""
-    note = marker()
-    listed = read_whole(note)
-    kept = bool(listed) and all(read_whole(Path(os.fsdecode(name))) for name in listed.split(b"\0"))
-    if kept:
-        _note_use(note)
-    return kept
+def is_complete(folder: Path) -> bool:
+    """Whether a folder has a list of all loops, and each is there and undamaged."""
+    listed = read_whole(folder / _list_name())
+    return bool(listed) and all(read_whole(folder / os.fsdecode(name)) for name in listed.split(b"\0"))
 
 
-def list_cached(files: Iterable[Path]) -> None:
-    """Writes the list of all cached loops; raises OSError where it cannot be written."""
-    note = marker()
-    # A bundle does not use a cache folder that others may write to. An existing folder may be one that the user has
-    # chosen, and stays as it is.
-    if not note.parent.is_dir():
-        make_private(note.parent)
-    write_whole(note, b"\0".join(os.fsencode(file) for file in files if read_whole(file)))
+def list_all(folder: Path) -> None:
+    """Writes the list of all loops, which are in a folder; raises OSError where it cannot be written."""
+    names = sorted(file.name for file in folder.glob("*.nbc") if read_whole(file))
+    write_whole(folder / _list_name(), b"\0".join(map(os.fsencode, names)))
 
 
 def read_whole(file: Path) -> bytes | None:
@@ -101,87 +149,18 @@ def write_whole(file: Path, content: bytes) -> None:
         raise
 
 
-def choose_folder() -> None:
-    """Sets the folder for Numba's cache of a bundle, before Numba is loaded, unless the user has set one."""
-    if named := os.environ.get(_FOLDER):
-        # The child processes that compile run in another folder.
-        os.environ[_FOLDER] = os.path.abspath(named)
-    if named or not is_bundle():
-        return
-    name = identity()
-    for caches in (cache_folder(), *session_folders()):
-        folder = caches / f"compiled-{name}"
-        # Both, because the owner of the upper folder could replace the lower one.
-        if not make_private(caches) or not make_private(folder):
-            continue
-        used = folder
-        if (folder / f"loops-{name}").exists():
-            # Windows that were opened before may still load some of these.
-            if _is_old(folder / _COMMON):
-                shutil.rmtree(folder / _COMMON, ignore_errors=True)
-        else:
-            try:
-                check_space(folder, ROOM)
-            except OSError:
-                continue
-            if is_root_only(SYSTEM):
-                _copy_loops(SYSTEM, folder)
-            if not (folder / f"loops-{name}").exists() and _can_use_shipped(folder / _COMMON):
-                used = folder / _COMMON
-                shipped.use()
-        os.environ[_FOLDER] = str(used)
-        for each in {folder, used}:
-            _note_use(each)
-        return
-    note_problem("no folder for it is yours alone and has 16 MB of room")
-
-
-def own_environment() -> dict[str, str] | None:
-    """The environment of a process that compiles for this processor, where this one uses shipped loops; else None."""
-    folder = Path(os.environ.get(_FOLDER, ""))
-    if not is_bundle() or folder.name != _COMMON or not shipped.in_use():
-        return None
-    return shipped.without(os.environ) | {_FOLDER: str(folder.parent)}
-
-
-def _can_use_shipped(folder: Path) -> bool:
-    """Copies the loops of the bundle to a folder, if they are complete and this processor can run them."""
-    if not shipped.folder().is_dir() or not shipped.can_run() or not make_private(folder):
-        return False
-    if not (folder / f"loops-{identity()}").exists():
-        _copy_loops(shipped.folder(), folder)
-    return (folder / f"loops-{identity()}").exists()
-
-
-def _copy_loops(source: Path, folder: Path) -> None:
-    """Copies loops that were compiled before, if they are complete and of this build."""
-    name = f"loops-{identity()}"
-    listed = read_whole(source / name)
-    if not listed:
-        return
-    files = [source / Path(os.fsdecode(file)).name for file in listed.split(b"\0")]
-    contents = {file.name: content for file in files if (content := read_whole(file))}
-    if len(contents) < len(files):
-        return
-    # Where a file cannot be written, all loops are compiled: the list is written last.
-    with suppress(OSError):
-        for file, content in contents.items():
-            write_whole(folder / file, content)
-        write_whole(folder / name, b"\0".join(os.fsencode(folder / file) for file in contents))
-
-
-def remove_older() -> None:
-    """Removes files of other builds and versions that have not been used for long, once this one is cached."""
-    note, own = marker(), "[0-9a-f]" * 16
-    for old in note.parent.glob(f"loops-{own}"):
-        if old != note and _is_old(old):
+def remove_older(folder: Path) -> None:
+    """Removes files beside a folder or in it that belong to other versions and have not been used for long."""
+    own = "[0-9a-f]" * 16
+    for old in folder.glob(f"loops-{own}"):
+        if old.name != _list_name() and _is_old(old):
             with suppress(OSError):
                 old.unlink(missing_ok=True)
     # A folder that the user has chosen may be among other files.
-    if is_bundle() and note.parent.name == f"compiled-{identity()}":
-        for folder in note.parent.parent.glob(f"compiled-{own}"):
-            if folder != note.parent and _is_old(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+    if folder.name == f"compiled-{identity()}":
+        for other in folder.parent.glob(f"compiled-{own}"):
+            if other != folder and _is_old(other):
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _note_use(path: Path) -> None:

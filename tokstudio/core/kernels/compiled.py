@@ -8,14 +8,13 @@ With Numba's own cache a call fails where the loop cannot be written, as on a fu
 from __future__ import annotations
 
 import hashlib
-import inspect
 import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokstudio.core.base.subprocesses import is_bundle
-from tokstudio.core.kernels.cache import identity, note_problem, read_whole, write_whole
+from tokstudio.core.kernels import shipped
+from tokstudio.core.kernels.cache import identity, note_problem, places, read_whole, write_whole
 
 if TYPE_CHECKING:
     from numba import njit as njit
@@ -25,47 +24,56 @@ else:
     from numba.core.serialize import dumps
 
     class _Files:
-        """The files of one loop, one for each signature; `stamp` changes with the source. Numba's have an index."""
+        """The files of one loop, one for each signature. Numba's have an index."""
 
-        def __init__(self, folder: str, name: str, stamp: object) -> None:
-            self._folder, self._name, self._stamp = Path(folder), name, stamp
+        def __init__(self, name: str) -> None:
+            self._name = name
 
-        def load(self, key: object) -> object:
+        def load(self, key: tuple[Any, ...]) -> object:
             """The data that was saved with a key; None where there is none, or it is damaged."""
-            content = read_whole(self._file(key))
+            here = places()
+            data = None
+            if here.complete not in (None, here.own):
+                data = self._read(here.complete, shipped.common_key(key) if here.common else key)
+            if data is None and here.own is not None:
+                data = self._read(here.own, key)
+            return data
+
+        def save(self, key: tuple[Any, ...], data: object) -> None:
+            """Caches a loop."""
+            if (folder := places().own) is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+                write_whole(self._file(folder, key), dumps((key, data)))
+
+        def _read(self, folder: Path, key: tuple[Any, ...]) -> object:
+            content = read_whole(self._file(folder, key))
             if content is None:
                 return None
             known, data = pickle.loads(content)
             return data if known == key else None
 
-        def save(self, key: object, data: object) -> None:
-            """Caches a loop."""
-            write_whole(self._file(key), dumps((key, data)))
+        def _file(self, folder: Path, key: tuple[Any, ...]) -> Path:
+            words = repr((identity(), key)).encode()
+            return folder / f"{self._name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
 
-        def _file(self, key: object) -> Path:
-            words = repr((numba.__version__, self._stamp, key)).encode()
-            return self._folder / f"{self._name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
-
-    class _BundlePlace(_CacheLocator):
-        """The cache location of a bundle: its one folder, whatever the path of the bundle."""
+    class _Place(_CacheLocator):
+        """The place of our loops, whatever the path of their source is."""
 
         def __init__(self, loop: Callable[..., Any]) -> None:
-            self._py_file = inspect.getfile(loop)
             self._line = loop.__code__.co_firstlineno
 
         @classmethod
-        def from_function(cls, loop: Callable[..., Any], _: str) -> _BundlePlace | None:
-            """None where no folder could be chosen, or it is not writable."""
-            place = cls(loop)
-            try:
-                place.ensure_cache_path()
-            except OSError:
-                return None
-            return place
+        def from_function(cls, loop: Callable[..., Any], _: str) -> _Place | None:
+            """None where loops can be neither loaded nor cached."""
+            here = places()
+            return None if here.own is None and here.complete is None else cls(loop)
+
+        def ensure_cache_path(self) -> None:
+            """Nothing: the folder is made when a loop is saved."""
 
         def get_cache_path(self) -> str:
             """The folder."""
-            return numba.config.CACHE_DIR
+            return str(places().own or places().complete)
 
         def get_source_stamp(self) -> str:
             """Changes with any loop, because called loops are compiled into this one."""
@@ -75,15 +83,15 @@ else:
             """Distinguishes loops of the same name."""
             return str(self._line)
 
-    class _BundlePlaces(CompileResultCacheImpl):
-        _locator_classes = (_BundlePlace,)
+    class _Places(CompileResultCacheImpl):
+        _locator_classes = (_Place,)
 
     class _Cache(FunctionCache):
+        _impl_class = _Places
+
         def __init__(self, loop: Callable[..., Any]) -> None:
-            if is_bundle():
-                self._impl_class = _BundlePlaces
             super().__init__(loop)
-            self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+            self._cache_file = _Files(self._impl.filename_base)
 
         def save_overload(self, sig: object, data: object) -> None:
             """Caches a compiled loop, if possible."""
@@ -91,6 +99,10 @@ else:
                 super().save_overload(sig, data)
             except OSError as error:
                 note_problem(error)
+
+        def _index_key(self, sig: object, codegen: object) -> tuple[Any, ...]:
+            key = super()._index_key(sig, codegen)
+            return shipped.common_key(key) if shipped.are_compiled_here() else key
 
     def njit(*, cache: bool, **options: object) -> Callable[[Callable[..., Any]], Any]:
         """Works like `numba.njit`, with the cache of this module."""

@@ -1,8 +1,7 @@
-"""The loops that a bundle brings with it, compiled for a common kind of processor, until those for this one exist.
+"""The loops that a bundle or a wheel brings with it, compiled for a common kind of processor.
 
-They were compiled when the bundle was made (`packaging/bundling.py`). A start that finds no loops of its own computer
-uses them, if its processor has all that they need, and has its own compiled in the background for the next start. Does
-not load Numba.
+They were compiled when it was made (`packaging/bundling.py`, `packaging/build_loops.py`). A process that finds no loops
+of its own computer uses them, if its processor has all that they need. Does not load Numba.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,13 +10,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
 from pathlib import Path
-
-from tokstudio.core.base.subprocesses import import_folder
-
-#: Where a bundle has them.
-FOLDER = "loops"
+from typing import Any
 
 # For each machine: LLVM's name of the processor, a feature that each of them has, and what it needs.
 _X86 = (
@@ -38,9 +32,21 @@ def settings() -> dict[str, str]:
     return {} if target is None else {_NAME: target[0], _FEATURES: target[1]}
 
 
+def are_compiled_here() -> bool:
+    """Whether this process compiles for the common kind."""
+    given = settings()
+    return bool(given) and all(os.environ.get(name) == value for name, value in given.items())
+
+
+def common_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The key of a loop for the common kind, from Numba's for this processor: signature, target and code."""
+    # The target names the version of macOS too, which may be another one than where they were compiled.
+    return key[0], tuple(settings().values()), *key[2:]
+
+
 def folder() -> Path:
-    """The folder of the loops in a bundle, which may not be there."""
-    return import_folder() / FOLDER
+    """The folder of these loops, which may not be there."""
+    return Path(__file__).parents[2] / "loops"
 
 
 def can_run() -> bool:
@@ -57,19 +63,3 @@ def features() -> set[str]:
     from llvmlite import binding
 
     return {name for name, has in binding.get_host_cpu_features().items() if has}
-
-
-def use() -> None:
-    """Lets this process use the shipped loops; before Numba is loaded."""
-    os.environ.update(settings())
-
-
-def in_use() -> bool:
-    """Whether this process uses them."""
-    given = settings()
-    return bool(given) and all(os.environ.get(name) == value for name, value in given.items())
-
-
-def without(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which a process compiles for this processor."""
-    return {name: value for name, value in environment.items() if name not in (_NAME, _FEATURES)}

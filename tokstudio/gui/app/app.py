@@ -26,7 +26,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import return_freed_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.readers.text_store import remove_left_texts
-from tokstudio.core.kernels.cache import problem
+from tokstudio.core.kernels.cache import places, problem
 from tokstudio.core.project import Recorder
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.app.crash_offer import ReportOffer
@@ -161,6 +161,7 @@ class Studio(QObject):
         yield Progress("loading")
         importlib.import_module("tokstudio.gui.plot.chart")
         yield from prepare_work()
+        _log.info("Compiled loops: %s", places().complete or "compiled by this start")
         gc.freeze()
         reason = problem()
         return {ENGINE: reason} if reason is not None else {}
