@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import importlib.util
 import logging
 import os
 import signal
@@ -267,6 +268,7 @@ def run(
         TokStudioError: No window can be opened, or the log cannot be written.
     """
     _require_display(screenshot is not None)
+    _require_plots()
     with Log(log_file):
         application = make_application()
         _log.info(start_line())
@@ -318,6 +320,13 @@ def _longest_token(run: StudioRun, merges: int) -> int:
     """The longest token merged so far; the newest of several."""
     ids, tokens = map(run.id_of_merge, range(1, merges + 1)), run.tokenizer.tokens
     return max(ids, key=lambda token: (tokens.length(token), token), default=0)
+
+
+def _require_plots() -> None:
+    """Raises ImportError where something is missing that pyqtgraph, which is loaded later, needs."""
+    importlib.import_module("PySide6.QtOpenGL")
+    if importlib.util.find_spec("pyqtgraph") is None:
+        raise ModuleNotFoundError("No module named 'pyqtgraph'", name="pyqtgraph")
 
 
 def _require_display(only_a_picture: bool) -> None:
