@@ -11,10 +11,9 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-import distributed
 from _common import machine, parser, seconds, table, texts
 
-from tokstudio.cli.cluster import count_on_cluster
+from tokstudio.cli.cluster import count_on_cluster, local_cluster
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.folders import Entry
@@ -33,8 +32,7 @@ def main() -> None:
     counting = Counting(CountedWith(chosen.pattern))
     with texts(chosen, chosen.text) as (file,), tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
         entries = [Entry(path, folder) for path in _cut(file.read_bytes(), chosen.files, Path(folder))] * chosen.times
-        options = {"dashboard_address": ":0", "silence_logs": 40}
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+        with local_cluster(2) as cluster:
 
             def alone() -> CountedPart:
                 return finish(counting.count_work(entries, threads=1))
