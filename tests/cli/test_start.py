@@ -22,7 +22,14 @@ def window(monkeypatch):
     """Stands in for the window, and notes how it is opened."""
     calls = []
     module = ModuleType("tokstudio.gui.app.app")
-    module.run = lambda files, **options: calls.append(([str(file) for file in files], options)) or 0
+
+    def run(files, **options):
+        calls.append(([str(file) for file in files], options))
+        if options["claim"] is not None:
+            options["claim"].release()  # as the window does; the next start would wait for it
+        return 0
+
+    module.run = run
     monkeypatch.setitem(sys.modules, "tokstudio.gui.app.app", module)
     return calls
 

@@ -7,9 +7,13 @@ It shares no code with TokStudio.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -50,15 +54,29 @@ class Recount:
 
 def merge(word: list[bytes], pair: tuple[bytes, bytes]) -> tuple[list[bytes], int]:
     """A word with a pair merged from left to right, and how often it was."""
-    made, i, merged = list[bytes](), 0, 0
-    while i < len(word):
-        if tuple(word[i : i + 2]) == pair:
-            made.append(word[i] + word[i + 1])
-            i, merged = i + 2, merged + 1
+    made, at, merged = list[bytes](), 0, 0
+    if pair[0] not in word:
+        return word, 0
+    with suppress(ValueError):  # no further left token before the last one
+        while True:
+            place = word.index(pair[0], at, len(word) - 1)
+            made += word[at:place]
+            is_pair = word[place + 1] == pair[1]
+            made.append(b"".join(pair) if is_pair else pair[0])
+            at, merged = place + 1 + is_pair, merged + is_pair
+    return made + word[at:], merged
+
+
+def count(words: Iterable[Iterable[T]], weights: Sequence[int]) -> Counter[T]:
+    """How often each thing stands in words, each of which counts as often as its weight says."""
+    counts = Counter[T]()
+    for word, weight in zip(words, weights, strict=True):
+        if weight == 1:
+            counts.update(word)  # quicker
         else:
-            made.append(word[i])
-            i += 1
-    return made, merged
+            for each in word:
+                counts[each] += weight
+    return counts
 
 
 def fall(word: list[bytes], token: bytes, falls: dict[bytes, tuple[bytes, bytes]], present: set[bytes]) -> list[bytes]:
@@ -89,14 +107,11 @@ def train_picky_slowly(
     events = list[Event]()
     ended = "reached vocabulary size"
     while tokens is None or len(present) < tokens:
-        counts = Counter[tuple[bytes, bytes]]()
-        for word, weight in zip(now, times, strict=True):
-            for pair in pairwise(word):
-                counts[pair] += weight
+        counts = count(map(pairwise, now), times)
         able = {
-            pair: count
-            for pair, count in counts.items()
-            if count > 0 and len(b"".join(pair)) <= (max_token_bytes or 1 << 30) and allows(b"".join(pair))
+            pair: times_met
+            for pair, times_met in counts.items()
+            if times_met > 0 and len(b"".join(pair)) <= (max_token_bytes or 1 << 30) and allows(b"".join(pair))
         }
         if not able or max(able.values()) < (min_frequency or 1):
             ended = f"no pair occurs {min_frequency:,} times" if able else "nothing left to merge"
@@ -111,10 +126,7 @@ def train_picky_slowly(
             present.add(made)
             order = [each for each in order if each != made] + [made]
             falls[made] = best
-        uses = Counter[bytes]()
-        for word, weight in zip(now, times, strict=True):
-            for token in word:
-                uses[token] += weight
+        uses = count(now, times)
         removed = [
             (part, uses[part])
             for part in dict.fromkeys(best)
@@ -122,7 +134,7 @@ def train_picky_slowly(
         ]
         present -= {part for part, _ in removed}
         for part, _ in removed:
-            now = [fall(word, part, falls, present | base) for word in now]
+            now = [fall(word, part, falls, present | base) if part in word else word for word in now]
         after = sum(len(word) * weight for word, weight in zip(now, times, strict=True))
         events.append(Event(best, able[best], replaced, after, removed))
     return Recount(events, now, [token for token in order if token in present], ended)

@@ -11,7 +11,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -50,23 +52,26 @@ def replace(ids: list[int], left: int, right: int, token: int) -> list[int]:
     """`replace([1, 1, 1], 1, 1, 9)` is `[9, 1]`: left to right, without overlaps."""
     made: list[int] = []
     at = 0
-    while at < len(ids):
-        if at + 1 < len(ids) and ids[at] == left and ids[at + 1] == right:
-            made.append(token)
-            at += 2
-        else:
-            made.append(ids[at])
-            at += 1
-    return made
+    with suppress(ValueError):  # no further `left` before the last id
+        while True:
+            place = ids.index(left, at, len(ids) - 1)
+            made += ids[at:place]
+            is_pair = ids[place + 1] == right
+            made.append(token if is_pair else left)
+            at = place + 1 + is_pair
+    return made + ids[at:]
 
 
 def count_pairs(documents: list[list[int]], weights: Sequence[int]) -> dict[tuple[int, int], int]:
     """Adjacent places of every pair, overlapping ones included; the keys are in order of first occurrence."""
-    counts: dict[tuple[int, int], int] = {}
+    counts = Counter[tuple[int, int]]()
     for document, weight in zip(documents, weights, strict=True):
-        for pair in pairwise(document):
-            counts[pair] = counts.get(pair, 0) + weight
-    return counts
+        if weight == 1:
+            counts.update(pairwise(document))  # quicker
+        else:
+            for pair in pairwise(document):
+                counts[pair] += weight
+    return dict(counts)
 
 
 def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: str) -> tuple[int, int]:
@@ -254,6 +259,7 @@ def train_second_stage(
 ) -> tuple[list[int], Recount]:
     """SuperBPE goes on from the merges of stage 1: how often each token occurs before, and the new merges."""
 
+    @cache
     def refuses(token: bytes) -> bool:
         return len(re.findall(rb"[^ ]+", token)) > max_words or b": " in token
 

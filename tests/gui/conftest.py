@@ -40,6 +40,14 @@ def font_of_a_package(qapp: QApplication) -> None:
 
 
 @pytest.fixture(autouse=True)
+def freeze(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Gives `gc.freeze`, and takes it from the program, whose window stays until the end: those of tests shall not."""
+    original = gc.freeze
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    return original
+
+
+@pytest.fixture(autouse=True)
 def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves a window or a running QThread behind."""
     if "qtbot" in request.fixturenames:

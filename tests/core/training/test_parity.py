@@ -141,24 +141,33 @@ rules = st.fixed_dictionaries(
         "min_frequency": st.sampled_from([None, 2, 3]),
     }
 )
+# A grid has 65,536 cells, each of which is visited before every round.
+grids = st.sampled_from([(1, 0), (7, 0), (400_000, 0), (1000, 1 << 22), (400_000, 1 << 22)])
 rooms = st.fixed_dictionaries(
     {
         "_BATCH": st.sampled_from([1, 3, 4096]),
-        "_BUDGET": st.sampled_from([1, 7, 400_000]),
         "FLOOR_STEP": st.sampled_from([2, 32]),
         "_FIRST_FLOOR_SHARE": st.sampled_from([1, 3, 10, 2048]),
         "_POOL_SHARE": st.sampled_from([1.0, 1.15]),
         "_SLACK": st.sampled_from([0, 1, 5, 1024]),
         "_PAIRS_AT_FIRST": st.sampled_from([2, 10, 1 << 14]),
         "_FEWEST_CELLS": st.sampled_from([32, 1 << 16]),
-        "_LARGEST_GRID": st.sampled_from([0, 1 << 22]),
     }
 )
 
 
 @settings(patient, max_examples=100)
-@given(languages, st.none() | languages, st.sampled_from([0.5, 0.9, 2.0]), rules, rooms, st.integers(1, 25), st.data())
-def test_the_definition(texts, parallel, alpha, rule, room, merges, data):
+@given(
+    languages,
+    st.none() | languages,
+    st.sampled_from([0.5, 0.9, 2.0]),
+    rules,
+    rooms,
+    grids,
+    st.integers(1, 25),
+    st.data(),
+)
+def test_the_definition(texts, parallel, alpha, rule, room, grid, merges, data):
     if parallel is not None:
         parallel = (parallel * len(texts))[: len(texts)]
     ratios = None if parallel else data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=4, max_size=4))
@@ -175,7 +184,8 @@ def test_the_definition(texts, parallel, alpha, rule, room, merges, data):
         parallel={} if beside is None else {n: text[0].decode() for n, text in zip(names, beside, strict=True)},
         ratios=dict(zip(names, ratios, strict=False)) if ratios else {},
     )
-    with patch.multiple(engine_module, **room):
+    budget, largest_grid = grid
+    with patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=largest_grid):
         run = train(corpus_of(dict(zip(names, texts, strict=True))), config).run
     assert run.merges.tolist() == [list(pair) for pair in slow.merges]
     assert run.counts.tolist() == slow.counts

@@ -517,7 +517,8 @@ def test_an_uncaught_error_is_shown(qtbot, monkeypatch):
     assert QApplication.instance() is not None
 
 
-def test_other_threads_and_garbage_collection_do_not_block_the_window(qtbot, monkeypatch):
+def test_other_threads_and_garbage_collection_do_not_block_the_window(qtbot, monkeypatch, freeze):
+    monkeypatch.setattr(gc, "freeze", freeze)
     over: list[bool] = []
 
     def endless():

@@ -203,7 +203,7 @@ def test_an_exercise_is_written(qtbot, show, answers, tmp_path):
     assert dialog.note.text() == "Enter a vocabulary size."
 
 
-def test_the_menu_shows_each_dialog_once_and_does_not_block(monkeypatch):
+def test_the_menu_shows_each_dialog_once_and_does_not_block(monkeypatch, unstyled):
     def act(window, answers):
         for name, kind in (("check_training", CheckTrainingDialog), ("make_exercise", MakeExerciseDialog)):
             window.actions_by_id[name].trigger()

@@ -76,9 +76,9 @@ def draw(picture: Picture, file: Path) -> None:
     # Tokens have it too, in place of the system's font of fixed pitch.
     theme.monospace_font = theme.tabular_font
 
-    def settle(done: Callable[[], bool]) -> None:
+    def settle(done: Callable[[], bool], turns: int = 5) -> None:
         until, quiet = time.monotonic() + 60, 0
-        while quiet < QUIET:
+        while quiet < turns:
             assert time.monotonic() < until, "the window does not come to rest"
             quiet = quiet + 1 if done() and not studio.session.jobs.running else 0
             QApplication.processEvents()
@@ -99,7 +99,7 @@ def draw(picture: Picture, file: Path) -> None:
         for pane in window.panes:
             if pane.objectName() == picture.pane:
                 pane.raise_()
-        settle(lambda: True)
+        settle(lambda: True, QUIET)
         # How long the training took is not the same twice.
         window.status.label.setText("")
         window.grab().save(str(file), "PNG")

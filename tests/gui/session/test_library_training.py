@@ -132,7 +132,7 @@ def test_an_error_stands_at_its_field():
     assert set(replace(settings, algorithm="wordpiece", vocabulary_size=None).faults) == {"vocabulary_size"}
 
 
-def test_a_project_keeps_it(qtbot, monkeypatch, tmp_path):
+def test_a_project_keeps_it(qtbot, monkeypatch, tmp_path, unstyled):
     book, project, made = tmp_path / "book.txt", tmp_path / "p.tokstudio", []
     book.write_text(TEXT, encoding="utf-8")
 

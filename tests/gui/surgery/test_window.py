@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import QMenu
 
@@ -15,6 +16,8 @@ from tokstudio.gui.surgery.proof import ProofDialog
 from tokstudio.gui.surgery.prune import TOKENS, PruneDialog
 from tokstudio.gui.surgery.specials import TOKEN, SpecialsDialog
 from tokstudio.gui.widgets.menus import Menu
+
+pytestmark = pytest.mark.usefixtures("unstyled")
 
 MENU = ("extend_tokenizer", "fork_tokenizer", "prune_tokenizer", "change_specials")
 OF_TOKENS = ("forbid_tokens", "prune_tokens")

@@ -33,7 +33,7 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypatch):
+def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         own = Settings(5000, pattern="whitespace")
         window.session.training.set_settings(own)
@@ -67,7 +67,7 @@ def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_no_button_of_the_card_has_the_letter_of_a_menu(qtbot, monkeypatch):
+def test_no_button_of_the_card_has_the_letter_of_a_menu(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
         assert "Alt+F" in menus
@@ -79,7 +79,7 @@ def test_no_button_of_the_card_has_the_letter_of_a_menu(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch):
+def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch, unstyled):
     monkeypatch.setattr(training_module, "_READING", 0.03)
     monkeypatch.setattr(training_module, "_STEP", 0.03)
     monkeypatch.setattr(merge_sentence, "_SHOWN_FOR", 0.15)
@@ -119,7 +119,7 @@ def test_the_link_to_the_end_is_as_high_as_its_text_needs(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_end_of_the_training_focuses_no_button(qtbot, monkeypatch):
+def test_the_end_of_the_training_focuses_no_button(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         begin(qtbot, window)
         window.actions_by_id["train"].trigger()

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
@@ -12,6 +13,8 @@ from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.panes.compression.curves import has_other_corpus
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, SETTINGS, STOPS
+
+pytestmark = pytest.mark.usefixtures("unstyled")
 
 
 def test_the_whole_tour_by_keyboard_alone(qtbot, monkeypatch):

@@ -135,7 +135,7 @@ def test_an_expression_of_ones_own_stays_a_choice(session, dialog):
     box.hidePopup()
 
 
-def test_from_the_menu_to_the_runs(qtbot, monkeypatch):
+def test_from_the_menu_to_the_runs(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         session = window.session
         session.corpus.add_text(TEXT)

@@ -29,7 +29,7 @@ def enter(window, name: str) -> None:
     QApplication.processEvents()
 
 
-def test_every_pane_has_one_place_in_a_workspace(monkeypatch):
+def test_every_pane_has_one_place_in_a_workspace(monkeypatch, unstyled):
     def act(window, answers):
         known = [pane.objectName() for pane in window.panes]
         for workspace in WORKSPACES.values():
@@ -41,7 +41,7 @@ def test_every_pane_has_one_place_in_a_workspace(monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_keys_change_the_workspace_and_the_menu_checks_it(qtbot, monkeypatch):
+def test_keys_change_the_workspace_and_the_menu_checks_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         window.activateWindow()
         qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
@@ -92,7 +92,7 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, monke
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last(qtbot, monkeypatch):
+def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last(qtbot, monkeypatch, unstyled):
     def arrange(window, answers):
         window.why.close()
         enter(window, "learn")
@@ -112,7 +112,7 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_the_layout_is_stored_as_soon_as_the_workspace_changes(monkeypatch):
+def test_the_layout_is_stored_as_soon_as_the_workspace_changes(monkeypatch, unstyled):
     def act(window, answers):
         window.why.close()
         enter(window, "compare")
@@ -163,7 +163,7 @@ def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp
 
 
 @pytest.mark.parametrize("stored", [b"", b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
-def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored):
+def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyled):
     settings = Preferences(tmp_path / "settings.ini")
     for workspace in WORKSPACES.values():
         settings.set_bytes(workspace.key, QByteArray(stored))
@@ -206,7 +206,7 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
     assert places(second)["guide"].left() < places(second)["corpus"].left()
 
 
-def test_a_project_opens_in_the_workspace_in_which_it_was_saved(qtbot, monkeypatch):
+def test_a_project_opens_in_the_workspace_in_which_it_was_saved(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         assert isinstance(window.projects, ProjectDocument)
         enter(window, "compare")

@@ -106,7 +106,7 @@ def test_another_text_begins_another_game(qtbot, dialog):
     assert dialog.game.choices == []
 
 
-def test_the_menu_opens_it_and_escape_closes_it(qtbot, monkeypatch):
+def test_the_menu_opens_it_and_escape_closes_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         window.actions_by_id["your_turn"].trigger()
         dialog = window.findChild(YourTurnDialog)

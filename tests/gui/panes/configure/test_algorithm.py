@@ -227,7 +227,7 @@ def test_a_weight_of_zero_stops_a_run_that_follows_it(qtbot, languages, session)
     assert session.live.obstacle == "The weights apply at the next Train."
 
 
-def test_files_are_loaded_by_the_actions_of_the_window(qtbot, monkeypatch, tmp_path):
+def test_files_are_loaded_by_the_actions_of_the_window(qtbot, monkeypatch, tmp_path, unstyled):
     corpus, texts = tmp_path / "corpus", tmp_path / "texts"
     for folder, content in ((corpus, TEXTS), (texts, PARALLEL)):
         folder.mkdir()
@@ -263,7 +263,7 @@ def test_files_are_loaded_by_the_actions_of_the_window(qtbot, monkeypatch, tmp_p
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, monkeypatch, tmp_path):
+def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, monkeypatch, tmp_path, unstyled):
     path = tmp_path / "book.txt"
     path.write_text("the cat sat on the mat. " * 20)
 

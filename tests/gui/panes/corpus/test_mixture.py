@@ -194,7 +194,7 @@ def test_the_dialog_of_the_temperature_shows_its_weights_and_restores_them(qtbot
     assert (session.corpus.weights == (1000, 1000)) == (not taken)
 
 
-def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qtbot, monkeypatch):
+def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         window.actions_by_id["sample_scripts"].trigger()
         quiet(qtbot, window)
@@ -213,7 +213,7 @@ def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qt
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_text_beside_the_story_is_told_of_with_the_title_of_the_sample(qtbot, monkeypatch, tmp_path):
+def test_a_text_beside_the_story_is_told_of_with_the_title_of_the_sample(qtbot, monkeypatch, tmp_path, unstyled):
     path = tmp_path / "mine.txt"
     path.write_text(LATIN)
 

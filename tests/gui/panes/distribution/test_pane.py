@@ -186,7 +186,7 @@ def test_a_hidden_pane_is_updated_when_shown(qtbot, pane, trained):
     assert values(settled(qtbot, pane)) == {1: 256}
 
 
-def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypatch):
+def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         window.commands.train_sample("article")
         session = window.session

@@ -23,7 +23,7 @@ def shown(guide) -> str:
     return guide.browser.toPlainText()
 
 
-def test_f1_opens_the_guide_in_every_workspace(qtbot, monkeypatch):
+def test_f1_opens_the_guide_in_every_workspace(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         assert window.guide.isHidden()
         window.activateWindow()
@@ -42,7 +42,7 @@ def test_f1_opens_the_guide_in_every_workspace(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_learn_workspace_has_the_guide_on_the_left(monkeypatch):
+def test_the_learn_workspace_has_the_guide_on_the_left(monkeypatch, unstyled):
     def act(window, answers):
         window.actions_by_id["workspace_learn"].trigger()
         QApplication.processEvents()
@@ -205,7 +205,7 @@ def test_links_do_what_the_menu_does_and_nothing_else(qtbot, pane, actions, sess
     ]
 
 
-def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch):
+def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch, unstyled):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
 
@@ -270,7 +270,7 @@ def test_links_show_where_they_lead(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_link_to_the_mixture_opens_it_or_says_what_it_needs(qtbot, monkeypatch):
+def test_the_link_to_the_mixture_opens_it_or_says_what_it_needs(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         window.actions_by_id["sample_article"].trigger()
         quiet(qtbot, window)

@@ -21,7 +21,7 @@ def shown(qtbot, window):
     return page._encoded.ids.tolist()
 
 
-def test_the_text_is_encoded_with_dropout(qtbot, monkeypatch, tmp_path):
+def test_the_text_is_encoded_with_dropout(qtbot, monkeypatch, tmp_path, unstyled):
     def act(window, answers):
         session, by_id = window.session, window.actions_by_id
         assert not by_id["encode_with_dropout"].isEnabled()
@@ -67,7 +67,7 @@ def test_the_text_is_encoded_with_dropout(qtbot, monkeypatch, tmp_path):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_tokenizer_of_another_library_has_no_dropout(qtbot, monkeypatch, tmp_path):
+def test_a_tokenizer_of_another_library_has_no_dropout(qtbot, monkeypatch, tmp_path, unstyled):
     LibraryTokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]")).save(str(tmp_path / "tokenizer.json"))
 
     def act(window, answers):

@@ -152,7 +152,7 @@ def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, p
     assert steps.number == 2
 
 
-def test_the_menu_opens_the_steps_with_the_focus_on_the_slider(qtbot, monkeypatch):
+def test_the_menu_opens_the_steps_with_the_focus_on_the_slider(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["step_through_text"]
         assert action.toolTip() == "Train a tokenizer first, or open one."
@@ -486,7 +486,7 @@ def ask_by_keys(qtbot, window):
     return window.text.steps.why_not.words.text()
 
 
-def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, monkeypatch):
+def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["why_not_one_token"]
         session.corpus.add_text(CORPUS)

@@ -262,7 +262,7 @@ def test_signs_differ_from_text():
     assert segments(" · ".encode()) == [("·", True), ("·", False), ("·", True)]
 
 
-def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_path):
+def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_path, unstyled):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["export_tree_svg"]
         assert not action.isEnabled()
@@ -284,7 +284,7 @@ def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_pat
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, monkeypatch):
+def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["count_uses"]
         assert not action.isEnabled()

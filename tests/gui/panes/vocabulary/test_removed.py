@@ -9,12 +9,14 @@ from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE
 from tests.gui.picky import trained
+from tokstudio.gui.panes.vocabulary import model
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.vocabulary.selection import ID, MERGE, TOKEN, USES
 
 
 @pytest.fixture
-def pane(session, theme, actions, dock) -> VocabularyPane:
+def pane(session, theme, actions, dock, monkeypatch) -> VocabularyPane:
+    monkeypatch.setattr(model, "_LATER", 20)
     pane = VocabularyPane(session, theme, actions)
     dock(pane, 760, 320)
     return pane
@@ -26,7 +28,7 @@ def run(qtbot, session, pane):
 
 
 def ids(qtbot, pane) -> list[int]:
-    qtbot.wait(300)  # orders other than that of making follow four times a second
+    qtbot.wait(40)  # orders other than that of making follow a little later
     qtbot.waitUntil(lambda: not pane.model.searching, timeout=PATIENCE)
     return [pane.model.token_at(row) for row in range(pane.model.rowCount())]
 

@@ -350,7 +350,7 @@ def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
     assert shown.geometry().right() <= pane.line.width()
 
 
-def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypatch):
+def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         session = window.session
         assert not window.actions_by_id["why_merge"].isEnabled()
