@@ -36,21 +36,9 @@ EVERY = hypotheses(SETTINGS.recipe, len(SPECIAL_TOKENS))
 SAME = {"pattern-llama3": {"pattern-llama3", "pattern-gpt4"}, "pattern-gpt4": {"pattern-llama3", "pattern-gpt4"}}
 
 
-class Remembering(Checker):
-    """Counts the words of each recipe once for all checks."""
-
-    def _counted_work(self, recipe):
-        key = recipe.of_words
-        if key not in self.counted:
-            self.counted[key] = yield from super()._counted_work(recipe)
-        return self.counted[key]
-
-
 @pytest.fixture(scope="module")
 def checker():
-    checker = Remembering(CORPUS, SETTINGS)
-    checker.counted = {}
-    return checker
+    return Checker(CORPUS, SETTINGS)
 
 
 def naive(recipe, merges=MERGES, text=TEXT, specials=SPECIAL_TOKENS):

@@ -22,6 +22,7 @@ from tokstudio.core.training.trainer import Trainer
 
 T = TypeVar("T")
 
+_MOST_KEPT = 400_000  # words of all recipes: about 100 MB
 _SOME = 64  # merges between two reports of progress
 _READINGS = 3  # of a file, in which causes are looked for
 _SHORT_BY_256 = Hypothesis(
@@ -163,7 +164,7 @@ class Checker:
         ]
         self._right: list[Merge] = []
         self._is_complete = False
-        self._words: Words | None = None
+        self._kept: dict[tuple[object, ...], Words] = {}  # by what they depend on; those of the settings first
         self._seen: dict[tuple[object, ...], int] = {}  # a hash of the words, by what they depend on
 
     def expected_work(self, merges: int) -> Work[list[Merge]]:
@@ -207,7 +208,7 @@ class Checker:
         return checks[0]
 
     def _difference_work(self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int) -> Work[Difference]:
-        trainer = NaiveTrainer((yield from self._right_words_work()), self._settings.recipe)
+        trainer = NaiveTrainer((yield from self._words_work(self._settings.recipe)), self._settings.recipe)
         for done in range(place):
             best, _, _ = trainer.best()
             assert best is not None
@@ -219,11 +220,6 @@ class Checker:
         our = ours[place] if place < len(ours) else None
         counts = (0 if their is None else trainer.count(their)), (0 if our is None else highest)
         return Difference(place + 1, their, our, counts, tied)
-
-    def _right_words_work(self) -> Work[Words]:
-        if self._words is None:
-            self._words = yield from self._counted_work(self._settings.recipe)
-        return self._words
 
     def _causes_work(
         self, theirs: Sequence[Merge], ours: Sequence[Merge], place: int
@@ -331,16 +327,20 @@ class Checker:
         return [(*each, length) if length is not None else each for each in found], too_long
 
     def _words_work(self, recipe: Recipe) -> Work[Words]:
-        if recipe.of_words == self._settings.recipe.of_words:
-            return (yield from self._right_words_work())
-        return (yield from self._counted_work(recipe))
-
-    def _counted_work(self, recipe: Recipe) -> Work[Words]:
+        """The words of a recipe; of several recipes with the same words, the same object."""
+        if (kept := self._kept.get(recipe.of_words)) is not None:
+            return kept
         counted = yield from count_words_work(self._texts, self._settings.special_tokens, recipe)
         seen = self._seen[recipe.of_words] = hash((recipe.characters, tuple(counted.items())))
-        if self._words is not None and seen == self._seen[self._settings.recipe.of_words]:
-            return self._words
-        return (yield from Words.of_work(counted, characters=recipe.characters))
+        own = self._settings.recipe.of_words
+        if own in self._kept and seen == self._seen[own]:
+            words = self._kept[own]
+        else:
+            words = yield from Words.of_work(counted, characters=recipe.characters)
+        distinct = {id(each): len(each.words) for each in (*self._kept.values(), words)}
+        if not self._kept or sum(distinct.values()) <= _MOST_KEPT:
+            self._kept[recipe.of_words] = words
+        return words
 
     def _ends_there(self, trainer: NaiveTrainer, merges: int) -> bool:
         """Whether a training is complete after so many merges."""
