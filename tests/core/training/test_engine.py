@@ -359,7 +359,7 @@ def test_every_loop_is_compiled_for_one_set_of_types():
     called += ["encode.pack"]
     called += ["symbols.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
     called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
-    called += ["words.add_rows", "words.take_rows", "words.renumber", "words.weigh"]
+    called += ["words.enter", "words.join_rows", "words.take_rows", "words.renumber", "words.weigh"]
     compiled = signatures()
     assert {name: compiled[name] for name in called if len(compiled[name]) != 1} == {}
 
