@@ -69,7 +69,7 @@ def write(name: str, width: int, height: int, title: str, parts: list[str]) -> N
 def engine_of(text: bytes) -> Engine:
     """An engine for one document of bytes, each pair counted."""
     symbols = np.array([k.SEPARATOR, *text, k.SEPARATOR], np.int32)
-    once = np.empty(0, np.int64)
+    once = np.empty(0, np.int32)
     units = Units(symbols, once, np.ones(256, np.int64), np.arange(256, dtype=np.int32))
     return Engine(units, "first", 1, None)
 

@@ -114,7 +114,7 @@ def _exercise_text() -> None:
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
     from tokstudio.core.kernels.encode import add_tokens, take_apart
-    from tokstudio.core.kernels.words import add_rows, gather, partition, spread, weigh
+    from tokstudio.core.kernels.words import enter, gather, join_rows, partition, spread, take_rows, weigh
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.pretokenization.patterns import cut
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -139,7 +139,9 @@ def _exercise_text() -> None:
     spread(slots, slots)
     none32, fixed32, fixed64 = np.zeros(0, np.int32), read_only(np.zeros(0, np.int32)), read_only(np.zeros(0, np.int64))
     gather(read_only(none8), fixed64, fixed64, none8, none64, 0, 0)
-    add_rows(fixed32, fixed64, fixed64, none64, none64, none32, 0)
+    enter(none8, none64, slots, 0, 0)
+    join_rows(fixed32, none64, fixed64, fixed32, none64, fixed64, none32, none32, none64, none64)
+    take_rows(none32, none64, none64, none64, none64)
     partition(read_only(none8), fixed64, 1, none32)
     weigh(fixed32, fixed32, fixed64, none64, none64, none64)
     add_tokens(none32, none32, none64, np.zeros(0, np.uint32), none64, np.zeros((1, 1), np.int64))

@@ -165,6 +165,17 @@ def test_broken_utf8_is_kept_as_bytes_and_said(read):
     assert (source.encoding, text_of(source), source.note) == ("bytes", data, "1 byte is not UTF-8; kept as is")
 
 
+@pytest.mark.parametrize("before", range(4))
+def test_utf8_is_recognised_wherever_a_piece_ends_in_a_character(read, monkeypatch, before):
+    monkeypatch.setattr("tokstudio.core.text.encodings._CHECK", 16)
+    monkeypatch.setattr("tokstudio.core.text.encodings._COUNT", 40)
+    text = b"a" * before + "日本語😀é".encode() * 40
+    source = read(text)
+    assert (source.encoding, text_of(source), source.note) == ("utf-8", text, "")
+    cut_off = read(text[:-1])
+    assert (cut_off.encoding, text_of(cut_off), cut_off.note) == ("bytes", text[:-1], "1 byte is not UTF-8; kept as is")
+
+
 def test_broken_utf8_chosen_as_utf8_is_replaced_and_counted(read):
     source = read("Größe\ufffd".encode() + b"\xff\xff", encoding="utf-8")
     assert text_of(source).decode() == "Größe\ufffd\ufffd\ufffd"

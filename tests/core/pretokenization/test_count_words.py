@@ -23,6 +23,7 @@ from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.pretokenization import count_words as counting
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
+from tokstudio.core.pretokenization.table_builder import Part, Rows, TableBuilder
 from tokstudio.core.pretokenization.word_table import WordTable
 from tokstudio.core.training.trainer import train
 
@@ -113,6 +114,52 @@ def test_words_of_any_bytes_and_lengths_are_told_apart(words):
     numbers = table.look_up(data, 0, np.cumsum([len(word) for word in words]))
     first = {word: number for number, word in enumerate(dict.fromkeys(words))}
     assert numbers.tolist() == [first[word] for word in words]
+
+
+@given(st.lists(st.sets(st.binary(min_size=1, max_size=12), max_size=30), min_size=2, max_size=5))
+def test_joined_tables_number_their_words_as_one_table(tables):
+    joined, known = WordTable(1), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokstudio.core.pretokenization.word_table._IN_A_THREAD", 3)
+        for words in map(sorted, tables):
+            data = np.frombuffer(b"".join(words) + bytes(8), np.uint8)
+            offsets = np.cumsum([0, *map(len, words)])
+            expected = [known.setdefault(word, len(known)) for word in words]
+            assert finish(joined.join_work(data, offsets)).tolist() == expected
+    offsets = joined.offsets
+    assert [joined.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(joined))] == list(known)
+    more = [*known, b"one word more"]
+    data = np.frombuffer(b"".join(more) + bytes(8), np.uint8)
+    assert joined.look_up(data, 0, np.cumsum([*map(len, more)])).tolist() == list(range(len(more)))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["de", "en"]), st.integers(0, 9)), max_size=40), st.integers(2, 5))
+def test_rows_of_several_tables_are_joined_in_the_order_of_places(occurrences, number):
+    """The words of a table may be in any order: a text that is divided has parts anywhere."""
+    builder, expected = TableBuilder(), {}
+    for place, (source, word) in enumerate(occurrences):
+        count, first = expected.get((source, word), (0, place))
+        expected[source, word] = count + 1, first
+    for table in range(number):
+        met = list(enumerate(occurrences))[table::number]
+        words = sorted({word for _, (_, word) in met})
+        rows = []
+        for code, source in enumerate(["de", "en"]):
+            mine = [(place, word) for place, (name, word) in met if name == source]
+            firsts = {word: place for place, word in reversed(mine)}
+            counts = [sum(word == other for _, other in mine) for word in firsts]
+            numbers = np.array([words.index(word) for word in firsts], np.int32)
+            rows.append(Rows(code, numbers, np.array(counts, np.int64), np.array([*firsts.values()], np.int64)))
+        data = np.frombuffer(bytes(words) + bytes(8), np.uint8)
+        finish(builder.add_work(Part(data, np.arange(len(words) + 1), rows)))
+    joined = finish(builder.joined_work())
+    found = zip(joined.sources, joined.words, joined.counts, joined.firsts, strict=True)
+    made = [
+        (["de", "en"][source], int(joined.data[word]), int(count), int(first)) for source, word, count, first in found
+    ]
+    in_order = sorted(expected.items(), key=lambda row: row[1][1])
+    assert made == [(source, word, count, first) for (source, word), (count, first) in in_order]
+    assert list(dict.fromkeys(joined.words.tolist())) == list(range(len(joined.ends)))
 
 
 @patient

@@ -33,6 +33,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training import engine as engine_module
 from tokstudio.core.training.engine import Engine, Units
 from tokstudio.core.training.trainer import Trainer, train
+from tokstudio.core.training.weights import in_eight_bytes, in_four_bytes
 from tokstudio.core.warm_up import exercise
 
 # Room for one round's pairs at least, and hardly more.
@@ -54,7 +55,7 @@ rooms = st.fixed_dictionaries(
         "_CELL_SHARE": st.sampled_from([0, 4]),
     }
 )
-weighted = st.lists(st.tuples(document, st.integers(1, 5)), max_size=6)
+weighted = st.lists(st.tuples(document, st.integers(1, 5) | st.integers((1 << 31) - 2, 1 << 40)), max_size=6)
 
 
 def units_of(texts, weights=None, tie_break="first"):
@@ -62,15 +63,17 @@ def units_of(texts, weights=None, tie_break="first"):
     for text, weight in zip(texts, weights or [1] * len(texts), strict=True):
         symbols += [*text, -1]
         weight_at += [weight] * len(text) + [0]
+    short, heavy = in_four_bytes(np.array(weight_at if weights else [], np.int64))
     order = np.arange(256, dtype=np.int32)
     if tie_break == "huggingface":
         order = np.argsort(HUGGINGFACE_ORDER).astype(np.int32)
     return Units(
         np.array(symbols, np.int32),
-        np.array(weight_at if weights else [], np.int64),
+        short,
         np.ones(256, np.int64),
         order,
         np.argsort(HUGGINGFACE_ORDER).astype(np.int32) if tie_break == "mapped-strings" else None,
+        heavy=heavy,
     )
 
 
@@ -133,7 +136,7 @@ def tokens_of(t, state):
             assert t.symbols[at + span - 1] == symbol | k.END, "a token has its id at its last position too"
         assert not ((t.symbols[at + 1 : at + span] >= 0) & (t.symbols[at + 1 : at + span] < k.END)).any()
         documents[-1].append(symbol)
-        weights[-1] = int(t.weights[at]) if len(t.weights) else 1
+        weights[-1] = int(in_eight_bytes(t.weights[at : at + 1], t.heavy)[0]) if len(t.weights) else 1
         at += span
     assert at == state[k.LENGTH]
     return starts, tokens, documents, weights
@@ -359,7 +362,7 @@ def test_every_loop_is_compiled_for_one_set_of_types():
     called += ["encode.pack"]
     called += ["symbols.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
     called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
-    called += ["words.add_rows", "words.take_rows", "words.renumber", "words.weigh"]
+    called += ["words.enter", "words.join_rows", "words.take_rows", "words.renumber", "words.weigh"]
     compiled = signatures()
     assert {name: compiled[name] for name in called if len(compiled[name]) != 1} == {}
 

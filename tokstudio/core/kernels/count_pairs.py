@@ -17,13 +17,14 @@ from tokstudio.core.kernels.heap import build_heap
 from tokstudio.core.kernels.intrinsics import prefetch
 from tokstudio.core.kernels.merge import squeeze
 from tokstudio.core.kernels.tables import Int32, Int64, Tables
+from tokstudio.core.kernels.weights import weight_at
 
 _AHEAD = 16
 _BLOCK = 2048
 
 
 @njit(nogil=True, cache=True)
-def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, state: Int64, budget: int) -> int:
+def compact(symbols: Int32, weights: Int32, origin: Int32, token_span: Int32, state: Int64, budget: int) -> int:
     """Moves every token to a single position, and drops sequences without pairs."""
     weighted, placed = weights.size > 0, origin.size > 0
     start, target = state[k.CURSOR], state[k.TARGET]
@@ -52,10 +53,13 @@ def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, st
 
 
 @njit(nogil=True, cache=True)
-def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int64, state: Int64, budget: int) -> int:
-    """Counts the places of pairs in cells."""
-    by_left, by_right, shift, mask = k.HASH_LEFT, k.HASH_RIGHT, k.CELL_SHIFT, cells.size - 1
-    if state[k.WIDTH] > 0:
+def count_cells(
+    symbols: Int32, weights: Int32, heavy: Int64, cells: Int32, cell_weights: Int64, state: Int64, budget: int
+) -> int:
+    """Adds up the weights of pairs in cells; counts their places where a cell has a single pair, or without weights."""
+    is_grid = state[k.WIDTH] > 0
+    by_left, by_right, shift, mask = k.HASH_LEFT, k.HASH_RIGHT, k.CELL_SHIFT, max(cells.size, cell_weights.size) - 1
+    if is_grid:
         by_left, by_right, shift, mask = state[k.WIDTH], 1, 0, -1
     start, last = state[k.CURSOR], state[k.LENGTH] - 1
     end = min(last, start + budget)
@@ -65,8 +69,9 @@ def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int6
             right = symbols[i + 1]
             if (left | right) >= 0:
                 cell = ((left * by_left + right * by_right) >> shift) & mask
-                cells[cell] += 1
-                cell_weights[cell] += weights[i]
+                if is_grid:
+                    cells[cell] += 1
+                cell_weights[cell] += weight_at(weights, heavy, i)
             left = right
     else:
         for i in range(start, end):
@@ -155,7 +160,8 @@ def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64,
 @njit(nogil=True, cache=True)
 def number_pairs(
     symbols: Int32,
-    weights: Int64,
+    weights: Int32,
+    heavy: Int64,
     pairs: Int64,
     index: Int64,
     frequent: Int32,
@@ -211,7 +217,7 @@ def number_pairs(
                 pairs[pair, k.COUNT], pairs[pair, k.KEY], pairs[pair, k.STOP] = 0, key, 0
                 pair += 1
             if weighted:
-                weight = weights[i]
+                weight = weight_at(weights, heavy, i)
             numbers[i] = number
             pairs[number, k.COUNT] += weight
             pairs[number, k.STOP] += 1
@@ -311,7 +317,7 @@ def count_pairs(t: Tables, state: Int64, budget: int) -> int:
             if state[k.STAGE] == k.COUNT_CELLS:
                 return k.COMPACTED
         elif stage == k.COUNT_CELLS:
-            budget = count_cells(t.symbols, t.weights, t.cells, t.cell_weights, state, budget)
+            budget = count_cells(t.symbols, t.weights, t.heavy, t.cells, t.cell_weights, state, budget)
         elif stage == k.NUMBER_CELLS:
             budget = number_cells(t.pairs, t.cells, t.cell_weights, t.token_bytes, state, budget)
             if state[k.STAGE] == k.NUMBER_CELLS and state[k.PAIRS] == len(t.pairs):
@@ -323,8 +329,8 @@ def count_pairs(t: Tables, state: Int64, budget: int) -> int:
             if state[k.STAGE] == k.NUMBER_PAIRS and state[k.TARGET] > len(t.pairs):
                 return k.NEED_ROOM
         elif stage == k.NUMBER_PAIRS:
-            by_position = t.numbers, t.touched, t.token_bytes
-            budget = number_pairs(t.symbols, t.weights, t.pairs, t.pair_index, t.frequent, *by_position, state, budget)
+            corpus, by_position = (t.symbols, t.weights, t.heavy), (t.numbers, t.touched, t.token_bytes)
+            budget = number_pairs(*corpus, t.pairs, t.pair_index, t.frequent, *by_position, state, budget)
             if state[k.STAGE] == k.NUMBER_PAIRS and state[k.PAIRS] == len(t.pairs):
                 return k.NEED_ROOM
         elif stage == k.ALLOT:

@@ -16,6 +16,7 @@ from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.heap import before, cuts_character, prefix_of, sift_down, sorts_after, tie_of_ids
 from tokstudio.core.kernels.intrinsics import prefetch
 from tokstudio.core.kernels.tables import Int32, Int64, Tables
+from tokstudio.core.kernels.weights import weight_at
 
 _AHEAD = 16
 
@@ -67,7 +68,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
     symbols, weights, pool, pairs, index, heap = t.symbols, t.weights, t.pool, t.pairs, t.pair_index, t.heap
     spans, sizes, order, spelling, units = t.token_span, t.token_bytes, t.token_order, t.spelling, t.units
     left_slot, right_slot, left_count, right_count = t.left_slot, t.right_slot, t.left_count, t.right_count
-    touched, lacking = t.touched, t.token_lacking
+    touched, lacking, heavy = t.touched, t.token_lacking, t.heavy
     weighted, by_bytes = weights.size > 0, state[k.TIE_RULE] == k.BY_BYTES
     rule, floor, longest = state[k.TIE_RULE], state[k.FLOOR], state[k.MAX_BYTES]
     mask = index.size - 1
@@ -158,11 +159,13 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                 ahead = pool[min(n + _AHEAD, stop - 1)]
                 prefetch(symbols, ahead)
                 prefetch(symbols, ahead + span)
+                if weighted:
+                    prefetch(weights, ahead)
                 i = pool[n]
                 if symbols[i] != left or symbols[i + left_span] != right:
                     continue
                 if weighted:
-                    weight = weights[i]
+                    weight = weight_at(weights, heavy, i)
                 total += weight
                 before_it, after_it = symbols[i - 1] & k.TOKEN, symbols[i + span]
                 symbols[i + left_span] = k.INSIDE

@@ -23,6 +23,7 @@ from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.heap import before, prefix_of, sift_down, sorts_after, tie_of_ids
 from tokstudio.core.kernels.intrinsics import prefetch
 from tokstudio.core.kernels.tables import Int32, Int64, Tables
+from tokstudio.core.kernels.weights import weight_at
 
 Float64 = NDArray[np.float64]
 
@@ -152,7 +153,7 @@ def count_by_language(t: Tables, c: Choice, state: Int64, budget: int) -> bool:
             if section >= languages:
                 break
             if symbols[i] == left and symbols[i + span] == right:
-                counts[pair, section] += t.weights[i]
+                counts[pair, section] += weight_at(t.weights, t.heavy, i)
         if columns > languages:
             counts[pair, languages] = pairs[pair, k.COUNT]
         for column in range(columns):
@@ -248,7 +249,7 @@ def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: in
 @njit(nogil=True, cache=True)
 def _merge_everywhere(t: Tables, c: Choice, state: Int64, pair: int) -> None:
     """Merges a pair in all sections, and stores the new pairs; see `merge.merge`, which does the same."""
-    symbols, weights, pool, pairs, index, counts = t.symbols, t.weights, t.pool, t.pairs, t.pair_index, c.counts
+    symbols, pool, pairs, index, counts = t.symbols, t.pool, t.pairs, t.pair_index, c.counts
     spans, sizes, spelling, left_slot, right_slot = t.token_span, t.token_bytes, t.spelling, t.left_slot, t.right_slot
     touched, sections, languages, columns = t.touched, c.sections, c.numbers[LANGUAGES], _columns(c)
     token, mask = state[k.VOCABULARY], index.size - 1
@@ -278,7 +279,7 @@ def _merge_everywhere(t: Tables, c: Choice, state: Int64, pair: int) -> None:
             continue
         while i >= sections[section + 1]:
             section += 1
-        weight = weights[i]
+        weight = weight_at(t.weights, t.heavy, i)
         total += weight
         if section >= languages:
             c.lengths[section - languages] -= c.measures[t.origin[i]]

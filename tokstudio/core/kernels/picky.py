@@ -81,6 +81,7 @@ from tokstudio.core.kernels.tables import (
     Int32,
     Int64,
 )
+from tokstudio.core.kernels.weights import weight_at
 
 
 @njit(nogil=True, cache=True)
@@ -115,7 +116,7 @@ def _make_token(t: Picky, state: Int64, left: int, right: int, place: int) -> in
 @njit(nogil=True, cache=True)
 def _merge_pair(t: Picky, state: Int64, pair: int) -> None:
     """Merges a pair everywhere; `_decide` says what is removed then."""
-    symbols, weights, tokens, pairs, index = t.symbols, t.weights, t.tokens, t.pairs, t.pair_index
+    symbols, weights, heavy, tokens, pairs, index = t.symbols, t.weights, t.heavy, t.tokens, t.pairs, t.pair_index
     nodes, touched = t.nodes, t.touched
     key = pairs[pair, KEY]
     left, right = key >> 32, key & NUMBER_BITS
@@ -138,7 +139,7 @@ def _merge_pair(t: Picky, state: Int64, pair: int) -> None:
     for i in places:
         if symbols[i] != left or symbols[i + left_span] != right:
             continue
-        weight = weights[i] if weights.size else 1
+        weight = weight_at(weights, heavy, np.int64(i)) if weights.size else 1
         replaced += weight
         before_it, after_it = np.int64(symbols[i - 1] & TOKEN), np.int64(symbols[i + span])
         note(pairs, index, nodes, touched, state, key, -weight, 0)
@@ -201,7 +202,7 @@ def _fill_parts(tokens: Int64, base: int, token: int, parts: Int32) -> int:
 @njit(nogil=True, cache=True)
 def _split(t: Picky, state: Int64, token: int, amount: int) -> None:
     """Lets a removed token fall into the first `amount` of `parts` at all its places."""
-    symbols, weights, tokens, pairs, index = t.symbols, t.weights, t.tokens, t.pairs, t.pair_index
+    symbols, weights, heavy, tokens, pairs, index = t.symbols, t.weights, t.heavy, t.tokens, t.pairs, t.pair_index
     nodes, touched, parts = t.nodes, t.touched, t.parts
     span, node = tokens[token, SPAN], tokens[token, FIRST]
     first, last = np.int64(parts[0]), np.int64(parts[amount - 1])
@@ -210,7 +211,7 @@ def _split(t: Picky, state: Int64, token: int, amount: int) -> None:
         node = np.int64(nodes[node, 1])
         if symbols[i] != token:
             continue
-        weight = weights[i] if weights.size else 1
+        weight = weight_at(weights, heavy, np.int64(i)) if weights.size else 1
         before_it, after_it = np.int64(symbols[i - 1] & TOKEN), np.int64(symbols[i + span])
         if before_it != TOKEN:
             note(pairs, index, nodes, touched, state, before_it << 32 | token, -weight, 0)
@@ -252,7 +253,7 @@ def _count(t: Picky, state: Int64, budget: int) -> int:
         left = np.int64(symbols[i])
         if left == SEPARATOR:
             continue
-        weight = t.weights[i] if t.weights.size else 1
+        weight = weight_at(t.weights, t.heavy, i) if t.weights.size else 1
         t.tokens[left, USES] += weight
         right = np.int64(symbols[i + 1])
         if right != SEPARATOR and weight > 0:

@@ -61,7 +61,8 @@ class Picky(NamedTuple):
     """The arrays of a training."""
 
     symbols: Int32  # [n]
-    weights: Int64  # [n], or [0] where every sequence occurs once
+    weights: Int32  # [n], see `weights`; or [0] where every sequence occurs once
+    heavy: Int64
     units: Int32  # [base + n], each base unit once, then the corpus, as numbers that sort like the units
     tokens: Int64  # [ids, 12]
     token_index: Int32  # [a power of two], from the bytes of a token to the newest; 0 is free

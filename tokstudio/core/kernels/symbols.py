@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import Int32, Int64
+from tokstudio.core.kernels.weights import weight_at
 
 Bytes = NDArray[np.uint8]
 
@@ -22,11 +23,12 @@ def lay_out_bytes(
     data: Bytes,
     starts: Int64,
     stops: Int64,
-    counts: Int64,
+    counts: Int32,
+    heavy: Int64,
     state: Int64,
     first_id: int,
     symbols: Int32,
-    weights: Int64,
+    weights: Int32,
     base_counts: Int64,
     budget: int,
 ) -> None:
@@ -36,23 +38,24 @@ def lay_out_bytes(
         data: uint8, the sequences.
         starts: int64 [n], the start of each.
         stops: int64 [n], the end of each.
-        counts: int64 [n], how often each occurs; [0] for once each.
+        counts: int32 [n], how often each occurs: see `weights`; [0] for once each.
+        heavy: int64, the counts that do not fit into it.
         state: int64 [STATE_SIZE]: the next byte (if above the start of its sequence), sequence and symbol.
         first_id: The id of byte 0.
         symbols: int32, written.
-        weights: int64, written: the count of each symbol's sequence; [0] where all are 1.
+        weights: int32, written: the count of each symbol's sequence; [0] where all are 1.
         base_counts: int64, added to, by id.
         budget: Bytes.
     """
     at, sequence, to = state[AT], state[SEQUENCE], state[SYMBOL]
-    weight = 1
+    weight = mark = 1
     while sequence < starts.size and budget > 0:
         at = max(at, starts[sequence])
         end = min(stops[sequence], at + budget)
         if counts.size > 0:
-            weight = counts[sequence]
+            weight, mark = weight_at(counts, heavy, sequence), counts[sequence]
         if weights.size > 0:
-            weights[to : to + end - at + 1] = weight
+            weights[to : to + end - at + 1] = mark
         for i in range(at, end):
             symbol = first_id + data[i]
             symbols[to] = symbol
@@ -74,12 +77,13 @@ def lay_out_characters(
     data: Bytes,
     starts: Int64,
     stops: Int64,
-    counts: Int64,
+    counts: Int32,
+    heavy: Int64,
     state: Int64,
     ids: Int32,
     growing: bool,
     symbols: Int32,
-    weights: Int64,
+    weights: Int32,
     base_counts: Int64,
     budget: int,
 ) -> None:
@@ -93,13 +97,13 @@ def lay_out_characters(
     those of `lay_out_bytes`.
     """
     at, sequence, to = state[AT], state[SEQUENCE], state[SYMBOL]
-    weight = 1
+    weight = mark = 1
     while sequence < starts.size and budget > 0:
         at = max(at, starts[sequence])
         stop = stops[sequence]
         end = min(stop, at + budget)
         if counts.size > 0:
-            weight = counts[sequence]
+            weight, mark = weight_at(counts, heavy, sequence), counts[sequence]
         budget -= end - at + 1
         while at < end:
             place = at
@@ -135,13 +139,13 @@ def lay_out_characters(
                 base_counts[symbol] += weight
             symbols[to] = symbol
             if weights.size > 0:
-                weights[to] = weight
+                weights[to] = mark
             to += 1
         if at < stop:
             break
         symbols[to] = -1
         if weights.size > 0:
-            weights[to] = weight
+            weights[to] = mark
         to += 1
         sequence += 1
         at = 0

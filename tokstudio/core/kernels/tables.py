@@ -104,7 +104,8 @@ class Tables(NamedTuple):
     """All arrays of a training; see the module."""
 
     symbols: Int32  # [n]
-    weights: Int64  # [n] how often a position's sequence occurs; [0] where every sequence occurs once
+    weights: Int32  # [n] how often a position's sequence occurs: see `weights`; [0] where every sequence occurs once
+    heavy: Int64  # the weights that do not fit into 31 bits
     origin: Int32  # [n] a position's place in `units`; [0] unless ties go by bytes
     units: Int32  # [base + n] each base unit once, then the original corpus; [0] unless ties go by bytes
     pool: Int32  # places of pairs, one run per pair
@@ -122,7 +123,7 @@ class Tables(NamedTuple):
     token_lacking: Int64
 
     # For counting the pairs of a round: the places and weights in each cell, a cell for every pair or for several.
-    cells: Int32
+    cells: Int32  # [0] for shared cells with weights
     cell_weights: Int64  # [0] without weights
     frequent: Int32  # [cells / 32] for shared cells: a bit for each that reaches the floor
     numbers: Int32  # [n] for shared cells: the number of the pair at each position

@@ -83,8 +83,11 @@ def look_up(
     offsets: Int64,
     arena: Bytes,
     used: int,
+    adds: bool,
 ) -> tuple[int, int]:
     """Writes the number of each word of `data` to `numbers`, and adds new words.
+
+    Several threads may look up words at once while none of them adds words.
 
     Args:
         data: uint8, the words one after another, from `start` on.
@@ -96,6 +99,7 @@ def look_up(
         offsets: int64, the start of each word of the table in `arena`, and the end of the last.
         arena: uint8, the words of the table.
         used: The number of words in the table.
+        adds: Whether new words are added; else their number is -1.
 
     Returns:
         How many words of `data` were looked up (fewer than n where the table is full), and how many are in the table.
@@ -120,6 +124,10 @@ def look_up(
                         break
                 slot = (slot + np.uint64(1)) & mask
             if slots[slot, 0] == 0:
+                if not adds:
+                    numbers[k] = -1
+                    start = end
+                    continue
                 into = offsets[used]
                 if 2 * (used + 1) > len(slots) or used + 2 > offsets.size or into + length + PADDING > arena.size:
                     return k, used
@@ -143,6 +151,22 @@ def spread(slots: UInt64, larger: UInt64) -> None:
             while larger[slot, 0] != 0:
                 slot = (slot + np.uint64(1)) & mask
             larger[slot, 0], larger[slot, 1] = slots[held, 0], slots[held, 1]
+
+
+@njit(nogil=True, cache=True)
+def enter(arena: Bytes, offsets: Int64, slots: UInt64, first: int, last: int) -> None:
+    """Enters the words from number `first` to `last` of a table, none of which is there, into its slots."""
+    mask, keys = np.uint64(len(slots) - 1), np.empty(_BATCH, np.uint64)
+    for start in range(first, last, _BATCH):
+        stop = min(start + _BATCH, last)
+        for number in range(start, stop):
+            keys[number - start] = _key(arena, offsets[number], offsets[number + 1])
+            prefetch(slots, np.int64(_slot(keys[number - start], mask)) * 2)
+        for number in range(start, stop):
+            slot = _slot(keys[number - start], mask)
+            while slots[slot, 0] != 0:
+                slot = (slot + np.uint64(1)) & mask
+            slots[slot, 0], slots[slot, 1] = keys[number - start], number
 
 
 @njit(nogil=True, cache=True)
@@ -177,18 +201,58 @@ def add_up(
 
 
 @njit(nogil=True, cache=True)
-def add_rows(
-    numbers: Int32, more: Int64, more_firsts: Int64, counts: Int64, firsts: Int64, found: Int32, used: int
+def join_rows(
+    words: Int32,
+    counts: Int64,
+    firsts: Int64,
+    other_words: Int32,
+    other_counts: Int64,
+    other_firsts: Int64,
+    rows: Int32,
+    into_words: Int32,
+    into_counts: Int64,
+    into_firsts: Int64,
 ) -> int:
-    """Adds counts and first occurrences of distinct words to those of other parts of the text; see `add_up`."""
-    for k in range(numbers.size):
-        number = numbers[k]
-        if counts[number] == 0:
-            firsts[number] = more_firsts[k]
-            found[used] = number
-            used += 1
-        counts[number] += more[k]
-        firsts[number] = min(firsts[number], more_firsts[k])
+    """Joins two lists of distinct words that are sorted by first occurrence: counts are added, the least first is kept.
+
+    Args:
+        words: int32 [n], the words of one list.
+        counts: int64 [n], overwritten.
+        firsts: int64 [n], ascending.
+        other_words: int32 [m], the words of the other list.
+        other_counts: int64 [m], overwritten.
+        other_firsts: int64 [m], ascending.
+        rows: int32 by word, scratch; all are 0 before and afterwards.
+        into_words: int32 [n + m], written.
+        into_counts: int64 [n + m], written.
+        into_firsts: int64 [n + m], written.
+
+    Returns:
+        The number of words in the joined list.
+    """
+    for row in range(words.size):
+        rows[words[row]] = row + 1
+    # A word of both lists keeps the row with its first occurrence; the count of the other row becomes 0.
+    for other in range(other_words.size):
+        row = rows[other_words[other]] - 1
+        if row >= 0:
+            total = counts[row] + other_counts[other]
+            is_earlier = firsts[row] <= other_firsts[other]
+            counts[row] = total if is_earlier else 0
+            other_counts[other] = 0 if is_earlier else total
+    for row in range(words.size):
+        rows[words[row]] = 0
+    row = other = used = 0
+    while row < words.size or other < other_words.size:
+        if other == other_words.size or (row < words.size and firsts[row] <= other_firsts[other]):
+            into_words[used], into_counts[used], into_firsts[used] = words[row], counts[row], firsts[row]
+            used += counts[row] > 0
+            row += 1
+        else:
+            into_words[used], into_counts[used] = other_words[other], other_counts[other]
+            into_firsts[used] = other_firsts[other]
+            used += other_counts[other] > 0
+            other += 1
     return used
 
 

@@ -24,7 +24,7 @@ from tokstudio.core.corpus.source import CountedWith, Source, entry_name, is_one
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.spill import Spill
-from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder
+from tokstudio.core.pretokenization.table_builder import Joined, Part, Rows, TableBuilder
 from tokstudio.core.pretokenization.word_counts import FILE, WordCounts
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes
@@ -178,20 +178,19 @@ class WordCounter:
         self._local.counter.count(chunk, self._splitter)
 
     def _joined_work(self) -> Work[Joined]:
-        """Joins all counts; the counters are released one by one."""
-        counters, self._counters = self._counters, []
+        """Joins all counts; each counter is released before its words are joined."""
+        self._counters.sort(key=lambda counter: len(counter.table))
         if not self._spill.is_empty:
-            while counters:
-                counters.pop().spill()
+            for counter in self._counters:
+                counter.spill()
                 yield Progress("joining")
             return (yield from self._spill.joined_work())
-        for counter in counters:
-            counter.end()
-        counters.sort(key=lambda counter: -len(counter.table))
-        builder = TableBuilder(counters[0].table, counters[0].rows)
-        while len(counters) > 1:
-            other = counters.pop()
-            yield from builder.add_work(other.table.words, other.table.offsets, other.rows)
+        builder = TableBuilder(*self._counters.pop().taken())
+        while self._counters:
+            table, rows = self._counters.pop(0).taken()
+            part = Part(table.words, table.offsets, rows)
+            del table, rows  # the joined arrays are as large
+            yield from builder.add_work(part)
         return (yield from builder.joined_work())
 
 
@@ -328,13 +327,16 @@ class _Counter:
     """The counts of one thread, which receives chunks in the order of the corpus."""
 
     def __init__(self, spill: Spill, most: int) -> None:
-        self.rows: list[Rows] = []
         self._place: _Place | None = None
         self._spill, self._most = spill, most
         self._start()
 
     def _start(self) -> None:
+        self.rows: list[Rows] = []
         self.table = WordTable(1 << 12)
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
         self._counts = np.zeros(self.table.room, np.int64)
         self._firsts = np.zeros(self.table.room, np.int64)
         self._found = np.zeros(self.table.room, np.int32)
@@ -360,10 +362,14 @@ class _Counter:
 
     def spill(self) -> None:
         """Writes all counts so far to the disk, and begins anew."""
+        self._spill.add(*self.taken())
+
+    def taken(self) -> tuple[WordTable, list[Rows]]:
+        """All counts so far, which the counter forgets."""
         self.end()
-        self._spill.add(self.table, self.rows)
-        self.rows = []
+        table, rows = self.table, self.rows
         self._start()
+        return table, rows
 
     def _size(self) -> int:
         """Bytes of memory for the counts so far."""
@@ -374,11 +380,17 @@ class _Counter:
         """Makes rows of the counts so far."""
         from tokstudio.core.kernels.words import take_rows
 
-        if self._used and self._place is not None:
-            found, self._used = self._found[: self._used].copy(), 0
-            counts, firsts = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
+        if not self._used or self._place is None:
+            return
+        found, counts, firsts = self._found[: self._used], self._counts[: self._used], self._firsts[: self._used]
+        if not self.rows and self._used == len(self.table):
+            # These are all words, in the order of their numbers: the arrays become the rows.
+            self._begin_counts()
+        else:
+            found, counts, firsts = found.copy(), np.empty(self._used, np.int64), np.empty(self._used, np.int64)
             take_rows(found, self._counts, self._firsts, counts, firsts)
-            self.rows.append(Rows(self._place.entry, found, counts, firsts))
+            self._used = 0
+        self.rows.append(Rows(self._place.entry, found, counts, firsts))
 
     def add_given(self, source: Source, place: _Place) -> Iterator[int]:
         """Counts the words of a source of word counts in bounded pieces; yields the end of each."""

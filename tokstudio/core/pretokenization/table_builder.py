@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,19 +13,34 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
+from tokstudio.core.pretokenization.word_table import PADDING, WordTable
 
 _GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Counted words of one source, each once."""
+    """Counted words of one source, each once. Joining overwrites the counts."""
 
     source: int
     words: NDArray[np.int32]  # [n], numbers in the table that they were counted with
     counts: NDArray[np.int64]  # [n]
     firsts: NDArray[np.int64]  # [n], places
+
+    def by_place(self) -> Rows:
+        """The same, sorted by place."""
+        if np.all(self.firsts[1:] > self.firsts[:-1]):
+            return self
+        order = np.argsort(self.firsts, kind="stable")
+        return Rows(self.source, self.words.take(order), self.counts.take(order), self.firsts.take(order))
+
+
+class Part(NamedTuple):
+    """The words of a table, one after another, with `PADDING`, and the start of each; rows that refer to them."""
+
+    words: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    rows: Sequence[Rows]
 
 
 class Joined(NamedTuple):
@@ -50,53 +66,48 @@ class TableBuilder:
         self._table = table or WordTable()
         self._rows = list(rows)
 
-    def add_work(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: Sequence[Rows]) -> Work[None]:
-        """Adds rows whose words are numbered in `data`, uint8 with padding; `offsets` has their starts and one end."""
-        n = len(offsets) - 1
-        numbers = np.empty(n, np.int32)
-        for first in range(0, n, MOST_WORDS):
-            last = min(first + MOST_WORDS, n)
-            numbers[first:last] = self._table.look_up(data, int(offsets[first]), offsets[first + 1 : last + 1])
-            yield Progress("joining", last, n)
-        self._rows += [replace(each, words=numbers[each.words]) for each in rows]
+    def add_work(self, part: Part) -> Work[None]:
+        """Adds the rows of another table."""
+        numbers = yield from self._table.join_work(part.words, part.offsets)
+        self._rows += [replace(each, words=numbers[each.words]) for each in part.rows]
 
     def joined_work(self) -> Work[Joined]:
-        """All rows, sorted by place, and the words in this order."""
+        """All rows, sorted by place, and the words in this order; the builder is empty afterwards."""
         return (yield from sorted_work([(yield from self.part_work())]))
 
-    def part_work(self) -> Work[tuple[WordTable, list[Rows]]]:
-        """The words, and the rows in no order, one for each word and source."""
-        from tokstudio.core.kernels.words import add_rows, take_rows
-
-        known = len(self._table)
-        by_source: dict[int, list[Rows]] = {}
+    def part_work(self) -> Work[Part]:
+        """The words, and the rows, one for each word and source; the builder is empty afterwards."""
+        words, offsets, self._table = self._table.words, self._table.offsets, WordTable()
+        by_source: dict[int, deque[Rows]] = {}
         for each in self._rows:
-            by_source.setdefault(each.source, []).append(each)
+            by_source.setdefault(each.source, deque()).append(each)
         made, self._rows = list[Rows](), []
-        counts = firsts = np.zeros(0, np.int64)
-        found = np.empty(known, np.int32)
+        scratch = np.zeros(len(offsets) - 1, np.int32)
         for source in sorted(by_source):
             parts = by_source.pop(source)
-            if len(parts) > 1:
-                if not len(counts):
-                    counts, firsts = np.zeros(known, np.int64), np.zeros(known, np.int64)
-                used = 0
-                for part in parts:
-                    more = read_only(part.words), read_only(part.counts), read_only(part.firsts)
-                    used = add_rows(*more, counts, firsts, found, used)
-                    yield Progress("joining")
-                here = Rows(source, found[:used].copy(), np.empty(used, np.int64), np.empty(used, np.int64))
-                take_rows(here.words, counts, firsts, here.counts, here.firsts)
-                parts = [here]
+            while len(parts) > 1:
+                parts.append(_joined(parts.popleft().by_place(), parts.popleft().by_place(), scratch))
+                yield Progress("joining")
             made += parts
-        return self._table, made
+        return Part(words, offsets, made)
 
 
-def sorted_work(parts: Sequence[tuple[WordTable, list[Rows]]]) -> Work[Joined]:
+def _joined(one: Rows, other: Rows, scratch: NDArray[np.int32]) -> Rows:
+    """The rows of a source in one list; `scratch` has a 0 for each word of the table."""
+    from tokstudio.core.kernels.words import join_rows
+
+    size = len(one.words) + len(other.words)
+    words, counts, firsts = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+    given = [(read_only(each.words), each.counts, read_only(each.firsts)) for each in (one, other)]
+    used = join_rows(*given[0], *given[1], scratch, words, counts, firsts)
+    return Rows(one.source, words[:used], counts[:used], firsts[:used])
+
+
+def sorted_work(parts: Sequence[Part]) -> Work[Joined]:
     """Sorts rows by place; the tables of several parts have no word in common."""
     from tokstudio.core.kernels.words import gather, renumber
 
-    known = sum(len(table) for table, _ in parts)
+    known = sum(len(part.offsets) - 1 for part in parts)
     rows = list(_renumbered(parts))
     words = np.concatenate([np.empty(0, np.int32), *(each.words for each in rows)])
     counts = np.concatenate([np.empty(0, np.int64), *(each.counts for each in rows)])
@@ -108,7 +119,7 @@ def sorted_work(parts: Sequence[tuple[WordTable, list[Rows]]]) -> Work[Joined]:
         counts, firsts = counts.take(order), firsts.take(order)
     order = np.empty(known, np.int64)
     renumber(words, np.full(known, -1, np.int32), order)
-    arena, offsets = _words_of([table for table, _ in parts])
+    arena, offsets = _words_of(parts)
     data, ends = np.empty(int(offsets[-1]) + PADDING, np.uint8), np.empty(known, np.int64)
     arena, offsets, order = read_only(arena), read_only(offsets), read_only(order)
     for first in range(0, known, _GATHERED):
@@ -117,20 +128,20 @@ def sorted_work(parts: Sequence[tuple[WordTable, list[Rows]]]) -> Work[Joined]:
     return Joined(data, ends, words, sources, counts, firsts)
 
 
-def _renumbered(parts: Sequence[tuple[WordTable, list[Rows]]]) -> Iterator[Rows]:
+def _renumbered(parts: Sequence[Part]) -> Iterator[Rows]:
     """The rows with the numbers that the words have in all tables together."""
     before = 0
-    for table, rows in parts:
-        for each in rows:
+    for part in parts:
+        for each in part.rows:
             yield replace(each, words=each.words + np.int32(before)) if before else each
-        before += len(table)
+        before += len(part.offsets) - 1
 
 
-def _words_of(tables: Sequence[WordTable]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    if len(tables) == 1:
-        return tables[0].words, tables[0].offsets
-    sizes = [int(table.offsets[-1]) for table in tables]
+def _words_of(parts: Sequence[Part]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    if len(parts) == 1:
+        return parts[0].words, parts[0].offsets
+    sizes = [int(part.offsets[-1]) for part in parts]
     begins = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    arena = np.concatenate([table.words[:size] for table, size in zip(tables, sizes, strict=True)])
-    offsets = [table.offsets[:-1] + begin for table, begin in zip(tables, begins, strict=False)]
+    arena = np.concatenate([part.words[:size] for part, size in zip(parts, sizes, strict=True)])
+    offsets = [part.offsets[:-1] + begin for part, begin in zip(parts, begins, strict=False)]
     return arena, np.concatenate([*offsets, begins[-1:]])

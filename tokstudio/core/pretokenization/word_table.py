@@ -3,15 +3,20 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, power_of_two, read_only
+from tokstudio.core.base.parallel import in_threads
+from tokstudio.core.base.progress import Work
 
 # Words looked up at once: their data stays in the processor's cache.
 MOST_WORDS = 1 << 16
 # The same as `kernels.words.PADDING`, without loading the compiler.
 PADDING = 8
+_IN_A_THREAD = 1 << 17  # words that a thread looks up at once
 
 
 class WordTable:
@@ -24,6 +29,7 @@ class WordTable:
         self._numbers = np.empty(MOST_WORDS, np.int32)
         self._keys = np.empty(MOST_WORDS, np.uint64)
         self._used = 0
+        self._entered = 0  # words that are in the slots
 
     def __len__(self) -> int:
         return self._used
@@ -61,17 +67,69 @@ class WordTable:
         """
         from tokstudio.core.kernels.words import look_up
 
+        self._enter()
         done, n = 0, len(ends)
         data, ends = read_only(data), read_only(ends)
         while done < n:
             arrays = (self._numbers[done:n], self._keys, self._slots, self._offsets, self._arena)
-            more, self._used = look_up(data, start, ends[done:], *arrays, self._used)
+            more, self._used = look_up(data, start, ends[done:], *arrays, self._used, True)
+            self._entered = self._used
             done += more
             if more:
                 start = int(ends[done - 1])
             if done < n:
                 self._grow(int(ends[done]) - start)
         return self._numbers[:n]
+
+    def join_work(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Work[NDArray[np.int32]]:
+        """The number of each word of another table, int32; new words are added. Threads look them up.
+
+        `data` has the distinct words of the other table, with `PADDING`; `offsets` has their starts, and the last end.
+        """
+        from tokstudio.core.kernels.words import gather
+
+        self._enter()
+        data, offsets = read_only(data), read_only(offsets)
+        numbers = np.empty(len(offsets) - 1, np.int32)
+        firsts = range(0, len(numbers), _IN_A_THREAD)
+        works = [partial(self._find_work, data, offsets, numbers, first) for first in firsts]
+        yield from in_threads("joining", works, _ignore)
+        new = np.flatnonzero(numbers < 0)
+        before, used = self._used, self._used + len(new)
+        numbers[new] = np.arange(before, used)
+        at = int(self._offsets[before])
+        size = at + int((offsets[new + 1] - offsets[new]).sum()) + PADDING
+        self._offsets = grown(self.offsets, max(used + 1, len(self._offsets)))
+        self._arena = grown(self._arena[:at], max(size, len(self._arena)))
+        ends = self._offsets[before + 1 : used + 1]
+        gather(data, offsets, read_only(new), self._arena[at:], ends, 0, len(new))
+        ends += at
+        self._used = used
+        return numbers
+
+    def _find_work(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], numbers: NDArray[np.int32], first: int
+    ) -> Work[bool]:
+        """Looks up words from number `first` on without adding any; their number is then -1."""
+        from tokstudio.core.kernels.words import look_up
+
+        last = min(first + _IN_A_THREAD, len(numbers))
+        arrays = (numbers[first:last], np.empty(last - first, np.uint64), self._slots, self._offsets, self._arena)
+        look_up(data, int(offsets[first]), offsets[first + 1 : last + 1], *arrays, self._used, False)
+        return True
+        yield
+
+    def _enter(self) -> None:
+        """Enters words that `join_work` added into the slots, which need not be done for the last table."""
+        from tokstudio.core.kernels.words import enter
+
+        if self._entered == self._used:
+            return
+        if 2 * (self._used + 1) > len(self._slots):
+            self._slots = np.zeros((power_of_two(2 * (self._used + 1)), 2), np.uint64)
+            self._entered = 0
+        enter(self._arena, self._offsets, self._slots, self._entered, self._used)
+        self._entered = self._used
 
     def _grow(self, length: int) -> None:
         """Grows the arrays that are full; a word of `length` must fit."""
@@ -86,3 +144,7 @@ class WordTable:
         needed = int(self._offsets[self._used]) + length + PADDING
         if needed > len(self._arena):
             self._arena = grown(self._arena, max(needed, len(self._arena) + len(self._arena) // 2))
+
+
+def _ignore(_number: int, _result: object) -> None:
+    """Takes results that say nothing."""

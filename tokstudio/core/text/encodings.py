@@ -258,12 +258,19 @@ def _note(*parts: str) -> str:
 
 
 def _is_utf8(data: NDArray[np.uint8]) -> Work[bool]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(data), _CHECK):
-        try:
-            decoder.decode(data[start : start + _CHECK].tobytes(), start + _CHECK >= len(data))
-        except UnicodeDecodeError:
-            return False
+    start = 0
+    while start < len(data):
+        # Much is read of a file at once, and little is decoded at once.
+        piece, done, used = np.ascontiguousarray(data[start : start + _COUNT]).data, 0, 1
+        is_last = start + len(piece) == len(data)
+        while done < len(piece) and used:
+            part = piece[done : done + _CHECK]
+            try:
+                used = codecs.utf_8_decode(part, "strict", is_last and done + len(part) == len(piece))[1]
+            except UnicodeDecodeError:
+                return False
+            done += used
+        start += done
         yield Progress("checking the encoding", start, len(data))
     return True
 

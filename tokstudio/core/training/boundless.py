@@ -35,6 +35,7 @@ from tokstudio.core.training.from_tokenizer import gathered, new_engine
 from tokstudio.core.training.prepare_corpus import Prepared, count_text_work, prepare_corpus_work
 from tokstudio.core.training.progress_estimate import MergingProgress
 from tokstudio.core.training.symbols import LARGEST_CORPUS, huggingface_order
+from tokstudio.core.training.weights import in_four_bytes
 
 _GROUP = 1 << 20  # bytes of documents encoded together
 _BATCH = 4096
@@ -329,7 +330,8 @@ def units_of(runs: Runs, config: TrainingConfig, start: Tokenizer, base_size: in
             "merged at once. Train on a part of it."
         )
     symbols = np.insert(runs.tokens, np.concatenate([[0], runs.ends]), np.int32(-1))
-    weights = np.repeat(runs.counts, np.diff(runs.ends, prepend=0) + 1)
+    weights, heavy = in_four_bytes(runs.counts)
+    weights = np.repeat(weights, np.diff(runs.ends, prepend=0) + 1)
     spelled = [start.tokens[token] or b"" for token in range(base)]
     if config.base == "bytes":
         values = np.frombuffer(b"".join(spelled), np.uint8).astype(np.int32)
@@ -345,11 +347,12 @@ def units_of(runs: Runs, config: TrainingConfig, start: Tokenizer, base_size: in
         order[:base_size] = huggingface_order(start.alphabet, base_size)
     return Units(
         symbols=symbols,
-        weights=np.concatenate([np.ones(1, np.int64), weights]),
+        weights=np.concatenate([np.ones(1, np.int32), weights]),
         token_bytes=np.array([len(token) for token in spelled], np.int64),
         tie_order=order,
         values=values,
         value_ends=np.cumsum(lengths, dtype=np.int64),
+        heavy=heavy,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ from tokstudio.core.kernels.count_pairs import count_pairs, eligible_pair
 from tokstudio.core.kernels.heap import cuts_character
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
+from tokstudio.core.kernels.weights import count_tokens
 from tokstudio.core.model.config import TieBreak
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class Units:
 
     # [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
     symbols: NDArray[np.int32]
-    weights: NDArray[np.int64]  # [n], how often the sequence of each position occurs; empty where each occurs once
+    # [n], how often the sequence of each position occurs, as `in_four_bytes` gives it; empty where each occurs once
+    weights: NDArray[np.int32]
     token_bytes: NDArray[np.int64]  # [base], UTF-8 length of each base unit
     tie_order: NDArray[np.int32]  # [base], order of the base units for ties by the order of ids
     # For ties by bytes: the bytes or code points of all base units, one after another, and the end of each, [base].
@@ -66,6 +68,7 @@ class Units:
     value_ends: NDArray[np.int64] | None = None
     languages: Languages | None = None  # for parity-aware BPE
     lacking: NDArray[np.int64] | None = None  # [base], for whole characters: as in `tables.Tables`
+    heavy: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # weights above `LARGEST`
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,7 @@ class Engine:
         state[k.MAX_BYTES] = _NO_LIMIT if max_token_bytes is None else max_token_bytes
         state[k.ALLOWED] = k.ANY if allows is None else k.NONE
         state[k.FLOOR] = max(final_floor, scale * n // _FIRST_FLOOR_SHARE)
-        in_corpus = units.symbols >= 0
-        state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
-        del in_corpus
+        state[k.TOKENS] = count_tokens(units.symbols, units.weights, units.heavy)
         self._is_counting = True
         self._tables = self._allocate(units, state[k.TIE_RULE] == k.BY_BYTES)
         self._lay_cells()
@@ -275,18 +276,18 @@ class Engine:
         state, width, length = self._state, max(self.vocabulary, 1), int(self._state[k.LENGTH])
         weighted = len(self._tables.weights) > 0
         if width**2 <= min(_LARGEST_GRID, max(1 << 16, length // 8)):
-            sizes, state[k.WIDTH] = (width**2, 0, 0), width
+            size, sizes, state[k.WIDTH] = width**2, (width**2, 0, 0), width
         else:
             wanted = min(_CELL_SHARE * self.tokens // int(state[k.FLOOR]), 2 * length, _MOST_CELLS)
             size = power_of_two(max(wanted, _FEWEST_CELLS))
-            sizes, state[k.WIDTH] = (size, size // 32, length), 0
+            sizes, state[k.WIDTH] = (0 if weighted else size, size // 32, length), 0
         # The part of the corpus that merging has freed is large enough, except in the first round.
         free = self._tables.symbols[length:]
         if len(free) < sum(sizes):
             free = np.empty(sum(sizes), np.int32)
         cells, frequent, numbers, _ = np.split(free, np.cumsum(sizes))
         cells[:] = 0
-        cell_weights = np.zeros(len(cells) if weighted else 0, np.int64)
+        cell_weights = np.zeros(size if weighted else 0, np.int64)
         self._tables = self._tables._replace(cells=cells, cell_weights=cell_weights, frequent=frequent, numbers=numbers)
 
     def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
@@ -337,6 +338,7 @@ class Engine:
         return Tables(
             symbols=units.symbols,
             weights=units.weights,
+            heavy=units.heavy,
             origin=origin,
             units=sort_units,
             pool=np.empty(int(_POOL_SHARE * n) + 1 + _SLACK, np.int32),

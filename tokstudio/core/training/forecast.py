@@ -32,7 +32,7 @@ _SECONDS = 0.7  # for all trials together
 _PER_THREAD = 1 << 22  # bytes of text that make another thread worthwhile
 # Bytes of memory at the peak, measured with tests/benchmarks/count_10gb.py.
 _A_POSITION = 13
-_A_WEIGHT = 8
+_A_WEIGHT = 4
 _A_LANGUAGE_POSITION = 16  # in addition, for parity-aware BPE: its origin, base unit and parallel count
 _A_PAIR = 60
 # Of stage 2 of SuperBPE, and of phase 2 of BoundlessBPE: positions and distinct pre-tokens for a byte of text, and

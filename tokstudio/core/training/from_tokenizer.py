@@ -26,6 +26,7 @@ from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.counts_by_merge import why_merges_differ
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
+from tokstudio.core.training.weights import in_four_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.model.run import Run
@@ -103,7 +104,7 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
     encoder, base = start.encoder("none"), len(start.tokens)
     weighted = any(part.counts is not None for part in parts)
     counts, size, positions = np.zeros(base, np.int64), 0, 1
-    symbols, weights = [np.full(1, -1, np.int32)], [np.ones(1, np.int64)]
+    symbols, weights, heavy = [np.full(1, -1, np.int32)], [np.ones(1, np.int32)], np.empty(0, np.int64)
     total, done = sum(len(part.starts) for part in parts), 0
     for part in parts:
         lengths = part.stops - part.starts
@@ -121,7 +122,10 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
             every = np.repeat(times, np.diff(ends, prepend=-1))
             np.add.at(counts, here[here >= 0], every[here >= 0])
             symbols.append(here)
-            weights += [every] if weighted else []
+            if weighted:
+                short, more = in_four_bytes(every, len(heavy))
+                weights.append(short)
+                heavy = np.concatenate([heavy, more])
             positions += len(here)
             if positions > LARGEST_CORPUS:
                 raise CorpusError(
@@ -134,11 +138,12 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
     values = np.frombuffer(b"".join(spelled), np.uint8).astype(np.int32)
     units = Units(
         symbols=np.concatenate(symbols),
-        weights=np.concatenate(weights) if weighted else np.empty(0, np.int64),
+        weights=np.concatenate(weights) if weighted else np.empty(0, np.int32),
         token_bytes=np.array([len(token) for token in spelled], np.int64),
         tie_order=order_of_tokens(start) if config.tie_break == "huggingface" else np.arange(base, dtype=np.int32),
         values=np.array(BYTE_ORDER, np.int32)[values] if config.tie_break == "mapped-strings" else values,
         value_ends=np.cumsum([len(token) for token in spelled], dtype=np.int64),
+        heavy=heavy,
     )
     yield Progress("encoding", total, total)
     return Layout(units, start.alphabet, counts, 0, size)

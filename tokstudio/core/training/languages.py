@@ -19,6 +19,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.languages import language_name
 from tokstudio.core.training.sections import Languages
+from tokstudio.core.training.weights import in_eight_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.training.symbols import Layout
@@ -183,8 +184,9 @@ def laid_out(
         at += len(section)
         ends.append(layout.ends[at - 1] if section else ends[-1])
     measured = ends[-len(languages) - 1 :]
-    weights = layout.units.weights if layout.measures is None else layout.measures
-    in_use = np.where(layout.units.symbols >= 0, weights, 0)
+    units = layout.units
+    weights = in_eight_bytes(units.weights, units.heavy) if layout.measures is None else layout.measures
+    in_use = np.where(units.symbols >= 0, weights, 0)
     lengths = [int(in_use[start:stop].sum()) for (start, _), (stop, _) in pairwise(measured)]
     unknown = np.diff([unknown for _, unknown in measured])
     return Languages(

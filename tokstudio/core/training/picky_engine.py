@@ -14,6 +14,7 @@ from tokstudio.core.kernels import picky_tables as k
 from tokstudio.core.kernels.picky import first_places, train_picky
 from tokstudio.core.kernels.picky_tables import Picky, index_pairs, index_tokens
 from tokstudio.core.kernels.tables import ASKS, NEED_ROOM, NUMBER_BITS, ROUND_OVER
+from tokstudio.core.kernels.weights import count_tokens
 from tokstudio.core.training.engine import Allows, ChosenMerges, Pairs, Units, next_floor
 
 _BUDGET = 100_000  # visits of places per call
@@ -43,8 +44,7 @@ class PickyEngine:
         n, base = len(units.symbols), len(units.token_bytes)
         self._final_floor, self._allows, self._threshold = final_floor, allows, float(threshold)
         self._state = state = np.zeros(k.STATE_SIZE, np.int64)
-        in_corpus = units.symbols >= 0
-        state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
+        state[k.TOKENS] = count_tokens(units.symbols, units.weights, units.heavy)
         state[k.FLOOR] = max(final_floor, scale * n // _FIRST_FLOOR_SHARE)
         state[k.VOCABULARY] = state[k.BASE] = base
         state[k.PAIRS] = state[k.NODES] = 1
@@ -61,6 +61,7 @@ class PickyEngine:
         self._tables = Picky(
             symbols=units.symbols,
             weights=units.weights,
+            heavy=units.heavy,
             # Separators are never compared.
             units=np.concatenate([values, np.append(values, np.int32(0))[units.symbols]]),
             tokens=tokens,

@@ -18,6 +18,7 @@ from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.byte_level import BYTE_ORDER
+from tokstudio.core.training.weights import in_eight_bytes, in_four_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.training.engine import Units
@@ -90,7 +91,9 @@ class _Symbols:
         self._symbols = np.empty(positions, np.int32)
         self._symbols[0] = -1
         weighted = any(part.counts is not None for part in parts)
-        self._weights = np.ones(positions, np.int64) if weighted else _ONCE
+        self._weights = np.empty(positions if weighted else 0, np.int32)
+        self._weights[:1] = 1
+        self._heavy = np.empty(0, np.int64)
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
         self._state[kernel.SYMBOL] = 1
         self._first = len(config.leading_specials)
@@ -109,15 +112,17 @@ class _Symbols:
         state = self._state
         state[kernel.AT] = state[kernel.SEQUENCE] = 0
         data, starts, stops = read_only(part.data), read_only(part.starts), read_only(part.stops)
-        counts = read_only(_ONCE if part.counts is None else part.counts)
+        counts, heavy = in_four_bytes(_ONCE if part.counts is None else part.counts, len(self._heavy))
+        self._heavy = np.concatenate([self._heavy, heavy])
+        counts, heavy = read_only(counts), self._heavy
         into = (self._symbols, self._weights, self._base_counts, _BUDGET)
         while state[kernel.SEQUENCE] < len(starts):
             if self._in_characters:
-                kernel.lay_out_characters(data, starts, stops, counts, state, self._ids, self._growing, *into)
+                kernel.lay_out_characters(data, starts, stops, counts, heavy, state, self._ids, self._growing, *into)
                 if state[kernel.UNKNOWN] and self._config.unknown_token is None:
                     raise _missing_character(part, int(state[kernel.STRANGE]) - 1)
             else:
-                kernel.lay_out_bytes(data, starts, stops, counts, state, self._first, *into)
+                kernel.lay_out_bytes(data, starts, stops, counts, heavy, state, self._first, *into)
             yield Progress("laying out", int(state[kernel.SYMBOL]), len(self._symbols))
         self._ends.append((int(state[kernel.SYMBOL]), int(state[kernel.UNKNOWN])))
 
@@ -150,11 +155,12 @@ class _Symbols:
         by_character = config.tie_break == "huggingface"
         units = Units(
             symbols=self._symbols[:n],
-            weights=self._weights[:n] if len(self._weights) else _ONCE,
+            weights=self._weights[:n],
             token_bytes=lengths,
             tie_order=huggingface_order(alphabet, base) if by_character else np.arange(base, dtype=np.int32),
             values=np.maximum(values, 0),
             lacking=lacking,
+            heavy=self._heavy,
         )
         unknown = int(self._state[kernel.UNKNOWN])
         return Layout(units, alphabet, self._base_counts[:base].copy(), unknown, self._size, tuple(self._ends))
@@ -163,7 +169,7 @@ class _Symbols:
 def _with_measures(counted: Layout, whole: Layout) -> Layout:
     """The layout of all sequences, with the counts of those that are counted."""
     weights, first = whole.units.weights, len(counted.units.symbols)
-    measures = weights.copy()
+    measures = in_eight_bytes(weights, whole.units.heavy)
     measures[:first] = weights[first:] = 0
     base_counts = np.zeros(len(whole.base_counts), np.int64)
     base_counts[: len(counted.base_counts)] = counted.base_counts
