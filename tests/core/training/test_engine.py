@@ -23,6 +23,7 @@ from numba.core.dispatcher import Dispatcher
 from tests.core.reference import HUGGINGFACE_ORDER, count_pairs, train_slowly
 from tests.core.texts import document, patient
 from tokstudio.core import kernels
+from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.alphabet import Alphabet
@@ -33,7 +34,6 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training import engine as engine_module
 from tokstudio.core.training.engine import Engine, Units
 from tokstudio.core.training.trainer import Trainer, train
-from tokstudio.core.training.weights import in_eight_bytes, in_four_bytes
 from tokstudio.core.warm_up import exercise
 
 # Room for one round's pairs at least, and hardly more.

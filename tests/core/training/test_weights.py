@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer, extend, train
-from tokstudio.core.training.weights import in_eight_bytes, in_four_bytes
 
 TEXTS = {
     "english": "the cat sat on the mat, and the other cat sat on the hat; " * 9,
@@ -40,7 +40,7 @@ def merges_of(tokenizer):
 @pytest.fixture
 def hardly_any_fit(monkeypatch):
     """Lets only weights of 1 and 2 fit."""
-    return lambda: monkeypatch.setattr("tokstudio.core.training.weights._LARGEST", 2)
+    return lambda: monkeypatch.setattr("tokstudio.core.base.arrays._LARGEST_INT32", 2)
 
 
 @given(st.lists(st.integers(0, 5) | st.integers((1 << 31) - 2, 1 << 62)), st.integers(0, 3))

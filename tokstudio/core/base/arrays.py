@@ -1,4 +1,4 @@
-"""Arrays for the compiled loops: read-only ones, to which Numba gives a type of their own, and larger ones."""
+"""Arrays for the compiled loops: read-only ones, to which Numba gives a type of their own, larger and shorter ones."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T", bound=np.generic)
+
+_LARGEST_INT32 = (1 << 31) - 1
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:
@@ -28,3 +30,25 @@ def grown(array: NDArray[T], size: int) -> NDArray[T]:
 def power_of_two(least: int) -> int:
     """The lowest power of two that is at least `least`."""
     return 1 << max(0, least - 1).bit_length()
+
+
+def in_four_bytes(weights: NDArray[np.int64], known: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The weights of positions as int32, and those that do not fit, which follow so many that are `known`.
+
+    Loops read them with `kernels.weights.weight_at`.
+
+    >>> in_four_bytes(np.array([7, 1 << 40, 1]))
+    (array([ 7, -1,  1], dtype=int32), array([1099511627776]))
+    """
+    made, is_heavy = weights.astype(np.int32), weights > _LARGEST_INT32
+    heavy = weights[is_heavy]
+    made[is_heavy] = -1 - known - np.arange(len(heavy))
+    return made, heavy
+
+
+def in_eight_bytes(weights: NDArray[np.int32], heavy: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Does the reverse of `in_four_bytes`."""
+    made = weights.astype(np.int64)
+    is_heavy = made < 0
+    made[is_heavy] = heavy[-1 - made[is_heavy]]
+    return made

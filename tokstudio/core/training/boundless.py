@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import grown
+from tokstudio.core.base.arrays import grown, in_four_bytes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
@@ -35,7 +35,6 @@ from tokstudio.core.training.from_tokenizer import gathered, new_engine
 from tokstudio.core.training.prepare_corpus import Prepared, count_text_work, prepare_corpus_work
 from tokstudio.core.training.progress_estimate import MergingProgress
 from tokstudio.core.training.symbols import LARGEST_CORPUS, huggingface_order
-from tokstudio.core.training.weights import in_four_bytes
 
 _GROUP = 1 << 20  # bytes of documents encoded together
 _BATCH = 4096

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.corpus.source import Source
@@ -26,7 +27,6 @@ from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.counts_by_merge import why_merges_differ
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
-from tokstudio.core.training.weights import in_four_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.model.run import Run

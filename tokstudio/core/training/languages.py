@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
+from tokstudio.core.base.arrays import in_eight_bytes
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.corpus import Corpus
@@ -19,7 +20,6 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.languages import language_name
 from tokstudio.core.training.sections import Languages
-from tokstudio.core.training.weights import in_eight_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.training.symbols import Layout

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
 from tokstudio.core.base.errors import CorpusError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
@@ -18,7 +18,6 @@ from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.byte_level import BYTE_ORDER
-from tokstudio.core.training.weights import in_eight_bytes, in_four_bytes
 
 if TYPE_CHECKING:
     from tokstudio.core.training.engine import Units
