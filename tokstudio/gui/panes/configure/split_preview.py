@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.split_regex import written_regex
 from tokstudio.core.libraries.client import check_split_work
-from tokstudio.core.pretokenization.patterns import OWN, splitter
+from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.warm_up import prepare_work
 
 _MOST = 1200  # bytes in the preview
@@ -65,12 +65,13 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
     raw, documents = first_lines(sources)
     data = np.frombuffer(raw, np.uint8)
     found: list[NDArray[np.int64]] = []
-    # The scanners of the named patterns are compiled first.
-    yield from prepare_work()
     start = 0
     problem = ""
     try:
         chosen = splitter(pattern)
+        if chosen.kind not in (NONE, OWN):
+            # The scanners of the named patterns are compiled first. Others do not load them while the window opens.
+            yield from prepare_work()
         for stop in documents:
             for ends in chosen.ends_work(data, start, stop):
                 found.append(ends)
