@@ -79,7 +79,8 @@ def draw(picture: Picture, file: Path) -> None:
     def settle(done: Callable[[], bool], turns: int = 5) -> None:
         until, quiet = time.monotonic() + 60, 0
         while quiet < turns:
-            assert time.monotonic() < until, "the window does not come to rest"
+            busy = [job.progress for job in studio.session.jobs.running]
+            assert time.monotonic() < until, f"no rest: {busy}, {session.training.state}, {window.messages.text.text()}"
             quiet = quiet + 1 if done() and not studio.session.jobs.running else 0
             QApplication.processEvents()
             time.sleep(0.01)

@@ -104,6 +104,22 @@ def test_a_window_has_the_colours_of_the_new_theme_at_once(styled: QApplication,
     theme.set_mode("system")
 
 
+def test_widgets_that_are_made_before_the_sheet_have_it_in_the_end(styled: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(styled)
+    told = []
+    theme.changed.connect(lambda: told.append(middle(card).name()))
+    with theme.sheet_at_end():
+        window = QMainWindow()
+        qtbot.addWidget(window)
+        card = QFrame()
+        card.setProperty("card", True)
+        card.setParent(window)
+        card.resize(60, 60)
+        assert middle(card).name() != LIGHT.surface.lower()
+    assert told == [LIGHT.surface.lower()]
+
+
 def test_a_dialog_that_is_opened_later_has_the_theme_and_follows_it(styled: QApplication, qtbot):
     theme = Theme("light")
     theme.apply(styled)

@@ -158,6 +158,7 @@ QToolButton:pressed, QToolButton:checked { background: $accent_soft; }
 QToolButton:focus { border-color: $accent; }
 QToolButton:disabled { color: $disabled; }
 QToolButton[popupMode="1"], QToolButton[popupMode="2"] { padding-right: 20px; }
+QToolButton[low="true"] { padding: 0 20px 0 4px; }
 QToolButton::menu-button { border: 0; width: 18px; }
 QToolButton::menu-arrow { $image_down width: 12px; height: 12px; }
 QToolButton::menu-indicator { $image_down width: 12px; height: 12px; subcontrol-position: right center; right: 5px; }
@@ -224,6 +225,7 @@ QTabWidget::pane { border: 0; }
 QTabBar { qproperty-drawBase: 0; background: transparent; }
 QTabBar::tab { background: transparent; color: $muted; padding: 8px 14px; border: 0;
     border-bottom: 2px solid transparent; }
+QTabBar[small="true"]::tab { padding: 2px 7px 3px 7px; }
 QTabBar::tab:hover { color: $text; border-bottom-color: $border; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { background: $accent_soft; }
@@ -247,6 +249,7 @@ QTreeView::item:hover:!selected, QListView::item:hover:!selected { background: $
 QHeaderView { background: $surface; border: 0; }
 QHeaderView::section { background: $surface; color: $muted; font-size: $small; font-weight: 600; border: 0;
     border-bottom: 1px solid $grid; padding: 6px; }
+QHeaderView[wide="true"]::section { padding: 6px 9px; }
 QHeaderView::section:hover { color: $text; }
 QHeaderView::up-arrow { $image_up_text width: 9px; height: 9px; subcontrol-position: top center; }
 QHeaderView::down-arrow { $image_down_text width: 9px; height: 9px; subcontrol-position: top center; }

@@ -6,6 +6,8 @@ See also `style_sheet.py`, which uses these colours, and `icons.py`, whose icons
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -180,6 +182,19 @@ class Theme(QObject):
         self._system_font = QFont(application.font())
         application.setStyle(QStyleFactory.create("Fusion"))
         self._apply()
+
+    @contextmanager
+    def sheet_at_end(self) -> Iterator[None]:
+        """Applies the style sheet to the widgets that are made meanwhile at its end.
+
+        With a sheet, Qt computes the style of a widget anew each time that it, or a widget around it, gets a parent.
+        """
+        if self._application is not None:
+            self._application.setStyleSheet("")
+        yield
+        if self._application is not None:
+            self._application.setStyleSheet(self.style_sheet)
+            self.changed.emit()
 
     def _chosen_palette(self) -> Palette:
         if self._mode == "system":

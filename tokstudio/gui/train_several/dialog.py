@@ -103,7 +103,7 @@ class TrainSeveralDialog(QDialog):
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
         header.setStretchLastSection(True)
-        header.setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
+        header.setProperty("wide", True)
         for number, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(number, theme.scaled(width))
 

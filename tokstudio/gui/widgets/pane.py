@@ -107,10 +107,6 @@ class EmptyState(QWidget):
         layout.addStretch(1)
 
 
-# Smaller than the tabs of a page, as the header has little room.
-_STYLE = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
-
-
 class HeaderTabs(QTabBar):
     """One tab for each view of a pane.
 
@@ -121,7 +117,8 @@ class HeaderTabs(QTabBar):
 
     def __init__(self, name: str, tips: Mapping[str, str]) -> None:
         super().__init__()
-        self.setStyleSheet(_STYLE)
+        # Smaller than the tabs of a page, as the header has little room.
+        self.setProperty("small", True)
         self.setExpanding(False)
         self.setAccessibleName(name)
         for tab, (words, tip) in enumerate(tips.items()):

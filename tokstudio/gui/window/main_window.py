@@ -127,7 +127,8 @@ class MainWindow(QMainWindow):
             self.commands,
         )
         self.actions_by_id = build_actions(self._actions, theme, self)
-        self._make_panes()
+        with theme.sheet_at_end():
+            self._make_panes()
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
         self.unsaved_work = RecoveryCard(theme, self)
@@ -339,6 +340,8 @@ class MainWindow(QMainWindow):
         upper = (self.compression, self.distribution, self.compare)
         middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
         self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why, self.guide)
+        for pane in self.panes:
+            pane.setParent(self)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)

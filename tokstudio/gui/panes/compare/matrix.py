@@ -57,7 +57,7 @@ class Matrix(QWidget):
         header.setHighlightSections(False)
         header.setMinimumSectionSize(40)
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header.setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
+        header.setProperty("wide", True)
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.table.setSortingEnabled(True)

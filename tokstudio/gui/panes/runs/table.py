@@ -58,7 +58,7 @@ class RunTable(ReadOnlyTable):
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
         # Headings are aligned with the texts of the cells.
-        header.setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
+        header.setProperty("wide", True)
         self.setItemDelegateForColumn(MARK, _Mark(theme, self))
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -33,7 +33,7 @@ class TextButton(QToolButton):
         self.fill(self.texts)
         self.setMenu(self.texts)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setStyleSheet("QToolButton { padding: 0 20px 0 4px; }")
+        self.setProperty("low", True)
         # The title decides how high the row is: a low window has no room to spare.
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._on_text.changed.connect(self._name)

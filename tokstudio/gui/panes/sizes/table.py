@@ -29,7 +29,7 @@ class SizesTable(ReadOnlyTable):
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
         # Headings are aligned with the texts of the cells.
-        header.setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
+        header.setProperty("wide", True)
         self.clicked.connect(self._clicked)
         theme.changed.connect(self._apply_style)
         self._apply_style()
