@@ -15,7 +15,7 @@ from tokstudio.core.training.held_out_curve import held_out_work
 from tokstudio.core.training.source_curves import source_curves_work
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.token_uses import NEVER, NO_LONGER, UNCOUNTED, USED, TokenUses
+from tokstudio.gui.token_table.token_uses import NEVER, NO_LONGER, UNCOUNTED, USED, TokenUses
 
 TEXT = "aabab abc abc bcd aab abcd " * 20
 

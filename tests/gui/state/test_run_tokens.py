@@ -15,7 +15,7 @@ from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_index import index_work
-from tokstudio.gui.state.token_uses import NEVER, TokenUses
+from tokstudio.gui.token_table.token_uses import NEVER, TokenUses
 
 TEXT = "the cat <|end|> sat on the mat ¿ and the rat <|end|>\n" * 20
 CONFIGS = {

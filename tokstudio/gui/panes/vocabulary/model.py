@@ -34,12 +34,12 @@ from tokstudio.gui.panes.vocabulary.selection import (
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
-from tokstudio.gui.state.token_uses import TokenUses
 from tokstudio.gui.token_table.kinds import notes
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
+from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
 
 _HEX_BYTES = 24
