@@ -21,7 +21,16 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import RESULT, Falling, Falls, Removals, lost, uses_of_picky
-from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, special_ids, uses, vocabulary_size
+from tokstudio.core.model.run import (
+    NOTHING_LEFT,
+    STOPPED,
+    MergeBatch,
+    Run,
+    may_continue,
+    special_ids,
+    uses,
+    vocabulary_size,
+)
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -382,18 +391,9 @@ class StudioRun:
         if (corpus.sources, corpus.weights) != (self.corpus.sources, self.corpus.weights):
             return False
         try:
-            config = self.own_config(config)
+            return may_continue(made, self.own_config(config))
         except ConfigError:
             return False
-        if _without_limits(made.config) != _without_limits(config):
-            return False
-        limit = made.max_merges(config)
-        more = limit is None or limit > len(made)
-        least = self.weight_scale * (config.min_frequency or 0)
-        rarer = config.min_frequency is None or (len(made) > 0 and int(self.log.count[-1]) >= least)
-        # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
-        held = config != made.config or made.ended == STOPPED
-        return more and rarer and held and made.ended != NOTHING_LEFT
 
     def own_config(self, config: TrainingConfig) -> TrainingConfig:
         """Settings as they apply to its tokenizer at the start; ConfigError where they cannot."""
@@ -584,8 +584,3 @@ class StudioRun:
     def vocabulary_sizes(self) -> NDArray[np.int64]:
         """int64 [n + 1], the tokens after 0, 1, ... n merges."""
         return self.unmerged + np.arange(len(self) + 1) - self.removals.lost()
-
-
-def _without_limits(config: TrainingConfig) -> dict[str, object]:
-    """The other settings as a plain dict: a validated copy would take too long for every menu."""
-    return {name: value for name, value in vars(config).items() if name not in ("vocabulary_size", "min_frequency")}
