@@ -116,11 +116,11 @@ def test_counts_belong_to_their_tokens(key):
     states = uses.states(tokens.first + 5)
     for slot in range(tokens.first + 5):
         if tokens.kind_of(slot) == "special":
-            assert uses.count_of(slot) == (run.unknown if tokens.head(slot, 9) == b"<?>" else None)
+            assert uses.count_of(slot) == (run.uses.unknown if tokens.head(slot, 9) == b"<?>" else None)
         else:
             assert uses.count_of(slot) == by_id[tokens.id_of(slot)]
         assert uses.state_of(slot) == states[slot]
-    assert (run.unknown > 0) == (key == "base vocabulary")
+    assert (run.uses.unknown > 0) == (key == "base vocabulary")
     if key != "characters":
         assert NEVER in states
     assert uses.count_of(tokens.first + 5) is None
