@@ -42,7 +42,7 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, monkeypatch
             qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
 
         at_rest()
-        counted = run.uses(0)
+        counted = run.uses.at(0)
         assert int(counted.sum()) == len(tokenizer.encode(TEXT + SENTENCE))
         session.view.set_text(SENTENCE)
         for pane in window.panes:

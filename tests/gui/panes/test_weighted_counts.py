@@ -122,7 +122,7 @@ def test_characters_that_became_the_unknown_token_are_counted_in_whole_units(ses
         trainer.advance()
     run = StudioRun(1, "Run 1", config, corpus)
     run.prepare(trainer.prepared, trainer.run)
-    assert (run.unknown, run.special_uses("?u")) == (2000, 3000)
+    assert (run.uses.unknown, run.uses.of(run.special_tokens["?u"], 0)) == (2000, 3000)
     assert "Unknown characters: 2" in settings_lines(run)
 
 

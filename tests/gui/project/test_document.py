@@ -114,7 +114,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)
         assert np.array_equal(session.runs.active.log.count, expected.counts)
-        assert np.array_equal(session.runs.active.uses(17), expected.uses(17))
+        assert np.array_equal(session.runs.active.uses.at(17), expected.uses(17))
         assert session.runs.all[1].tokenizer.encode("the cat") == session.runs.all[0].tokenizer.encode("the cat")
         assert session.runs.all[2].special_tokens == {"<|end|>": 279}
         assert [(run.number, run.hue) for run in session.runs.all] == [(1, 0), (0, -2), (2, 1)]

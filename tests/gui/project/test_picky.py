@@ -63,7 +63,7 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         assert session.view.playhead == 7
         run, whole = session.runs.active, expected(SETTINGS)
         assert run.log.removals.tolist() == whole.removals.tolist()
-        assert run.uses(len(run)).tolist() == whole.uses().tolist()
+        assert run.uses.at(len(run)).tolist() == whole.uses().tolist()
         assert run.vocabulary_size == whole.vocabulary_size
         session.training.set_settings(LONGER)
         window.actions_by_id["continue_run"].trigger()
@@ -71,7 +71,7 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         longer = expected(LONGER)
         assert len(session.runs.active) == len(longer) > len(whole)
         assert session.runs.active.log.removals.tolist() == longer.removals.tolist()
-        assert session.runs.active.uses(len(longer)).tolist() == longer.uses().tolist()
+        assert session.runs.active.uses.at(len(longer)).tolist() == longer.uses().tolist()
 
     assert at_the_window(monkeypatch, save, [file]) == 0
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0

@@ -34,7 +34,7 @@ def test_a_training_gives_what_the_core_gives(qtbot, session):
     assert np.array_equal(run.log.tokens_after, expected.run.tokens_after)
     assert run.ended == "reached vocabulary size"
     assert session.view.playhead == 344
-    assert np.array_equal(run.uses(100), expected.run.uses(100))
+    assert np.array_equal(run.uses.at(100), expected.run.uses(100))
 
 
 def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(qtbot, session):

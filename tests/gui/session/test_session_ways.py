@@ -59,7 +59,7 @@ def test_a_training_gives_what_the_core_gives(qtbot, session, settings):
     uses = expected.run.uses(3)
     for token in (run.base_size, run.base_size + 2, int(uses[: run.base_size].argmax())):
         if token not in run.special_tokens.values():
-            assert run.uses_of(token, 3) == uses[token]
+            assert run.uses.of(token, 3) == uses[token]
 
 
 def test_the_current_special_token_stays_the_same_while_the_run_grows(qtbot, session):
@@ -82,7 +82,7 @@ def test_a_training_stopped_during_preparation_leaves_no_run(qtbot, session):
     session.training.current.job.pause()
     session.training.stop()
     ended(qtbot, session)
-    assert all(run.base_counts is not None for run in session.runs.all)
+    assert all(run.uses.base is not None for run in session.runs.all)
 
 
 def test_an_error_in_the_corpus_is_reported_and_leaves_no_run(qtbot, session):

@@ -15,7 +15,7 @@ from tokstudio.core.training.held_out_curve import held_out_work
 from tokstudio.core.training.source_curves import source_curves_work
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.token_uses import NEVER, NO_LONGER, UNCOUNTED, USED, TokenUses
+from tokstudio.gui.token_table.token_uses import NEVER, NO_LONGER, UNCOUNTED, USED, TokenUses
 
 TEXT = "aabab abc abc bcd aab abcd " * 20
 
@@ -70,9 +70,10 @@ def test_every_figure_at_any_playhead_is_that_of_the_tokenizer_there(run):
     for merges in (0, 1, 3, 4, 9, 13):
         ids = run.tokenizer.at(merges).encode(TEXT)
         assert run.log.tokens_at(merges) == len(ids)
-        assert run.uses(merges)[: run.base_size].tolist() == np.bincount(ids, minlength=512)[: run.base_size].tolist()
+        counts = np.bincount(ids, minlength=512)[: run.base_size]
+        assert run.uses.at(merges)[: run.base_size].tolist() == counts.tolist()
         for token in set(ids):
-            assert run.uses_of(token, merges) == ids.count(token)
+            assert run.uses.of(token, merges) == ids.count(token)
     places, ratios = run.curve()
     assert places.tolist() == list(range(14))
     assert ratios[-1] == len(TEXT) / len(run.tokenizer.encode(TEXT))

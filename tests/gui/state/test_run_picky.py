@@ -37,14 +37,14 @@ def test_tokens_and_counts_are_those_of_the_core_at_every_merge():
             tokenizer = run.tokenizer.at(merges)
             ids = tokenizer.encode(TEXT)
             counts = np.bincount(ids, minlength=run.base_size + merges)
-            assert run.uses(merges).tolist() == counts[: run.base_size + merges].tolist()
+            assert run.uses.at(merges).tolist() == counts[: run.base_size + merges].tolist()
             slots = np.flatnonzero(run.present(merges)).tolist()
             assert sorted(run.tokens.id_of(slot) for slot in slots) == tokenizer.tokens.ids().tolist()
             assert run.log.tokens_at(merges) == len(ids)
             for token in (32, 97, run.base_size, run.base_size + 7):
                 if token < run.base_size + merges:
-                    assert run.uses_of(token, merges) == counts[token]
-        assert run.rank_of(int(np.argmax(run.uses(len(run)))), len(run)) == (1, 400)
+                    assert run.uses.of(token, merges) == counts[token]
+        assert run.uses.rank_of(int(np.argmax(run.uses.at(len(run)))), len(run)) == 1
 
 
 def test_what_a_merge_removed_is_known():

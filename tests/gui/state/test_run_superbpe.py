@@ -27,7 +27,7 @@ def test_counts_are_those_of_the_text_at_every_merge():
         for merges in (0, 20, 34, 35, 74):
             ids = run.tokenizer.at(merges).encode(TEXT)
             counts = np.bincount(ids, minlength=256 + merges).tolist()
-            assert run.uses(merges).tolist() == counts
-            assert [run.uses_of(token, merges) for token in (32, 116, 255 + merges)] == [
+            assert run.uses.at(merges).tolist() == counts
+            assert [run.uses.of(token, merges) for token in (32, 116, 255 + merges)] == [
                 counts[token] for token in (32, 116, 255 + merges)
             ]

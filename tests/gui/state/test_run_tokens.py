@@ -15,7 +15,7 @@ from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_index import index_work
-from tokstudio.gui.state.token_uses import NEVER, TokenUses
+from tokstudio.gui.token_table.token_uses import NEVER, TokenUses
 
 TEXT = "the cat <|end|> sat on the mat ¿ and the rat <|end|>\n" * 20
 CONFIGS = {
@@ -116,11 +116,11 @@ def test_counts_belong_to_their_tokens(key):
     states = uses.states(tokens.first + 5)
     for slot in range(tokens.first + 5):
         if tokens.kind_of(slot) == "special":
-            assert uses.count_of(slot) == (run.unknown if tokens.head(slot, 9) == b"<?>" else None)
+            assert uses.count_of(slot) == (run.uses.unknown if tokens.head(slot, 9) == b"<?>" else None)
         else:
             assert uses.count_of(slot) == by_id[tokens.id_of(slot)]
         assert uses.state_of(slot) == states[slot]
-    assert (run.unknown > 0) == (key == "base vocabulary")
+    assert (run.uses.unknown > 0) == (key == "base vocabulary")
     if key != "characters":
         assert NEVER in states
     assert uses.count_of(tokens.first + 5) is None

@@ -87,7 +87,7 @@ def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning
     assert pruning.ways.checkedId() == USES
     pruning.ids.combo.setCurrentIndex(1)
     settled(qtbot, pruning)
-    uses = run.uses(len(run))
+    uses = run.uses.at(len(run))
     gone = np.setdiff1d(run.tokenizer.tokens.ids(), made_by(qtbot, pruning).tokenizer.tokens.ids())
     assert len(gone)
     assert (uses[gone] < 10).all()

@@ -274,6 +274,20 @@ def vocabulary_size(config: TrainingConfig, base_size: int, merges: int, start: 
     return merges + (base_size + len(config.trailing_specials) if start is None else len(start))
 
 
+def may_continue(run: Run, config: TrainingConfig) -> bool:
+    """Whether training could continue a run with these settings: its own, but for a larger limit."""
+    # Not by a copy of the configuration, which is checked: that would take too long for every menu.
+    changed = {name for name, value in vars(config).items() if value != vars(run.config)[name]}
+    if changed - {"vocabulary_size", "min_frequency"}:
+        return False
+    limit, least = run.max_merges(config), config.min_frequency
+    more = limit is None or limit > len(run)
+    rarer = least is None or (len(run) > 0 and int(run.counts[-1]) >= run.weight_scale * least)
+    # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
+    held = len(changed) > 0 or run.ended == STOPPED
+    return more and rarer and held and run.ended != NOTHING_LEFT
+
+
 def merged(
     tokens_before: int, tokens_after: NDArray[np.int64], second_stage: SecondStage | None = None
 ) -> NDArray[np.int64]:

@@ -115,16 +115,12 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         problem = error.of_a_part if size > _SAMPLE else str(error)
         return Forecast(0.0, 0, free, sample, problem, error)
     trained_on = size * (1 - config.held_out)
-    scale = trained_on / max(1, large.bytes)
-    step = large.bytes / max(1, small.bytes)
-    positions = large.positions * scale ** _exponent(small.positions, large.positions, step)
-    sequences = large.sequences * scale ** _exponent(small.sequences, large.sequences, step)
-    merges = large.merges * scale ** _exponent(small.merges, large.merges, step)
+    positions, sequences, merges = _grown(small, large, trained_on)
     if config.vocabulary_size is not None:
         merges = min(merges, config.vocabulary_size)
     threads = _threads(config, trained_on)
     # Text of weight 0 is counted too.
-    counting = large.preparing * scale * (read / max(1, size))
+    counting = large.preparing * (trained_on / max(1, large.bytes)) * (read / max(1, size))
     preparing = counting / threads
     merging = _merging_seconds(large, positions, merges)
     if config.algorithm == "picky":
@@ -144,15 +140,27 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         memory = max(memory, (yield from _second_memory_work(whole, config, trained_on, merges)))
     if config.held_out:
         memory += read * _A_HELD_BYTE
-    made = Forecast(seconds, int(memory), free, sample, "")
-    if free is None or not made.too_large:
+    return _judged(Forecast(seconds, int(memory), free, sample, ""), only_counts=all(counted))
+
+
+def _grown(small: _Trial, large: _Trial, size: float) -> tuple[float, float, float]:
+    """Positions, sequences and merges of a training on `size` bytes, from trainings on two samples."""
+    scale, step = size / max(1, large.bytes), large.bytes / max(1, small.bytes)
+    positions = large.positions * scale ** _exponent(small.positions, large.positions, step)
+    sequences = large.sequences * scale ** _exponent(small.sequences, large.sequences, step)
+    return positions, sequences, large.merges * scale ** _exponent(small.merges, large.merges, step)
+
+
+def _judged(made: Forecast, *, only_counts: bool) -> Forecast:
+    """The forecast with its problem where it needs too much memory, and with how much of the corpus would fit."""
+    if made.free is None or not made.too_large:
         return made
-    fitting = int(sample * MOST_OF_FREE * free / memory)
-    advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
+    fitting = int(made.sample * MOST_OF_FREE * made.free / made.memory)
+    advice = "leave out the rarest words" if only_counts else "leave out some of the corpus"
     if fitting:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
-    problem = f"about {size_of_memory(memory)} of memory, but only {size_of_memory(free)} is free: {advice}."
-    return replace(made, sample=fitting, problem=f"This training would take {problem}")
+    needs = f"about {size_of_memory(made.memory)} of memory, but only {size_of_memory(made.free)} is free"
+    return replace(made, sample=fitting, problem=f"This training would take {needs}: {advice}.")
 
 
 def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, merges: float) -> Work[float]:

@@ -40,20 +40,13 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
 
 
 # In each entry of these tables, the texts come first, the handler second.
+# fmt: off
 
 
 def _file_actions(
-    session: Session,
-    preferences: Preferences,
-    window: Window,
-    commands: Commands,
-    projects: ProjectDocument,
-    opening: OpenCommands,
-    exporting: ExportCommands,
+    preferences: Preferences, commands: Commands, projects: ProjectDocument, opening: OpenCommands
 ) -> tuple[Action, ...]:
-    """Projects, the corpus, tokenizers, exports."""
-    corpus = session.corpus
-    # fmt: off
+    """Projects, and what adds text to the corpus."""
     return (
         Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",
             projects.ask_and_open, keys=("Ctrl+Alt+P",), icon="open"),
@@ -76,6 +69,12 @@ def _file_actions(
         Action("sample_python", "A &Python Program", "Add a short Python program.",
             partial(commands.add_sample, "python"), icon="text"),
         Action("clear_recent", "&Clear Recent", "Clear the list of recent files.", preferences.forget_recent),
+    )
+
+
+def _corpus_actions(session: Session, window: Window, commands: Commands, opening: OpenCommands) -> tuple[Action, ...]:
+    """Changes of the sources in the corpus and of their weights."""
+    return (
         Action("remove_source", "Remo&ve Selected", "Remove the selected sources from the corpus.",
             lambda: window.corpus.remove_selected(), icon="remove", obstacle=availability.no_corpus),
         Action("reload_source", "Re&load Selected", "Read the selected files again.",
@@ -84,7 +83,7 @@ def _file_actions(
             "Choose the text of the selected data set, what divides it, and which documents are kept.",
             opening.importing.change_columns, obstacle=availability.no_data_set),
         Action("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.",
-            lambda: corpus.set_sources(()), icon="remove", obstacle=availability.no_corpus),
+            lambda: session.corpus.set_sources(()), icon="remove", obstacle=availability.no_corpus),
         Action("weights_as_they_are", "&As They Are", "Let every source of the corpus count once.",
             partial(commands.weigh, AS_THEY_ARE), obstacle=availability.as_they_are),
         Action("weights_equal", "All &Equal", "Weight the sources so that each has the same share of the corpus.",
@@ -92,6 +91,12 @@ def _file_actions(
         Action("weights_by_temperature", "By &Temperature…",
             "Weight the sources so that their shares are in proportion to a power of their sizes.",
             lambda: window.corpus.ask_temperature(), obstacle=availability.no_mixture),
+    )
+
+
+def _export_actions(window: Window, opening: OpenCommands, exporting: ExportCommands) -> tuple[Action, ...]:
+    """Opening tokenizers, exports, Quit."""
+    return (
         Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
             opening.open_tokenizer, keys=("Ctrl+Shift+O",), icon="tokenizer"),
         Action("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.",
@@ -122,13 +127,11 @@ def _file_actions(
         Action("quit", "&Quit", "Close TokStudio.",
             window.close, keys=(_Key.Quit, "Ctrl+Q"), role=QAction.MenuRole.QuitRole),
     )
-    # fmt: on
 
 
 def _edit_actions(session: Session, preferences: Preferences, window: Window, commands: Commands) -> tuple[Action, ...]:
     """Undo, copies, finding, preferences."""
     view = session.view
-    # fmt: off
     return (
         Action("undo", "&Undo", "Take back the last change.",
             session.history.undo, keys=(_Key.Undo,), icon="undo", obstacle=availability.nothing_to_undo),
@@ -152,13 +155,11 @@ def _edit_actions(session: Session, preferences: Preferences, window: Window, co
         Action("preferences", "&Preferences…", "Set defaults, appearance, threads, copies and questions.",
             window.show_preferences, keys=(_Key.Preferences, "Ctrl+,"), role=QAction.MenuRole.PreferencesRole),
     )
-    # fmt: on
 
 
 def _training_actions(session: Session, window: Window, commands: Commands) -> tuple[Action, ...]:
     """Training, and its control while it runs."""
     runs, training = session.runs, session.training
-    # fmt: off
     return (
         Action("train", "&Train", "Train a tokenizer on the corpus.",
             training.start, keys=("Ctrl+R", "F5"), icon="train", obstacle=lambda s: s.training.obstacle),
@@ -197,13 +198,11 @@ def _training_actions(session: Session, window: Window, commands: Commands) -> t
         Action("sample_train_python", "Train on “A P&ython Program”", "Train on the Python program.",
             partial(commands.play_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
     )
-    # fmt: on
 
 
 def _run_actions(session: Session, opening: OpenCommands, commands: Commands) -> tuple[Action, ...]:
     """The playhead, and what is done with one run."""
     runs, view = session.runs, session.view
-    # fmt: off
     return (
         Action("first", "To the St&art", "Move the playhead before the first merge.",
             partial(view.set_playhead, 0), keys=("Alt+Home",), icon="first", obstacle=availability.at_start),
@@ -245,12 +244,10 @@ def _run_actions(session: Session, opening: OpenCommands, commands: Commands) ->
         Action("delete_run", "&Delete Run", "Delete the active run.",
             lambda: commands.delete(runs.active), icon="delete", obstacle=availability.run_in_the_making),
     )
-    # fmt: on
 
 
 def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
     """What tokenizers are compared on, and what is taken away."""
-    # fmt: off
     return (
         Action("compare_on_story", "Compare on Our &Story",
             "Compare the tokenizers on a story of twenty sentences in many languages.",
@@ -280,12 +277,10 @@ def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
         Action("save_report", "&Report…", "Write a page about the compared tokenizers: settings, curves, all figures.",
             comparing.save_report, icon="export", obstacle=availability.nothing_compared),
     )
-    # fmt: on
 
 
 def _surgery_actions(surgery: SurgeryCommands) -> tuple[Action, ...]:
     """Tokenizers made of others."""
-    # fmt: off
     return (
         Action("extend_tokenizer", "&Extend on the Corpus…",
             "Train the active tokenizer further on the corpus: its tokens and merges stay, and new ones follow.",
@@ -307,12 +302,10 @@ def _surgery_actions(surgery: SurgeryCommands) -> tuple[Action, ...]:
             "Prove what the active tokenizer has in common with the one that it was made of.",
             surgery.show_proof, icon="info", obstacle=availability.nothing_to_prove),
     )
-    # fmt: on
 
 
 def _tools_actions(window: Window) -> tuple[Action, ...]:
     """What a class needs."""
-    # fmt: off
     return (
         Action("check_training", "&Check a Training…",
             "Compare students' merges with the right ones, and name the mistakes that explain a difference.",
@@ -321,14 +314,10 @@ def _tools_actions(window: Window) -> tuple[Action, ...]:
             "Write a text, settings and the right merges for a class.",
             window.show_make_exercise),
     )
-    # fmt: on
 
 
-def _view_actions(
-    view: ViewState, preferences: Preferences, theme: Theme, window: Window, commands: Commands
-) -> tuple[Action, ...]:
-    """Questions about merges, what is shown, the arrangement, help."""
-    # fmt: off
+def _view_actions(view: ViewState, preferences: Preferences, window: Window, commands: Commands) -> tuple[Action, ...]:
+    """Questions about merges, and what is shown."""
     return (
         Action("why_merge", "Wh&y This Merge?",
             "Show the candidate pairs for the current token's merge, and the rule that decided.",
@@ -359,6 +348,12 @@ def _view_actions(
             lambda on: preferences.set("compression_marks", on), checkable=True),
         Action("more_settings", "&More Settings", "Show all training settings.",
             lambda on: preferences.set("more_settings", on), checkable=True),
+    )
+
+
+def _arrangement_actions(theme: Theme, window: Window, commands: Commands) -> tuple[Action, ...]:
+    """Theme, size of the text, workspaces and panes."""
+    return (
         Action("theme_system", "Follow &System", "Use the light or dark theme of the system.",
             partial(commands.set_theme, "system"), checkable=True),
         Action("theme_light", "&Light", "Use the light theme.",
@@ -384,6 +379,12 @@ def _view_actions(
             window.float_pane),
         Action("reset_layout", "&Reset Layout", "Put all panes of this workspace back in their original places.",
             window.reset_layout),
+    )
+
+
+def _help_actions(window: Window) -> tuple[Action, ...]:
+    """Guide, tour, game, shortcuts, version."""
+    return (
         Action("guide", "&Guide", "Read how tokenizers work and how to use this window.",
             window.show_guide, keys=(_Key.HelpContents, "F1"), icon="help"),
         Action("glossary", "G&lossary", "Look up a word of the window.",
@@ -399,7 +400,8 @@ def _view_actions(
         Action("about", "&About TokStudio", "Show version and licence.",
             window.show_about, icon="info", role=QAction.MenuRole.AboutRole),
     )
-    # fmt: on
+
+# fmt: on
 
 
 def list_actions(
@@ -416,7 +418,9 @@ def list_actions(
 ) -> tuple[Action, ...]:
     """Lists the actions. The panes need not exist yet: an action looks them up when it is called."""
     return (
-        *_file_actions(session, preferences, window, commands, projects, opening, exporting),
+        *_file_actions(preferences, commands, projects, opening),
+        *_corpus_actions(session, window, commands, opening),
+        *_export_actions(window, opening, exporting),
         *_edit_actions(session, preferences, window, commands),
         *_training_actions(session, window, commands),
         *commands.parallel.actions(),
@@ -424,5 +428,7 @@ def list_actions(
         *_compare_actions(comparing),
         *_surgery_actions(surgery),
         *_tools_actions(window),
-        *_view_actions(session.view, preferences, theme, window, commands),
+        *_view_actions(session.view, preferences, window, commands),
+        *_arrangement_actions(theme, window, commands),
+        *_help_actions(window),
     )

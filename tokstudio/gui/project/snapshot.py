@@ -117,8 +117,8 @@ def run_state(run: StudioRun) -> dict[str, Json]:
         "key": run.key,
         "number": run.number,
         "held_out_ratio": run.held_out.ratio,
-        "unknown": run.unknown,
-        "written": run.written,
+        "unknown": run.uses.unknown,
+        "written": run.uses.written,
         "saved": run.saved,
         "replaced": run.replaced,
         "exported": run.exported,
@@ -315,12 +315,11 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     weights = entry.run.corpus.weights if entry.sources else None
     corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources), weights)
     run = StudioRun.reopened(key, entry.name, entry.run, corpus)
+    run.uses.begin(entry.run.base_counts, _number(entry.state, "unknown"), _number(entry.state, "written"))
     ratio = entry.state.get("held_out_ratio")
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
     run.note(
         number=_number(entry.state, "number"),
-        unknown=_number(entry.state, "unknown"),
-        written=_number(entry.state, "written"),
         replaced=_number(entry.state, "replaced"),
         held_out=HeldOutState(ratio=ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None),
         saved=min(_number(entry.state, "saved"), len(run)),

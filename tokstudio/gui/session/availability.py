@@ -338,10 +338,10 @@ _COUNTING = "The uses are being counted."
 def why_no_counts(session: Session) -> str:
     """Why the counts of the active run are not known at the playhead; "" if they are, or will be without a request."""
     run = session.runs.active
-    if run is None or run.has_counts or not run.ready or run.uses(session.view.playhead) is not None:
+    if run is None or run.has_counts or not run.ready or run.uses.at(session.view.playhead) is not None:
         return ""
     if session.runs.counting_uses:
         return _COUNTING
-    if run.counted is not None:
-        return f"The uses were counted after merge {run.counted.merges:,}, not here."
+    if run.uses.counted is not None:
+        return f"The uses were counted after merge {run.uses.counted.merges:,}, not here."
     return _UNKNOWN if session.corpus.sources else f"{_UNKNOWN} Open a text to count them."

@@ -16,7 +16,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.run import CountedUses, Origin, StudioRun
+from tokstudio.gui.state.run import Origin, StudioRun
+from tokstudio.gui.state.run_uses import CountedUses
 
 LIVE = "live"  # behind the name of the live run
 
@@ -107,8 +108,8 @@ class RunList(QObject):
 
     def bring_back(self, run: StudioRun, at: int) -> None:
         """Lists a run that was deleted at its place again."""
-        if run.counted is not None and run.counted.text.sources != self._corpus.sources:
-            run.note(counted=None)
+        if run.uses.counted is not None and run.uses.counted.text.sources != self._corpus.sources:
+            run.uses.take_counted(None)
         self.all.insert(min(at, len(self.all)), run)
         self.changed.emit()
 
@@ -287,7 +288,7 @@ class RunList(QObject):
             names = [source.name for source in self._corpus.sources]
             more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
             name = f"{names[0]}{more}" if names else ""
-            run.note(counted=CountedUses(merges, uses, self._corpus.current, name))
+            run.uses.take_counted(CountedUses(merges, uses, self._corpus.current, name))
 
     def _uses_counted(self) -> None:
         if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
@@ -299,9 +300,9 @@ class RunList(QObject):
         if self._counting_uses is not None:
             job, self._counting_uses = self._counting_uses[0], None
             job.cancel()
-        known = [run for run in self.all if run.counted is not None]
+        known = [run for run in self.all if run.uses.counted is not None]
         for run in known:
-            run.note(counted=None)
+            run.uses.take_counted(None)
         if known:
             self.changed.emit()
 

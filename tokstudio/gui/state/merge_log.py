@@ -3,11 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.model.picky import REPLACED
-from tokstudio.core.model.run import ChosenBy, MergeBatch, Run, SecondStage, merged
+from tokstudio.core.model.run import STOPPED, ChosenBy, MergeBatch, Run, SecondStage, merged
+from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 
 
 class MergeLog:
@@ -16,6 +19,8 @@ class MergeLog:
     def __init__(self) -> None:
         self.second_stage: SecondStage | None = None  # see `Run.second_stage`
         self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
+        # After a start from a tokenizer, int64 [base]: how often each id is made, of the text or by its merges.
+        self.start_counts: NDArray[np.int64] | None = None
         self._languages: tuple[str, ...] | None = None  # those that choose; None where all choose together
         self._chosen_by = np.empty(0, np.int16)
         self._overtaken: NDArray[np.int64] | None = None  # of BoundlessBPE
@@ -101,21 +106,40 @@ class MergeLog:
             self._removals[here] = batch.removals
         self._length = n
 
-    def replace(
-        self,
-        merges: NDArray[np.int32],
-        count: NDArray[np.int64],
-        tokens_after: NDArray[np.int64],
-        chosen: ChosenBy | None = None,
-        overtaken: NDArray[np.int64] | None = None,
-        removals: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Replaces all merges by those of a run, or of a file without counts."""
+    def take(self, made: Run) -> None:
+        """Takes the merges of a run, after those of the tokenizer at its start as they apply to its corpus.
+
+        A merge of that tokenizer has as its count how often it is applied.
+        """
+        if made.chosen is not None:
+            self._languages, self._chosen_by = made.chosen.languages, made.chosen.numbers
+        self._overtaken, self._removals = made.overtaken, made.removals
+        self.tokens_before, self.second_stage = made.tokens_before, made.second_stage
+        if made.start is None:
+            self.replace(made.merges, made.counts, made.tokens_after)
+            return
+        merges, results = made.start.merges, made.start.merge_results
+        self.start_counts = counts = made.base_counts.copy()
+        tokens = tokens_by_merge(merges, results, counts)
+        self.tokens_before = int(tokens[0])
+        self.replace(
+            np.concatenate([merges, made.merges]),
+            np.concatenate([counts[results], made.counts]),
+            np.concatenate([tokens[1:], made.tokens_after]),
+        )
+
+    def replace(self, merges: NDArray[np.int32], count: NDArray[np.int64], tokens_after: NDArray[np.int64]) -> None:
+        """Replaces all merges by others, which may have no counts."""
         self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)
-        if chosen is not None:
-            self._languages, self._chosen_by = chosen.languages, chosen.numbers
-        self._overtaken, self._removals = overtaken, removals
 
     def tokens_at(self, merges: int) -> int:
         """Tokens of the corpus after a number of merges."""
         return int(self._tokens_after[merges - 1]) if merges else self.tokens_before
+
+    def run_so_far(self, begun: Run, seconds: float) -> Run:
+        """A run as if it were stopped now, given the run before its first merge."""
+        own = slice(begun.merges_before, None)
+        made = replace(begun, merges=self.merges[own], counts=self.count[own], tokens_after=self.tokens_after[own])
+        second = None if self.second_stage is None else self.second_stage[1]
+        of_algorithms = {"second_counts": second, "overtaken": self.overtaken, "removals": self.removals}
+        return replace(made, **of_algorithms, chosen=self.chosen, seconds=seconds, ended=STOPPED)

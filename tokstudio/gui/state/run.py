@@ -20,10 +20,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import RESULT, Falling, Falls, Removals, lost, uses_of_picky
-from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, special_ids, uses, vocabulary_size
+from tokstudio.core.model.picky import RESULT, Removals, lost
+from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, may_continue, special_ids, vocabulary_size
 from tokstudio.core.project import ProjectTokenizer
-from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.held_out_curve import HeldOut
@@ -31,6 +30,7 @@ from tokstudio.core.training.prepare_corpus import Prepared
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.state.merge_log import MergeLog
 from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.gui.state.run_uses import RunUses
 from tokstudio.gui.state.source_records import is_missing
 
 _NEVER = -1  # `saved` of a tokenizer that may have no merges
@@ -59,24 +59,12 @@ class HeldOutState:
     problem: str = ""  # why it could not be measured; "" if it could, or was not tried
 
 
-@dataclass(frozen=True, eq=False)
-class CountedUses:
-    """The counts of the tokens of an opened tokenizer in a corpus."""
-
-    merges: int  # of the counted tokenizer
-    uses: NDArray[np.int64]  # the counts by id
-    text: Corpus
-    corpus: str  # the name of the corpus
-
-
 class Facts(TypedDict, total=False):
     """What `StudioRun.note` changes: attributes of a run that do not follow from its merges."""
 
     key: int
     number: int
     name: str
-    unknown: int
-    written: int
     replaced: int
     held_out: HeldOutState
     by_source: SourceCurves | str
@@ -87,7 +75,6 @@ class Facts(TypedDict, total=False):
     seconds: float
     curve_hidden: bool
     corpus_problem: str | None
-    counted: CountedUses | None
 
 
 class StudioRun:
@@ -104,12 +91,9 @@ class StudioRun:
         ended: How it ended; None while it trains.
         run: The core's run, once it has ended; None while it trains, and for a tokenizer opened from a file.
         alphabet: The base tokens; None until they are known, as characters are counted first.
-        base_counts: int64 [base], the count of each base id in the corpus before the first merge; None until they are
-            counted.
+        uses: How often each of its tokens occurs in the corpus.
         weight_scale: Counts, tokens and `corpus_bytes` are in units of 1 / this, as in the core's run.
         corpus_bytes: Bytes of the text that is merged; of the whole corpus until they are counted.
-        unknown: The number of characters that became the unknown token.
-        written: The occurrences of the text of the unknown token in the corpus.
         replaced: The number of invalid UTF-8 sequences that became U+FFFD.
         exported: Whether it was written to a file since it ended.
         is_demo: Whether it is the demo's run, which closing does not ask about.
@@ -118,7 +102,6 @@ class StudioRun:
         seconds: The duration of its training so far.
         curve_hidden: Whether the plot hides its curves while another run is active.
         corpus_problem: Why it cannot continue: its training text is not available any more.
-        counted: The counts of an opened tokenizer in the open corpus; None until they are requested.
     """
 
     def __init__(
@@ -132,6 +115,7 @@ class StudioRun:
         start: Tokenizer | None = None,
     ) -> None:
         self.log = MergeLog()
+        self.uses = RunUses(self.log, config, start)
         self.start = start
         self.key = key
         self.number = number
@@ -141,13 +125,12 @@ class StudioRun:
         self.origin: Origin | None = None
         self.weight_scale = 1
         self.corpus_bytes = corpus.bytes if corpus else 0
-        self.unknown = self.written = self.replaced = 0
+        self.replaced = 0
         self.held_out = HeldOutState()
         self.by_source: SourceCurves | str | None = None
         self.ended: str | None = None
         self.run: Run | None = None
         self.alphabet: Alphabet | None = None
-        self.base_counts: NDArray[np.int64] | None = None
         self.exported = False
         self.is_demo = False
         self.curve_hidden = False
@@ -155,11 +138,7 @@ class StudioRun:
         self.seconds = 0.0
         self.corpus_problem: str | None = None
         self.begun: Run | None = None
-        self.counted: CountedUses | None = None
         self._tokens: RunTokens | None = None
-        self._uses: tuple[int, NDArray[np.int64]] | None = None
-        self._start_counts: NDArray[np.int64] | None = None
-        self._falling: Falling | None = None  # of Picky BPE, from the first merge that was made here
         if start is not None:
             self.alphabet = start.alphabet
         elif config is not None and config.base == "bytes":
@@ -253,8 +232,8 @@ class StudioRun:
         """The ids before those of its own merges, for a run that was trained here; 0 until they are known."""
         if self.start is not None:
             return len(self.start.tokens)
-        if self.base_counts is not None:
-            return len(self.base_counts)
+        if self.uses.base is not None:
+            return len(self.uses.base)
         return (self.config.base_size or 0) if self.config is not None and self.ready else 0
 
     @property
@@ -327,15 +306,14 @@ class StudioRun:
     def prepare(self, prepared: Prepared, begun: Run) -> None:
         """Sets what is known once the corpus is prepared, and the run before its first merge."""
         self.alphabet = prepared.alphabet
-        self.base_counts = prepared.base_counts
         self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes
         if self.start is None:
             self.log.begin(prepared.tokens, begun)
         elif not len(self):
-            self._lay(begun)
-        self.unknown, self.replaced = prepared.unknown, prepared.replaced
+            self.log.take(begun)
         written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
-        self.written = written * self.weight_scale
+        self.uses.begin(prepared.base_counts, prepared.unknown, written * self.weight_scale)
+        self.replaced = prepared.replaced
         self.held_out = HeldOutState(prepared.held_out)
         self.begun = begun
         self._tokenizer = None
@@ -343,36 +321,14 @@ class StudioRun:
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         self.log.append(batch)
-        if batch.removals is not None:
-            # A batch at a time, so that no answer waits for all.
-            self._falling = self._falling or Falling(self.base_size)
-            self._falls()
+        self.uses.falls()  # a batch at a time, so that no answer waits for all
 
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""
-        self.alphabet, self.base_counts = earlier.alphabet, earlier.base_counts
+        self.alphabet = earlier.alphabet
         self.weight_scale, self.corpus_bytes = earlier.weight_scale, earlier.corpus.bytes
-        self._lay(earlier)
-
-    def _lay(self, made: Run) -> None:
-        """Takes the merges of a run, after those of the tokenizer at its start as they apply to its corpus.
-
-        A merge of that tokenizer has as its count how often it is applied.
-        """
-        if self.start is None:
-            of_algorithms = made.chosen, made.overtaken, made.removals
-            self.log.replace(made.merges, made.counts, made.tokens_after, *of_algorithms)
-            self.log.tokens_before, self.log.second_stage = made.tokens_before, made.second_stage
-            return
-        merges, results = self.start.merges, self.start.merge_results
-        self._start_counts = counts = made.base_counts.copy()
-        tokens = tokens_by_merge(merges, results, counts)
-        self.log.replace(
-            np.concatenate([merges, made.merges]),
-            np.concatenate([counts[results], made.counts]),
-            np.concatenate([tokens[1:], made.tokens_after]),
-        )
-        self.log.tokens_before = int(tokens[0])
+        self.log.take(earlier)
+        self.uses.take(earlier)
 
     def may_continue(self, config: TrainingConfig, corpus: Corpus) -> bool:
         """Whether training could continue it: the same sources, weights and settings, but a larger limit."""
@@ -382,18 +338,9 @@ class StudioRun:
         if (corpus.sources, corpus.weights) != (self.corpus.sources, self.corpus.weights):
             return False
         try:
-            config = self.own_config(config)
+            return may_continue(made, self.own_config(config))
         except ConfigError:
             return False
-        if _without_limits(made.config) != _without_limits(config):
-            return False
-        limit = made.max_merges(config)
-        more = limit is None or limit > len(made)
-        least = self.weight_scale * (config.min_frequency or 0)
-        rarer = config.min_frequency is None or (len(made) > 0 and int(self.log.count[-1]) >= least)
-        # The limit that ended the run is gone or larger; a run that ran out of pairs cannot continue.
-        held = config != made.config or made.ended == STOPPED
-        return more and rarer and held and made.ended != NOTHING_LEFT
 
     def own_config(self, config: TrainingConfig) -> TrainingConfig:
         """Settings as they apply to its tokenizer at the start; ConfigError where they cannot."""
@@ -416,19 +363,7 @@ class StudioRun:
         """The run as if it were stopped now; None before merging can begin."""
         if self.run is not None or self.begun is None:
             return self.run
-        own = slice(self.before, None)
-        return replace(
-            self.begun,
-            merges=self.merges[own],
-            counts=self.log.count[own],
-            tokens_after=self.log.tokens_after[own],
-            second_counts=None if self.log.second_stage is None else self.log.second_stage[1],
-            seconds=self.seconds,
-            chosen=self.log.chosen,
-            overtaken=self.log.overtaken,
-            removals=self.log.removals,
-            ended=STOPPED,
-        )
+        return self.log.run_so_far(self.begun, self.seconds)
 
     def bytes_per_token(self, merges: int) -> float:
         """The compression ratio of the corpus after a number of merges."""
@@ -455,86 +390,6 @@ class StudioRun:
         tokens = np.concatenate([[self.log.tokens_before], self.log.tokens_after]).astype(np.float64)
         ratio = np.divide(self.corpus_bytes, tokens, out=np.zeros_like(tokens), where=tokens > 0)
         return np.arange(len(tokens), dtype=np.float64), ratio
-
-    def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """The count of each token in the corpus after a number of merges, by id, in units of 1 / `weight_scale`.
-
-        None if that is not known. Every pane asks for those at the playhead, so the last answer is cached; do not write
-        to it.
-        """
-        if self.base_counts is None:
-            return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
-        if self._uses is None or self._uses[0] != merges:
-            found = self._count_uses(self.merges[:merges], self.log.merged[:merges])
-            found.setflags(write=False)
-            self._uses = merges, found
-        return self._uses[1]
-
-    def _count_uses(self, merges: NDArray[np.int32], merged: NDArray[np.int64]) -> NDArray[np.int64]:
-        assert self.base_counts is not None
-        if (rows := self.log.removals) is not None:
-            return uses_of_picky(self.base_counts, merges, rows[: len(merges)], self._falls())
-        if self.start is None or self._start_counts is None:
-            return uses(self.base_counts, merges, merged, second_stage=self.log.second_stage)
-        results = self.start.merge_results
-        own = np.arange(self.base_size, self.base_size + len(self) - self.before, dtype=np.int32)
-        counts = np.concatenate([self._start_counts, np.zeros(len(own), np.int64)])
-        counts[results] = 0
-        return uses(counts, merges, merged, np.concatenate([results, own])[: len(merges)])
-
-    def _falls(self) -> Falls:
-        rows = self.log.removals
-        assert rows is not None
-        if self._falling is None and self.run is not None and self.run.falls is not None:
-            return self.run.falls  # known since it was opened
-        self._falling = self._falling or Falling(self.base_size)
-        return self._falling.at(self.merges, rows)
-
-    @property
-    def occurred(self) -> NDArray[np.bool_]:
-        """Bool [base], whether each id before those of its own merges ever occurs in the corpus."""
-        counts = self.base_counts if self._start_counts is None else self._start_counts
-        assert counts is not None
-        return counts > 0
-
-    def rank_of(self, token: int, merges: int) -> tuple[int, int] | None:
-        """The rank of a token by count, most frequent first, and the number of ranks; None if not known."""
-        every, own = self.uses(merges), self.uses_of(token, merges)
-        if every is None or own is None:
-            return None
-        above = int(np.count_nonzero(every > own))
-        if self.base_counts is not None:
-            # Special tokens have no counts here, and their ids may lie after those of the merges.
-            base = self.base_size
-            for text, number in self.special_tokens.items():
-                above -= number < base and bool(every[number] > own)
-                above += (self.special_uses(text) or 0) > own
-        return above + 1, int(self.vocabulary_sizes[merges])
-
-    def uses_of(self, token: int, merges: int) -> int | None:
-        """The count of one token as in `uses`, without counting the others; None if it is not known."""
-        if self.base_counts is None:
-            known = self.uses(merges)
-            return int(known[token]) if known is not None and token < len(known) else None
-        if self.start is not None:
-            found = self.uses(merges)
-            assert found is not None
-            return None if token in self.start.special_tokens.values() else int(found[token])
-        special = next((text for text, number in self.special_tokens.items() if number == token), None)
-        if special is not None:
-            return self.special_uses(special)
-        whole = self.log.second_stage is not None or self.log.removals is not None
-        if whole and (found := self.uses(merges)) is not None:
-            return int(found[token]) if token < len(found) else 0
-        replacements, base = self.log.merged[:merges], self.base_size
-        made = self.base_counts[token] if token < base else replacements[token - base]
-        # Each merge of a token with itself takes two of it.
-        taken = sum(replacements[self.merges[:merges, side] == token].sum() for side in (0, 1))
-        return int(made - taken)
-
-    def special_uses(self, special: str) -> int | None:
-        """The occurrences of the unknown token, as its own text or for a character; None for other special tokens."""
-        return self.unknown + self.written if self.config is not None and special == self.config.unknown_token else None
 
     @property
     def why_no_merges(self) -> str:
@@ -584,8 +439,3 @@ class StudioRun:
     def vocabulary_sizes(self) -> NDArray[np.int64]:
         """int64 [n + 1], the tokens after 0, 1, ... n merges."""
         return self.unmerged + np.arange(len(self) + 1) - self.removals.lost()
-
-
-def _without_limits(config: TrainingConfig) -> dict[str, object]:
-    """The other settings as a plain dict: a validated copy would take too long for every menu."""
-    return {name: value for name, value in vars(config).items() if name not in ("vocabulary_size", "min_frequency")}

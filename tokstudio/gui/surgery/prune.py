@@ -83,7 +83,7 @@ class PruneDialog(SurgeryDialog):
         super().__init__(session, theme, "Prune", "&Prune", parent)
         self._tokenizer = run.tokenizer
         self._tokens = tuple(tokens)
-        own = run.uses(len(run)) if run.has_counts else None
+        own = run.uses.at(len(run)) if run.has_counts else None
         self._work = PruneWork(self._tokenizer, run.name, session.corpus.current, own)
         self.ways = QButtonGroup(self)
         self.size_limit, self.least, self.script = Number(), Number(), ChoiceBox(_scripts())

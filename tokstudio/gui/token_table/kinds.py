@@ -7,7 +7,7 @@ from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_flags import DIGITS, NOT_UTF8, WHITE_SPACE, WORDS
-from tokstudio.gui.state.token_uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
+from tokstudio.gui.token_table.token_uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
 
 MADE: dict[str, tuple[TokenKind, ...]] = {
     "Base": ("byte", "character"),

@@ -282,9 +282,9 @@ class StatusLine(QStatusBar):
             remarks.append(run.run.missed_stage)
         if run.replaced:
             remarks.append(f"{several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
-        if run.unknown:
+        if run.uses.unknown:
             words = "character is", "characters are"
-            remarks.append(f"{several_whole(run.unknown, run.weight_scale, *words)} unknown.")
+            remarks.append(f"{several_whole(run.uses.unknown, run.weight_scale, *words)} unknown.")
         return " ".join(remarks)
 
     def _show_figures(self) -> None:

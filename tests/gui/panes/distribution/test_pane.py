@@ -111,7 +111,7 @@ def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
     for merges in (344, 30):
         trained.view.set_playhead(merges)
         plot = settled(qtbot, pane)
-        expected = sorted((int(uses) for uses in trained.runs.active.uses(merges) if uses), reverse=True)
+        expected = sorted((int(uses) for uses in trained.runs.active.uses.at(merges) if uses), reverse=True)
         drawn = values(plot)
         assert drawn[1] == expected[0]
         assert drawn[len(expected)] == expected[-1]
@@ -147,7 +147,7 @@ def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
     plot.setFocus()
     qtbot.keyClick(plot, Qt.Key.Key_Home)
     qtbot.keyClick(plot, Qt.Key.Key_Return)
-    uses = trained.runs.active.uses(344)
+    uses = trained.runs.active.uses.at(344)
     assert trained.view.token == int(np.argmax(uses))
     shown = {trained.view.token}
     for _ in range(40):

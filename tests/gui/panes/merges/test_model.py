@@ -26,7 +26,7 @@ def tokenizer():
 
 def growing(tokenizer, merges):
     run = StudioRun(1, "Run 1", CONFIG, Corpus.from_text(sample_text("scripts")))
-    run.base_counts = tokenizer.run.base_counts
+    run.uses.base = tokenizer.run.base_counts
     add(run, tokenizer, merges)
     return run
 

@@ -58,10 +58,10 @@ def token_of(session: Session, raw: bytes) -> int:
 def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Session, trained: TokenPane):
     QAbstractItemModelTester(trained.lines.model, QAbstractItemModelTester.FailureReportingMode.Warning)
     session.view.set_playhead(20)
-    token = max(range(256, 276), key=lambda one: session.runs.active.uses(20)[one])
+    token = max(range(256, 276), key=lambda one: session.runs.active.uses.at(20)[one])
     session.view.look_at(token)
     lines = settled(qtbot, trained)
-    uses = session.runs.active.uses_of(token, 20)
+    uses = session.runs.active.uses.of(token, 20)
     raw = session.view.tokenizer.tokens[token].decode()
     text = CORPUS.split("\n")
     while len(lines) < uses:
@@ -91,7 +91,7 @@ def test_the_search_starts_when_the_page_is_visible(qtbot, session: Session, tra
 def test_lines_are_those_at_the_playhead(qtbot, session: Session, trained: TokenPane):
     session.view.look_at(ord("a"))
     session.view.set_playhead(len(session.runs.active))
-    uses = session.runs.active.uses_of(ord("a"), session.view.playhead)
+    uses = session.runs.active.uses.of(ord("a"), session.view.playhead)
     assert len(settled(qtbot, trained)) == uses
     session.view.set_playhead(0)
     assert len(settled(qtbot, trained)) >= min(200, CORPUS.count("a")) > uses

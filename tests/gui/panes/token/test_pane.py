@@ -47,8 +47,8 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
     raw = run.tokenizer.tokens[token]
     assert trained.headline.text() == token_label(raw)
     assert trained.origin.text() == "id 260 · merge 5"
-    uses = int(run.uses(len(run))[token])
-    rank = 1 + sum(int(other) > uses for other in run.uses(len(run)))
+    uses = int(run.uses.at(len(run))[token])
+    rank = 1 + sum(int(other) > uses for other in run.uses.at(len(run)))
     used = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus, rank {rank} of 330"
     expected = used if uses else "0 uses: now only inside longer tokens"
     assert trained.facts.text() == f"{raw.hex(' ').upper()}  ·  {expected}"
@@ -57,8 +57,8 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
 def test_the_uses_of_one_token_equal_those_of_the_run(session: Session, trained: TokenPane):
     run = session.runs.active
     for merges in (0, 1, 9, len(run)):
-        counted = run.uses(merges)
-        assert [run.uses_of(token, merges) for token in range(len(counted))] == counted.tolist()
+        counted = run.uses.at(merges)
+        assert [run.uses.of(token, merges) for token in range(len(counted))] == counted.tolist()
 
 
 def test_the_rank_is_among_all_tokens_of_the_encoded_corpus(session: Session, pane: TokenPane, unknown_run):

@@ -70,7 +70,7 @@ def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, un
         session.view.set_playhead(merges)
         assert ids(pane) == newest_first(merges), "at once, without being worked out anew"
         assert [model.row_of_token(token) for token in ids(pane)] == list(range(256 + merges))
-    uses = session.runs.active.uses(7)
+    uses = session.runs.active.uses.at(7)
     assert model.index(0, USES).data() == f"{int(uses[262]):,}"
     pane.filter.setText("/e/")
     qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < 263, timeout=PATIENCE)
@@ -91,12 +91,12 @@ def test_it_lists_what_exists_at_the_playhead(pane, trained):
     assert ids(pane) == list(range(600))
     trained.view.set_playhead(100)
     assert ids(pane) == list(range(356))
-    uses = trained.runs.active.uses(100)
+    uses = trained.runs.active.uses.at(100)
     assert pane.model.index(300, USES).data() == f"{int(uses[300]):,}"
 
 
 def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
-    uses = trained.runs.active.uses(344)
+    uses = trained.runs.active.uses.at(344)
     click_header(qtbot, pane, USES)
     first = [int(uses[token]) for token in ids(pane)]
     click_header(qtbot, pane, USES)
@@ -108,7 +108,7 @@ def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
 def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
     pane.panel.boxes["Only in longer tokens"].click()
     settle(qtbot, pane)
-    uses, before = trained.runs.active.uses(344), trained.runs.active.base_counts
+    uses, before = trained.runs.active.uses.at(344), trained.runs.active.uses.base
     assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
     assert pane.note.text() == f"{len(ids(pane))} of 600"
     pane.panel.clear_button.click()
@@ -435,7 +435,7 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     assert pane.uses_offer.isVisible()
     actions["count_uses"].triggered.connect(session.runs.count_uses)
     qtbot.mouseClick(pane.uses_offer.button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.runs.active.counted is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active.uses.counted is not None, timeout=PATIENCE)
     expected = np.bincount(tokenizer.encode("ab abc abcab x"), minlength=258)
     qtbot.waitUntil(lambda: pane.model.index(256, USES).data() == f"{expected[256]}")
     assert pane.model.index(257, USES).data() == f"{expected[257]}"
@@ -451,7 +451,7 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     session.view.set_playhead(2)
     assert pane.model.index(256, USES).data() == f"{expected[256]}"
     session.corpus.add_text("more")
-    assert session.runs.active.counted is None
+    assert session.runs.active.uses.counted is None
     assert pane.model.index(256, USES).data() == "–"
 
 

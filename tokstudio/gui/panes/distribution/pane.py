@@ -18,9 +18,9 @@ from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.state.token_uses import TokenUses
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.count_uses_offer import CountUsesButton
+from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 

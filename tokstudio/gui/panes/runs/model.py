@@ -234,7 +234,7 @@ def settings_lines(run: StudioRun) -> list[str]:
         ("Unknown token", config.unknown_token or ""),
         ("Longest token", longest),
         ("Held-out share", percent_text(config.held_out) if config.held_out else ""),
-        ("Unknown characters", whole_text(run.unknown, run.weight_scale) if run.unknown else ""),
+        ("Unknown characters", whole_text(run.uses.unknown, run.weight_scale) if run.uses.unknown else ""),
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )
     return [f"{name}: {value}" for name, value in values if value]

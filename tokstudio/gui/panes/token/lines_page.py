@@ -136,7 +136,7 @@ class LinesPage(QWidget):
         held_out = run.config.held_out if run.config is not None else 0.0
         # Weighted uses are not a number of places.
         weighted = run.has_counts and corpus.weights is not None
-        self._uses = None if weighted else run.uses_of(token, self._view.playhead)
+        self._uses = None if weighted else run.uses.of(token, self._view.playhead)
         self._search = LineSearch(corpus, tokenizer, token, held_out)
         self._look(_FIRST)
 

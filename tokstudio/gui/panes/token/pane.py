@@ -274,15 +274,15 @@ def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
 
 def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
     """The count of a token and its rank; the reason, if it is not used any more."""
-    count = run.uses_of(token, playhead)
+    count = run.uses.of(token, playhead)
     if count is None:
-        counted = run.counted
+        counted = run.uses.counted
         return f"uses were counted after merge {counted.merges:,}" if counted is not None else ""
-    where = "the corpus" if run.counted is None else run.counted.corpus
+    where = "the corpus" if run.uses.counted is None else run.uses.counted.corpus
     if count == 0:
         # All its occurrences are now parts of longer tokens.
-        once = run.has_counts and bool(run.uses_of(token, number))
+        once = run.has_counts and bool(run.uses.of(token, number))
         return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
     text = f"{several_whole(count, run.weight_scale, 'use')} in {where}"
-    ranked = run.rank_of(token, playhead)
-    return text if ranked is None else f"{text}, rank {ranked[0]:,} of {ranked[1]:,}"
+    rank = run.uses.rank_of(token, playhead)
+    return text if rank is None else f"{text}, rank {rank:,} of {run.vocabulary_sizes[playhead]:,}"

@@ -34,12 +34,12 @@ from tokstudio.gui.panes.vocabulary.selection import (
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
-from tokstudio.gui.state.token_uses import TokenUses
 from tokstudio.gui.token_table.kinds import notes
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
+from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
 
 _HEX_BYTES = 24
@@ -108,7 +108,7 @@ class VocabularyModel(TokenTable):
     def set_playhead(self, merges: int) -> None:
         """Shows the tokens that exist after a number of merges, and their counts."""
         run = self.run
-        if run is None or (merges == self.playhead and self._uses.known == (run.uses(merges) is not None)):
+        if run is None or (merges == self.playhead and self._uses.known == (run.uses.at(merges) is not None)):
             return
         self.playhead = merges
         in_order = self._is_order_of_making and (self._rows.slots is None or self.present is not None)
@@ -215,9 +215,8 @@ class VocabularyModel(TokenTable):
             return figure(len(self.run))
         if column == USES:
             # No token has a higher count than the most frequent base token at first.
-            known = self.run.base_counts
-            if known is None and self.run.counted is not None:
-                known = self.run.counted.uses
+            uses = self.run.uses
+            known = uses.base if uses.counted is None else uses.counted.uses
             return "–" if known is None else figure(int(known.max(initial=0)), self.run.weight_scale)
         return max(KINDS, key=len) if column == KIND else "00,000"
 

@@ -13,10 +13,10 @@ from tokstudio.core.verification.reachability import REACHED
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.state.token_index import TokenIndex
-from tokstudio.gui.state.token_uses import UNCOUNTED, USED, TokenUses
 from tokstudio.gui.token_table.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches
+from tokstudio.gui.token_table.token_uses import UNCOUNTED, USED, TokenUses
 
 #: The columns of the vocabulary.
 ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES = range(9)

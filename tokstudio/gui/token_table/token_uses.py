@@ -27,34 +27,33 @@ class TokenUses:
         self._absent = np.zeros(0, np.bool_)
         self._specials: dict[int, int | None] = {}
         self._guessed = False
-        counts = run.uses(playhead) if run is not None else None
+        counts = run.uses.at(playhead) if run is not None else None
         if run is None or counts is None:
             return
-        if run.start is not None and ids is not None:
+        if (made := run.log.start_counts) is not None and ids is not None:
             ids = ids[: len(ids) - len(run) + playhead]
-            occurred = run.occurred
             self.counts = counts[ids]
-            self._absent = ~np.append(occurred, np.True_)[np.minimum(ids, len(occurred))]
+            self._absent = np.append(made == 0, np.False_)[np.minimum(ids, len(made))]
             self._specials = {int(np.flatnonzero(ids == number)[0]): None for number in run.special_tokens.values()}
             return
-        if run.base_counts is None:
+        if run.uses.base is None:
             # Of an opened tokenizer it is not known which unused tokens were replaced by merges.
             self._guessed = True
             order = np.arange(len(counts)) if ids is None else np.minimum(ids, len(counts))
             self.counts = np.append(counts, 0)[order]
             return
         # A merge only makes tokens that occur, so only base tokens can have never occurred.
-        self._absent = run.base_counts == 0
+        self._absent = run.uses.base == 0
         self._add_specials(run, counts)
 
     def _add_specials(self, run: StudioRun, counts: NDArray[np.int64]) -> None:
         """Inserts special tokens, which have no counts, as they are cut out of the corpus."""
         base, end = run.base_size, run.base_size + len(run)
         trailing = 0
-        for text, number in run.special_tokens.items():
+        for number, uses in run.uses.specials.items():
             slot = number if number < base else base + number - end
             trailing += number >= base
-            self._specials[slot] = run.special_uses(text)
+            self._specials[slot] = uses
         behind = np.zeros(trailing, np.int64)
         self.counts = np.concatenate([counts[:base], behind, counts[base:]]) if trailing else counts.copy()
         for slot, uses in self._specials.items():
