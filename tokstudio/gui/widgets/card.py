@@ -98,10 +98,10 @@ class BottomCard(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Places the card again when the window is resized."""
-        if event.type() == QEvent.Type.Resize:
+        if event.type() == QEvent.Type.Resize and self.isVisible():
             self.place()
             # The panes are laid out after this event.
-            self._place_later()
+            self._again.start()
         return False
 
     def place(self) -> None:
