@@ -7,7 +7,7 @@ It shares no code with TokStudio.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -67,12 +67,14 @@ def merge(word: list[bytes], pair: tuple[bytes, bytes]) -> tuple[list[bytes], in
     return made + word[at:], merged
 
 
-def count(words: Sequence[Sequence[T]], weights: Sequence[int]) -> Counter[T]:
+def count(
+    words: Sequence[list[bytes]], weights: Sequence[int], things: Callable[[list[bytes]], Iterable[T]]
+) -> Counter[T]:
     """How often each thing stands in words, each of which counts as often as its weight says."""
-    counts = Counter(chain.from_iterable(words))  # quicker than a loop
+    counts = Counter(chain.from_iterable(map(things, words)))  # quicker than a loop
     for word, weight in zip(words, weights, strict=True):
         if weight != 1:
-            for each in word:
+            for each in things(word):
                 counts[each] += weight - 1
     return counts
 
@@ -105,7 +107,7 @@ def train_picky_slowly(
     events = list[Event]()
     ended = "reached vocabulary size"
     while tokens is None or len(present) < tokens:
-        counts = count([[*pairwise(word)] for word in now], times)
+        counts = count(now, times, pairwise)
         able = {
             pair: times_met
             for pair, times_met in counts.items()
@@ -127,7 +129,7 @@ def train_picky_slowly(
             present.add(made)
             order = [each for each in order if each != made] + [made]
             falls[made] = best
-        uses = count(now, times)
+        uses = count(now, times, iter)
         removed = [
             (part, uses[part])
             for part in dict.fromkeys(best)
