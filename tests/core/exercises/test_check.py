@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import gc
 import re
 from collections import Counter
 from functools import partial
@@ -40,12 +39,6 @@ SAME = {"pattern-llama3": {"pattern-llama3", "pattern-gpt4"}, "pattern-gpt4": {"
 @pytest.fixture(scope="module")
 def checker():
     return Checker(CORPUS, SETTINGS)
-
-
-@pytest.fixture(autouse=True)
-def what_the_checker_keeps():
-    """Keeps it, some million objects, out of the search for garbage after each test."""
-    gc.freeze()
 
 
 def naive(recipe, merges=MERGES, text=TEXT, specials=SPECIAL_TOKENS):
