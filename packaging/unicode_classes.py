@@ -26,25 +26,25 @@ SETS = {
     "UNASSIGNED": r"\p{Cn}",
 }
 _SURROGATES = range(0xD800, 0xE000)
+_PART = 10_000  # characters; of longer texts the libraries take longer for each
 _WIDTH = 112
 
 
 def code_points(expression: str) -> list[int]:
     """The code points that match an expression of one character, ascending; surrogates are asked of nobody."""
-    text = "".join(chr(code) for code in range(sys.maxunicode + 1) if code not in _SURROGATES)
+    text = "".join(map(chr, [*range(_SURROGATES.start), *range(_SURROGATES.stop, sys.maxunicode + 1)]))
     split = pre_tokenizers.Split(Regex(f"{expression}+"), "removed")
-    found: list[str] = []
-    at = 0
-    for _, (start, stop) in [*split.pre_tokenize_str(text), ("", (len(text), 0))]:
-        found += text[at:start]
-        at = stop
     bytes_only = {bytes([byte]): byte for byte in range(256)}
     encoding = tiktoken.Encoding("probe", pat_str=expression, mergeable_ranks=bytes_only, special_tokens={})
+    found: list[str] = []
     other: list[str] = []
-    # What the expression leaves out is dropped without a word, which is just what is wanted here.
-    for start in range(0, len(text), 1000):
-        ids = encoding.encode(text[start : start + 1000], disallowed_special=())
-        other += encoding.decode_bytes(ids).decode()
+    for first in range(0, len(text), _PART):
+        part, at = text[first : first + _PART], 0
+        for _, (start, stop) in [*split.pre_tokenize_str(part), ("", (len(part), 0))]:
+            found += part[at:start]
+            at = stop
+        # What the expression leaves out is dropped without a word, which is just what is wanted here.
+        other += encoding.decode_bytes(encoding.encode(part, disallowed_special=())).decode()
     if found != other:
         raise SystemExit(f"tokenizers and tiktoken disagree about {expression}: {sorted(set(found) ^ set(other))}")
     return list(map(ord, found))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import regex
@@ -50,6 +50,8 @@ class Recount:
 
 def replace(ids: list[int], left: int, right: int, token: int) -> list[int]:
     """`replace([1, 1, 1], 1, 1, 9)` is `[9, 1]`: left to right, without overlaps."""
+    if left not in ids or right not in ids:  # quicker
+        return ids
     made: list[int] = []
     at = 0
     with suppress(ValueError):  # no further `left` before the last id
@@ -64,14 +66,12 @@ def replace(ids: list[int], left: int, right: int, token: int) -> list[int]:
 
 def count_pairs(documents: list[list[int]], weights: Sequence[int]) -> dict[tuple[int, int], int]:
     """Adjacent places of every pair, overlapping ones included; the keys are in order of first occurrence."""
-    counts = Counter[tuple[int, int]]()
+    counts = dict(Counter(chain.from_iterable(map(pairwise, documents))))  # quicker than a loop
     for document, weight in zip(documents, weights, strict=True):
-        if weight == 1:
-            counts.update(pairwise(document))  # quicker
-        else:
+        if weight != 1:
             for pair in pairwise(document):
-                counts[pair] += weight
-    return dict(counts)
+                counts[pair] += weight - 1
+    return counts
 
 
 def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: str) -> tuple[int, int]:
@@ -86,8 +86,7 @@ def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: s
         order = {token: place for place, token in enumerate(HUGGINGFACE_ORDER)}
         return min(best, key=lambda pair: [order.get(token, token) for token in pair])
     if tie_break == "mapped-strings":
-        strings = ["".join(_CHARACTERS[byte] for byte in token) for token in tokens]
-        return max(best, key=lambda pair: (strings[pair[0]], strings[pair[1]]))
+        return max(best, key=lambda pair: ["".join(_CHARACTERS[byte] for byte in tokens[each]) for each in pair])
     assert tie_break == "bytes"
     return max(best, key=lambda pair: (tokens[pair[0]], tokens[pair[1]]))
 

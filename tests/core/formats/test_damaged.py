@@ -31,6 +31,7 @@ from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common import json_reader
 from tokstudio.core.formats.common import line_reader as lines
 from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.libraries import client
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MUTANTS = 100
@@ -183,7 +184,9 @@ def mutant_of_bytes(whole, chance):
     ("name", "mutate"),
     [(name, mutant_of_bytes) for name in JSON + LINES] + [(name, mutant_of_values) for name in JSON],
 )
-def test_a_mutant_is_read_or_refused_in_one_sentence(place, name, mutate):
+def test_a_mutant_is_read_or_refused_in_one_sentence(place, monkeypatch, name, mutate):
+    # Here, no library ends its process, and none need be loaded again for each mutant.
+    monkeypatch.setattr(client, "_started", lambda: None)
     path, chance = place(name), random.Random(f"{name} {mutate.__name__}")
     whole = content(name)
     start = json.loads(whole) if mutate is mutant_of_values else whole

@@ -47,9 +47,9 @@ def test_the_library_encodes_as_the_near_form_does(tmp_path, pattern):
     assert list(near.tokens) == list(tokenizer.tokens)
     report = save(tokenizer, tmp_path / "tokenizer.json", accept_loss=True, sample=TEXT)
     assert report.proof.startswith("the near form is identical over")
-    theirs = Theirs.from_file(str(tmp_path / "tokenizer.json"))
+    theirs, again = Theirs.from_file(str(tmp_path / "tokenizer.json")), load(tmp_path / "tokenizer.json")
     for text in (TEXT, OTHER):
-        assert theirs.encode(text).ids == near.encode(text) == load(tmp_path / "tokenizer.json").encode(text)
+        assert theirs.encode(text).ids == near.encode(text) == again.encode(text)
     joined = [token for token in near.encode(TEXT) if b"of the" in near.tokens[token]]
     assert joined, "supermerges are used"
 

@@ -82,12 +82,12 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
 def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkeypatch, threads, pattern):
-    lines = random.Random(4).choices([f"word{n} the " for n in range(500)], k=3_000)
+    lines = random.Random(4).choices([f"word{n} the " for n in range(150)], k=600)
     given = Corpus.from_counts({f" word{n}": n + 1 for n in range(700)})
     corpus = Corpus((*corpus_of("".join(lines), "".join(reversed(lines))).sources, *given.sources))
     whole = count(corpus, pattern, threads=1)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_CHUNK", 1_500)
     monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
     written, folders = [], []
     add, folder = Spill.add, tempfile.TemporaryDirectory

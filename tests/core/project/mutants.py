@@ -29,6 +29,7 @@ def change(path, *statements):
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA ignore_check_constraints=ON")
         connection.execute("PRAGMA writable_schema=ON")
+        connection.execute("PRAGMA synchronous=OFF")
         for statement in statements:
             connection.execute(statement)
 

@@ -10,6 +10,7 @@ import struct
 import sys
 import tracemalloc
 from contextlib import closing
+from pathlib import Path
 from shutil import copyfile
 
 import pytest
@@ -25,10 +26,16 @@ from tokstudio.core.project.schema import TABLES
 MUTANTS = 200
 
 
-@pytest.fixture
-def path(tmp_path):
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
     """A good project."""
-    return saved(small_project(), tmp_path / "p.tokstudio")
+    return saved(small_project(), tmp_path_factory.mktemp("good") / "p.tokstudio")
+
+
+@pytest.fixture
+def path(tmp_path, good):
+    """A copy of it."""
+    return Path(copyfile(good, tmp_path / "p.tokstudio"))
 
 
 def refused(path) -> str:

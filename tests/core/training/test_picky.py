@@ -118,9 +118,10 @@ def test_long_words_are_encoded_like_short_ones():
 
 
 def test_a_larger_text_with_a_pattern():
-    tokenizer = train(Corpus.from_text(RIGHT), picky(vocabulary_size=1200, pattern=WORDS.pattern, threshold=0.8))
+    tokenizer = train(Corpus.from_text(RIGHT), picky(vocabulary_size=900, pattern=WORDS.pattern, threshold=0.8))
     counted = Counter(WORDS.findall(RIGHT))
-    recount = train_picky_slowly([units(word) for word in counted], [*counted.values()], 0.8, 1200 - 256)
+    recount = train_picky_slowly([units(word) for word in counted], [*counted.values()], 0.8, 900 - 256)
+    assert sum(len(event.removed) for event in recount.events) > 80
     recount_words, recount.words = recount.words, []
     run = tokenizer.run
     uses = run.uses()

@@ -192,9 +192,8 @@ class NaiveTrainer:
         for number in sorted(words.where[pair], key=words.order.__getitem__):
             weight, word = words.weights[number], words.words[number]
             made, changes = _joined(word, pair, new, first_only=recipe.first_place_only)
-            before, after = Counter(pairwise(word)), Counter(pairwise(made))
             if recipe.updates != "places":
-                changes = _between_words(before, after, only_changes=recipe.updates == "changes")
+                changes = _between_words(word, made, only_changes=recipe.updates == "changes")
             words.words[number] = made
             if recipe.moves:
                 words.order[number] = self._moved = self._moved + 1
@@ -203,9 +202,10 @@ class NaiveTrainer:
                 if changed == pair or wrong not in (_BOTH, side):
                     words.counts.add(changed, weight * times)
             touched.update(changed for changed, _, _ in changes)
-            for gone in before.keys() - after.keys():
+            before, after = set(pairwise(word)), set(pairwise(made))
+            for gone in before - after:
                 words.where[gone].discard(number)
-            for there in after.keys() - before.keys():
+            for there in after - before:
                 words.where[there].add(number)
         if not (recipe.first_place_only and recipe.recounts):
             words.counts.add(pair, -words.counts[pair])
@@ -234,7 +234,7 @@ def _joined(word: Sequence[int], pair: Pair, new: int, *, first_only: bool) -> t
     changes: list[_Change] = []
     at, joins = 0, True
     while at < len(word):
-        if not joins or tuple(word[at : at + 2]) != pair:
+        if not joins or word[at] != pair[0] or at + 1 == len(word) or word[at + 1] != pair[1]:
             made.append(word[at])
             at += 1
             continue
@@ -249,8 +249,9 @@ def _joined(word: Sequence[int], pair: Pair, new: int, *, first_only: bool) -> t
     return made, changes
 
 
-def _between_words(before: Counter[Pair], after: Counter[Pair], *, only_changes: bool) -> list[_Change]:
+def _between_words(word: Sequence[int], made: Sequence[int], *, only_changes: bool) -> list[_Change]:
     """The changes from the pairs of one word to those of another: all pairs, or only those that are more or fewer."""
+    before, after = Counter(pairwise(word)), Counter(pairwise(made))
     less, more = (before - after, after - before) if only_changes else (before, after)
     changes: list[_Change] = []
     changes.extend((pair, -times, _BOTH) for pair, times in less.items())

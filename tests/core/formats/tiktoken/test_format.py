@@ -23,6 +23,7 @@ from tests.core.formats.trained import (
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import PatternNeeded, load, load_work
+from tokstudio.core.libraries import client
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 
@@ -147,6 +148,13 @@ def test_a_token_that_no_merge_can_reach_is_a_whole_word(tmp_path):
 TOKENS = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_size=25, unique=True)
 
 
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Libraries encode here, so that none need be loaded again for each example."""
+    monkeypatch.setattr(client, "_started", lambda: None)
+
+
+@pytest.mark.usefixtures("in_this_process")
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=TOKENS, chance=st.randoms(), order=st.sampled_from(["length", "any"]))
 def test_any_ranks_are_read_as_tiktoken_reads_them(tmp_path, words, chance, order):
