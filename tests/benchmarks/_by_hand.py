@@ -142,8 +142,7 @@ def _pointing(area: QAbstractScrollArea) -> Acts:
     yield from _moves(area.viewport(), Qt.MouseButton.NoButton)
 
 
-def _dragging(area: QAbstractScrollArea) -> Acts:
-    view = area.viewport()
+def _dragging(view: QWidget) -> Acts:
     left = Qt.MouseButton.LeftButton
     yield lambda: QTest.mousePress(view, left, pos=QPoint(10, view.height() // 2))
     yield from _moves(view, left)
