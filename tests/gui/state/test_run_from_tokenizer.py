@@ -74,6 +74,7 @@ def test_every_figure_at_any_playhead_is_that_of_the_tokenizer_there(run):
         assert run.uses.at(merges)[: run.base_size].tolist() == counts.tolist()
         for token in set(ids):
             assert run.uses.of(token, merges) == ids.count(token)
+    assert run.uses.highest == max(int(run.uses.at(merges).max()) for merges in range(14)) > run.uses.base.max()
     places, ratios = run.curve()
     assert places.tolist() == list(range(14))
     assert ratios[-1] == len(TEXT) / len(run.tokenizer.encode(TEXT))

@@ -46,7 +46,7 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
 def _file_actions(
     preferences: Preferences, commands: Commands, projects: ProjectDocument, opening: OpenCommands
 ) -> tuple[Action, ...]:
-    """Projects, and what adds text to the corpus."""
+    """Projects, what adds text to the corpus, and the list of recent files."""
     return (
         Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",
             projects.ask_and_open, keys=("Ctrl+Alt+P",), icon="open"),
@@ -94,7 +94,7 @@ def _corpus_actions(session: Session, window: Window, commands: Commands, openin
     )
 
 
-def _export_actions(window: Window, opening: OpenCommands, exporting: ExportCommands) -> tuple[Action, ...]:
+def _tokenizer_file_actions(window: Window, opening: OpenCommands, exporting: ExportCommands) -> tuple[Action, ...]:
     """Opening tokenizers, exports, Quit."""
     return (
         Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
@@ -420,7 +420,7 @@ def list_actions(
     return (
         *_file_actions(preferences, commands, projects, opening),
         *_corpus_actions(session, window, commands, opening),
-        *_export_actions(window, opening, exporting),
+        *_tokenizer_file_actions(window, opening, exporting),
         *_edit_actions(session, preferences, window, commands),
         *_training_actions(session, window, commands),
         *commands.parallel.actions(),

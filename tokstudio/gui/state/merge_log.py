@@ -19,7 +19,7 @@ class MergeLog:
     def __init__(self) -> None:
         self.second_stage: SecondStage | None = None  # see `Run.second_stage`
         self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
-        # After a start from a tokenizer, int64 [base]: how often each id is made, of the text or by its merges.
+        # After a start from a tokenizer, int64 [base]: how often each id occurs in the text, or is made by its merges.
         self.start_counts: NDArray[np.int64] | None = None
         self._languages: tuple[str, ...] | None = None  # those that choose; None where all choose together
         self._chosen_by = np.empty(0, np.int16)
@@ -107,9 +107,9 @@ class MergeLog:
         self._length = n
 
     def take(self, made: Run) -> None:
-        """Takes the merges of a run, after those of the tokenizer at its start as they apply to its corpus.
+        """Takes the merges of a run. Those of a tokenizer that it started from come first.
 
-        A merge of that tokenizer has as its count how often it is applied.
+        The count of such a merge is how often it is applied to the corpus.
         """
         if made.chosen is not None:
             self._languages, self._chosen_by = made.chosen.languages, made.chosen.numbers

@@ -47,7 +47,7 @@ class RunUses:
         self._last: tuple[int, NDArray[np.int64]] | None = None
 
     def begin(self, base: NDArray[np.int64], unknown: int, written: int) -> None:
-        """Stores the counts of the prepared corpus."""
+        """Sets what is known before the first merge."""
         self.base, self.unknown, self.written = base, unknown, written
 
     def take(self, run: Run) -> None:
@@ -57,6 +57,17 @@ class RunUses:
     def take_counted(self, counted: CountedUses | None) -> None:
         """Stores the counts of an opened tokenizer, or that they are not known any more."""
         self.counted = counted
+
+    @property
+    def highest(self) -> int | None:
+        """The highest count of a token after any number of merges; None if it is not known.
+
+        No token has a higher count than the most frequent one before the first merge.
+        """
+        if self.base is None:
+            return None if self.counted is None else int(self.counted.uses.max(initial=0))
+        counts = self.base if self._log.start_counts is None else self._log.start_counts
+        return int(counts.max(initial=0))
 
     def at(self, merges: int) -> NDArray[np.int64] | None:
         """The count of each token after a number of merges, by id; None if that is not known.
@@ -111,7 +122,7 @@ class RunUses:
         if rows is None or self.base is None:
             return None
         if self._falling is None and self._run is not None and len(self._run) == len(rows):
-            return self._run.falls  # known since it was opened
+            return self._run.falls  # no merge was made since `take`
         self._falling = self._falling or Falling(len(self.base))
         return self._falling.at(self._log.merges, rows)
 

@@ -185,16 +185,18 @@ class Theme(QObject):
 
     @contextmanager
     def sheet_at_end(self) -> Iterator[None]:
-        """Applies the style sheet to the widgets that are made meanwhile at its end.
+        """Removes the style sheet for a block that makes many widgets; applies it at the end, and emits `changed`.
 
         With a sheet, Qt computes the style of a widget anew each time that it, or a widget around it, gets a parent.
         """
         if self._application is not None:
             self._application.setStyleSheet("")
-        yield
-        if self._application is not None:
-            self._application.setStyleSheet(self.style_sheet)
-            self.changed.emit()
+        try:
+            yield
+        finally:
+            if self._application is not None:
+                self._application.setStyleSheet(self.style_sheet)
+                self.changed.emit()
 
     def _chosen_palette(self) -> Palette:
         if self._mode == "system":

@@ -341,6 +341,7 @@ class MainWindow(QMainWindow):
         middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
         self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why, self.guide)
         for pane in self.panes:
+            # Before the style sheet is applied: it would be computed again for a pane that gets its parent later.
             pane.setParent(self)
 
     def _make_menus(self) -> None:

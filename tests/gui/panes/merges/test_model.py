@@ -26,7 +26,7 @@ def tokenizer():
 
 def growing(tokenizer, merges):
     run = StudioRun(1, "Run 1", CONFIG, Corpus.from_text(sample_text("scripts")))
-    run.uses.base = tokenizer.run.base_counts
+    run.uses.begin(tokenizer.run.base_counts, 0, 0)
     add(run, tokenizer, merges)
     return run
 

@@ -237,7 +237,7 @@ def test_a_persistent_index_follows_its_token_through_orders_filters_and_the_pla
 
 def test_a_sorted_list_follows_a_growing_run(qtbot, session, tokenizer):
     run = StudioRun(1, "Run 1", CONFIG, Corpus.from_text(sample_text("scripts")))
-    run.uses.base = tokenizer.run.base_counts
+    run.uses.begin(tokenizer.run.base_counts, 0, 0)
     model = VocabularyModel(session.indexing)
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_run(run)

@@ -70,7 +70,7 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
     try:
         chosen = splitter(pattern)
         if chosen.kind not in (NONE, OWN):
-            # The scanners of the named patterns are compiled first. Others do not load them while the window opens.
+            # Only scanners are compiled loops: without them, no compiler is loaded while the window opens.
             yield from prepare_work()
         for stop in documents:
             for ends in chosen.ends_work(data, start, stop):

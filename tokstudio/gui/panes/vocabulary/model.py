@@ -214,10 +214,8 @@ class VocabularyModel(TokenTable):
         if column == MERGE:
             return figure(len(self.run))
         if column == USES:
-            # No token has a higher count than the most frequent base token at first.
-            uses = self.run.uses
-            known = uses.base if uses.counted is None else uses.counted.uses
-            return "–" if known is None else figure(int(known.max(initial=0)), self.run.weight_scale)
+            highest = self.run.uses.highest
+            return "–" if highest is None else figure(highest, self.run.weight_scale)
         return max(KINDS, key=len) if column == KIND else "00,000"
 
     # ---- Qt's own
