@@ -190,10 +190,11 @@ studio.window.show()
 application.processEvents()
 early = {"numba", "pyqtgraph", "tokstudio.gui.export.dialog", "tokstudio.gui.surgery.prune"} & set(sys.modules)
 studio.close()
-sys.exit(" ".join(early) or None)
+print(*early)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    # What Qt says of the offscreen platform goes to the other stream.
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
 
 
 def test_the_help_lists_the_values_of_the_core(capsys):
