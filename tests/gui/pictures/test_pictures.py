@@ -31,14 +31,14 @@ pytestmark = [
 
 def drawn(name: str, file: Path) -> None:
     """Draws a picture in a process of its own."""
-    command = [sys.executable, str(HERE / "draw.py"), name, str(file)]
+    command = [sys.executable, "-X", "faulthandler", str(HERE / "draw.py"), name, str(file)]
     paths = os.pathsep.join([str(HERE.parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode == NO_FONT:
         pytest.skip(f"the font {RIGHT_TO_LEFT_FONT} is not installed")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
 
 
 def blocks(file: Path) -> NDArray[np.float64]:

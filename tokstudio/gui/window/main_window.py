@@ -94,18 +94,7 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._preferences = preferences
         self._choosers = choosers or Choosers(self)
-        self.setWindowTitle("TokStudio")
-        self.setWindowIcon(icon("tokstudio", theme))
-        self.setAcceptDrops(True)
-        # The window itself has the focus at first, so that no control looks selected.
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setFocus()
-        # Not animated: restoring a layout while docks still move leaves tab bars behind.
-        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
-        self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
-        room = _room(self)
-        self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
+        room = self._set_up_frame()
 
         self.projects = ProjectDocument(session, preferences, self._choosers, self, self)
         self.recovery = Recovery(session, self.projects, self, self)
@@ -321,6 +310,22 @@ class MainWindow(QMainWindow):
         AboutDialog(self._theme, self).exec()
 
     # ---- construction
+
+    def _set_up_frame(self) -> QSize:
+        """Sets up what surrounds the panes, and gives the room of the screen for the window."""
+        self.setWindowTitle("TokStudio")
+        self.setWindowIcon(icon("tokstudio", self._theme))
+        self.setAcceptDrops(True)
+        # The window itself has the focus at first, so that no control looks selected.
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocus()
+        # Not animated: restoring a layout while docks still move leaves tab bars behind.
+        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
+        room = _room(self)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
+        return room
 
     def _make_panes(self) -> None:
         arguments = (self.session, self._theme, self.actions_by_id)

@@ -101,15 +101,8 @@ class VocabulariesView(QWidget):
         self.kinds = FilterButton(theme, KINDS_SHOWN, (IN_TEXTS, NOT_IN_TEXTS), has_scripts=False)
         self.kinds.panel.changed.connect(self._list)
         self.rows = VocabularyRows(theme, self)
-        self.table = ReadOnlyTable("Compared tokens")
-        self.table.setModel(self.rows)
+        self.table = self._make_table()
         self.filter.left.connect(self.table.setFocus)
-        self.table.horizontalHeader().setSortIndicator(USES, Qt.SortOrder.DescendingOrder)
-        self.table.horizontalHeader().setSortIndicatorShown(True)
-        self.table.horizontalHeader().setSectionsClickable(True)
-        self.table.horizontalHeader().sectionClicked.connect(self._sort)
-        self.table.clicked.connect(self._show_token)
-        self.table.activated.connect(self._show_token)
         self.by = ChoiceBox(
             [
                 Choice("script", "By script", "How many tokens have letters of each script."),
@@ -118,14 +111,7 @@ class VocabulariesView(QWidget):
         )
         self.by.setAccessibleName("Summary")
         self.by.currentIndexChanged.connect(self._summarise)
-        self.summary = QTableWidget(0, 4)
-        self.summary.setAccessibleName("Tokens by script or length; a row filters")
-        self.summary.verticalHeader().hide()
-        self.summary.setShowGrid(False)
-        self.summary.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.summary.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.summary.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.summary.itemSelectionChanged.connect(self._pick)
+        self.summary = self._make_summary()
         self.note = paragraph_label("muted")
         self.empty = EmptyState(_EMPTY)
         page, beside = QWidget(), QWidget()
@@ -145,6 +131,29 @@ class VocabulariesView(QWidget):
         self._listing.failed.connect(self._fail)
         theme.changed.connect(self._apply_style)
         self._apply_style()
+
+    def _make_table(self) -> ReadOnlyTable:
+        table = ReadOnlyTable("Compared tokens")
+        table.setModel(self.rows)
+        header = table.horizontalHeader()
+        header.setSortIndicator(USES, Qt.SortOrder.DescendingOrder)
+        header.setSortIndicatorShown(True)
+        header.setSectionsClickable(True)
+        header.sectionClicked.connect(self._sort)
+        table.clicked.connect(self._show_token)
+        table.activated.connect(self._show_token)
+        return table
+
+    def _make_summary(self) -> QTableWidget:
+        summary = QTableWidget(0, 4)
+        summary.setAccessibleName("Tokens by script or length; a row filters")
+        summary.verticalHeader().hide()
+        summary.setShowGrid(False)
+        summary.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        summary.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        summary.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        summary.itemSelectionChanged.connect(self._pick)
+        return summary
 
     def refresh(self) -> None:
         """Follows the tokenizers that are compared; call it while the view is visible."""
