@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import importlib
 import json
 
 import numpy as np
 import pytest
-import skeletoken
 
 from tokstudio import Corpus, TrainingConfig, prune, save, train
 from tokstudio.core.text.byte_level import CHARACTER_OF
@@ -18,8 +18,14 @@ TEXT = (
 ) * 3
 
 
+@pytest.fixture(scope="module")
+def skeletoken():
+    """Loaded with the first test alone, because it loads much itself."""
+    return importlib.import_module("skeletoken")
+
+
 @pytest.mark.parametrize("size", [257, 270, 300, 319])
-def test_skeletoken_makes_the_same_of_the_tokens_that_stay(size, tmp_path):
+def test_skeletoken_makes_the_same_of_the_tokens_that_stay(skeletoken, size, tmp_path):
     settings = TrainingConfig(vocabulary_size=320, pattern="gpt2", special_tokens=("<|end|>",))
     whole = train(Corpus.from_text(TEXT), settings)
     pruned = prune(whole, size)

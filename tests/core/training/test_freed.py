@@ -12,7 +12,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import Trainer
 
-TEXT = "".join(f"word{n * n % 997} and {n % 991} ünd {n * 7 % 89}\n" for n in range(20_000))
+TEXT = "".join(f"word{n * n % 997} and {n % 991} ünd {n * 7 % 89}\n" for n in range(6_000))
 
 
 def ended(corpus, config, *, stopped):

@@ -195,8 +195,7 @@ def megabyte(shared, place):
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
-@pytest.mark.parametrize("place", [0, 4_000_000, "help"])
+@pytest.mark.parametrize(("place", "pattern"), [(0, "gpt2"), (4_000_000, "cl100k"), ("help", "o200k")])
 def test_huggingface_and_rustbpe_on_a_megabyte_of_real_text(shared, pattern, place):
     text = megabyte(shared, place)
     ours = merged([text], "huggingface", 20_000, pattern)

@@ -27,7 +27,7 @@ WORDS = {
 }
 
 
-def corpus(lines=150):
+def corpus(lines=60):
     chosen = random.Random(5)
     return Corpus(
         tuple(

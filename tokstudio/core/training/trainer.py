@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -231,7 +232,7 @@ class Trainer:
                 "tokstudio": __version__,
                 "python": platform.python_version(),
                 "numpy": np.__version__,
-                "regex": version("regex"),
+                "regex": _regex_version(),
             },
             seconds=self.seconds,
             start=self.start,
@@ -418,6 +419,12 @@ def _is_part_of(run: Run, batch: MergeBatch, here: slice) -> bool:
 def _removals(batches: Sequence[MergeBatch]) -> NDArray[np.int64]:
     rows = [batch.removals for batch in batches if batch.removals is not None]
     return np.concatenate([np.empty((0, 4), np.int64), *rows])
+
+
+@cache
+def _regex_version() -> str:
+    """Kept, because each look at a package takes milliseconds."""
+    return version("regex")
 
 
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:
