@@ -137,7 +137,9 @@ class TestOurOwnInTiktoken:
 
     @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k"])
     def test_every_character_there_is(self, pattern):
-        text = "".join(chr(code) + "a 1" for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+        # Planes 4 to 13 hold no characters: their edges speak for them.
+        codes = [code for code in range(0x110000) if not 0x40400 <= code < 0xDFC00 and not 0xD800 <= code < 0xE000]
+        text = "".join(chr(code) + "a 1" for code in codes)
         expected = in_tiktoken(pattern).encode_to_numpy(text, disallowed_special=())
         assert (trained(pattern).encode_array(text) == expected).all()
 
