@@ -76,6 +76,15 @@ def test_a_circle_would_be_found():
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
 
 
+def test_no_two_public_classes_have_one_name():
+    places: dict[str, list[str]] = {}
+    for name, file in FILES.items():
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    assert {name: here for name, here in places.items() if len(here) > 1} == {}
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(ROOT.parent).as_posix())
 def test_a_folder_says_what_it_holds_and_is_small_enough_to_be_read(folder: Path):
     text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))

@@ -28,7 +28,7 @@ from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.prepare_corpus import PreparedCorpus
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
 _STANDARD_INPUT = "standard input"
@@ -125,7 +125,7 @@ def report_read(sources: Iterable[Source], console: Console) -> None:
             console.say(f"{name}: {'; '.join(remarks)}.")
 
 
-def report_preparation(prepared: Prepared, config: TrainingConfig, weight_scale: int, console: Console) -> None:
+def report_preparation(prepared: PreparedCorpus, config: TrainingConfig, weight_scale: int, console: Console) -> None:
     """Reports changes of the corpus before training."""
     if prepared.replaced:
         console.say(

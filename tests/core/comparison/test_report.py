@@ -22,7 +22,7 @@ from tokstudio.core.comparison.report.facts import origin_work
 from tokstudio.core.comparison.report.markup import escaped, tag
 from tokstudio.core.comparison.report.report import report_work
 from tokstudio.core.comparison.report.style import SHADES, STYLE, shade
-from tokstudio.core.comparison.report.svg import Curve, drawing
+from tokstudio.core.comparison.report.svg import SizeCurve, drawing
 from tokstudio.core.formats import load_work
 from tokstudio.core.model.config import TrainingConfig
 
@@ -140,7 +140,7 @@ def test_the_curve_ends_at_the_bytes_per_token_of_all_texts(page: ElementTree.El
 
 
 def test_labels_of_equal_curves_do_not_overlap() -> None:
-    curves = [Curve(f"number {n}", np.array([1000.0]), np.array([4.0])) for n in range(30)]
+    curves = [SizeCurve(f"number {n}", np.array([1000.0]), np.array([4.0])) for n in range(30)]
     labels = [text for text in parsed(drawing(curves)).iter() if text.attrib.get("class") == "label"]
     heights = sorted(float(label.attrib["y"]) for label in labels)
     assert len(heights) == 30

@@ -23,7 +23,7 @@ from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.pretokenization import count_words as counting
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
-from tokstudio.core.pretokenization.table_builder import Part, Rows, TableBuilder
+from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder, TablePart
 from tokstudio.core.pretokenization.word_table import WordTable
 from tokstudio.core.training.trainer import train
 
@@ -151,7 +151,7 @@ def test_rows_of_several_tables_are_joined_in_the_order_of_places(occurrences, n
             numbers = np.array([words.index(word) for word in firsts], np.int32)
             rows.append(Rows(code, numbers, np.array(counts, np.int64), np.array([*firsts.values()], np.int64)))
         data = np.frombuffer(bytes(words) + bytes(8), np.uint8)
-        finish(builder.add_work(Part(data, np.arange(len(words) + 1), rows)))
+        finish(builder.add_work(TablePart(data, np.arange(len(words) + 1), rows)))
     joined = finish(builder.joined_work())
     found = zip(joined.sources, joined.words, joined.counts, joined.firsts, strict=True)
     made = [

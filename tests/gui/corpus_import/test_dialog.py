@@ -16,7 +16,7 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.corpus_import.dialog import ImportDialog
-from tokstudio.gui.corpus_import.question import Place, Question, look_all_work
+from tokstudio.gui.corpus_import.question import DataSetPlace, ImportQuestion, look_all_work
 
 ROWS = [
     {"id": number, "lang": ("de", "en")[number % 2], "title": f"Part {number}", "body": f"the cat\nsat {number}"}
@@ -30,9 +30,9 @@ def ask(qtbot, session, theme):
     dialogs: list[ImportDialog] = []
 
     def ask(*paths: Path, reading: Reading | None = None) -> tuple[ImportDialog, list[Reading | None]]:
-        looks = finish(look_all_work([Place(path) for path in paths], {}))
+        looks = finish(look_all_work([DataSetPlace(path) for path in paths], {}))
         answers: list[Reading | None] = []
-        dialog = ImportDialog(Question(looks, reading or Reading()), session.jobs, theme)
+        dialog = ImportDialog(ImportQuestion(looks, reading or Reading()), session.jobs, theme)
         dialogs.append(dialog)
         dialog.answered.connect(answers.append)
         dialog.open()

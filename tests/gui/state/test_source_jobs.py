@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE
 from tokstudio import Corpus, count
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.gui.state.source_jobs import Changed, Unread, read_all, read_counts, reread
+from tokstudio.gui.state.source_jobs import ChangedSources, Unread, read_all, read_counts, reread
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_counts_of_files_with_one_name_are_each_read_again(namesakes):
     sources = finish(read_counts([namesakes])).sources
     assert [source.name for source in sources] == ["a.txt", "a.txt"]
     again = [finish(reread(source, None)) for source in sources]
-    made = [changed.pairs[0][1] for changed in again if isinstance(changed, Changed)]
+    made = [changed.pairs[0][1] for changed in again if isinstance(changed, ChangedSources)]
     assert list(map(text_of, made)) == list(map(text_of, sources)) == [b"cat cat ", b"dog dog "]
 
 
@@ -76,7 +76,7 @@ def test_counts_whose_name_is_unique_now_are_read_again(namesakes):
     last = finish(read_counts([namesakes])).sources[1]
     count_namesakes(namesakes.parent, "dog")
     changed = finish(reread(last, None))
-    assert isinstance(changed, Changed)
+    assert isinstance(changed, ChangedSources)
     assert text_of(changed.pairs[0][1]) == b"dog dog "
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE
-from tokstudio.gui.surgery.works import Changed
+from tokstudio.gui.surgery.works import ChangedTokenizer
 
 GERMAN = "der Hund und die Katze und der Vogel sind im Garten und der Hund bellt. " * 40
 
@@ -31,5 +31,5 @@ def made_by(qtbot, dialog):
     with qtbot.waitSignal(dialog.made, timeout=PATIENCE) as signal:
         qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
     (changed,) = signal.args
-    assert isinstance(changed, Changed)
+    assert isinstance(changed, ChangedTokenizer)
     return changed

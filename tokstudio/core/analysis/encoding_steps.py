@@ -14,7 +14,7 @@ from tokstudio.core.analysis.step_pieces import NEVER, Making, State, StepPieces
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.pretokenization.patterns import splitter
-from tokstudio.core.pretokenization.preparation import Prepared
+from tokstudio.core.pretokenization.preparation import PreparedText
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -52,7 +52,7 @@ class Steps:
     merges: int  # how many of them were applied
     pieces: StepPieces  # every piece of any state
     allowed_special: AllowedSpecial  # the special tokens that were recognised
-    prepared: Prepared  # the text that was given
+    prepared: PreparedText  # the text that was given
     begin: int = 0  # where `data` begins in its prepared text
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ def steps_work(
 
 def prepared_steps_work(
     tokenizer: Tokenizer,
-    prepared: Prepared,
+    prepared: PreparedText,
     part: tuple[int, int],
     merges: int | None = None,
     allowed_special: AllowedSpecial = (),

@@ -17,7 +17,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Work, part_of
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.plain_text import Place, Wanted, plain_source_work, read_plain_work
+from tokstudio.core.corpus.plain_text import SourcePlace, Wanted, plain_source_work, read_plain_work
 from tokstudio.core.corpus.readers import folders, kinds
 from tokstudio.core.corpus.readers.archives import (
     Member,
@@ -189,7 +189,7 @@ def content_work(
     raw: NDArray[np.uint8], name: str, documents: str, encoding: str | None, reading: Reading | None = None
 ) -> Work[tuple[Source, ...]]:
     """Makes sources of content that is read already, such as standard input; they have no path."""
-    wanted, place = _wanted(documents, encoding, reading, None), Place(name, None)
+    wanted, place = _wanted(documents, encoding, reading, None), SourcePlace(name, None)
     if not len(raw):
         raise EmptyError(f"{name}: it has no text.")
 
@@ -235,7 +235,7 @@ def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
                     refuse_without_text(text, found)
                 remark = _remark(found)
                 if found.kind != kinds.TEXT or found.compression:
-                    place = Place(name, path, entry.group, file.status)
+                    place = SourcePlace(name, path, entry.group, file.status)
                     made = yield from _read_found_work(text, found, file.file, wanted, place)
                     file.check()
                     return made
@@ -248,7 +248,7 @@ def _remark(found: Look) -> str:
 
 
 def _read_found_work(
-    text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: Place, is_member: bool = False
+    text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: SourcePlace, is_member: bool = False
 ) -> Work[list[Source]]:
     """Reads what a look has found; `file` holds the stored bytes."""
     if found.kind in kinds.ARCHIVES:
@@ -309,7 +309,9 @@ def _ends_early(text: OpenText, found: Look) -> bool:
     return found.kind == kinds.TAR and text.is_cut
 
 
-def _read_members_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: Place) -> Work[list[Source]]:
+def _read_members_work(
+    text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: SourcePlace
+) -> Work[list[Source]]:
     """Reads each member of an archive as a file of its own."""
     skipped, sources, name = Skipped(), list[Source](), text.name
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
@@ -339,7 +341,7 @@ def _read_members_work(text: OpenText, found: Look, file: BinaryIO, wanted: Want
     return sources
 
 
-def _read_member_work(member: Member, wanted: Wanted, place: Place) -> Work[list[Source]]:
+def _read_member_work(member: Member, wanted: Wanted, place: SourcePlace) -> Work[list[Source]]:
     text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated)
     found = look(text, wanted.encoding, wanted.reading)
     return (yield from _read_found_work(text, found, member.file, wanted, place, is_member=True))
@@ -365,11 +367,11 @@ def _read_shards_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
         if collect.is_full:
             break
     with plain_errors(entry.path):
-        place = Place(name, entry.path, entry.group, entry.path.stat(), entry.name, kind)
+        place = SourcePlace(name, entry.path, entry.group, entry.path.stat(), entry.name, kind)
     return (yield from _sources_work(collect, replace(reading, delimiter=wanted.reading.delimiter), encoding, place))
 
 
-def _sources_work(collect: Collector, reading: Reading, encoding: str, place: Place) -> Work[list[Source]]:
+def _sources_work(collect: Collector, reading: Reading, encoding: str, place: SourcePlace) -> Work[list[Source]]:
     """Makes a source of each part that was collected."""
     sources: list[Source] = []
     parts = yield from collect.parts_work()

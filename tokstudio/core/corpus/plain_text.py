@@ -14,7 +14,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.readers.collect import Collector, Part, first_bytes
+from tokstudio.core.corpus.readers.collect import Collector, DividedPart, first_bytes
 from tokstudio.core.corpus.readers.files import read_regular_work
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.readers.reading import Reading
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """Where a source comes from; see the fields of `Source`."""
 
     name: str
@@ -53,7 +53,9 @@ class Place:
     member: str = ""
     kind: str = ""
 
-    def source(self, name: str, encoding: str, note: str, part: Part, reading: Reading | None, is_rows: bool) -> Source:
+    def source(
+        self, name: str, encoding: str, note: str, part: DividedPart, reading: Reading | None, is_rows: bool
+    ) -> Source:
         """A source of a part of the place."""
         status = self.status
         return Source(
@@ -89,11 +91,11 @@ def read_plain_work(entry: Entry, wanted: Wanted, remark: str = "") -> Work[Sour
         raw, _ = first_bytes(raw, np.array([len(raw)], np.int64), len(raw) - 1)
     if wanted.encoding is None:
         refuse_binary(raw, file_name(path))
-    return (yield from plain_source_work(raw, wanted, Place(file_name(path), path, entry.group, status), remark))
+    return (yield from plain_source_work(raw, wanted, SourcePlace(file_name(path), path, entry.group, status), remark))
 
 
 def plain_source_work(
-    raw: NDArray[np.uint8], wanted: Wanted, place: Place, remark: str = "", is_cut: bool = False
+    raw: NDArray[np.uint8], wanted: Wanted, place: SourcePlace, remark: str = "", is_cut: bool = False
 ) -> Work[Source]:
     """Decodes the content of a plain text, divides it into documents and filters them."""
     reading, budget = wanted.reading, wanted.budget
@@ -108,7 +110,7 @@ def plain_source_work(
     if not len(decoded.data):
         raise EmptyError(f"{place.name}: the file has no text.")
     ends = yield from document_ends(decoded.data, wanted.documents)
-    part = Part(None, decoded.data, ends, None)
+    part = DividedPart(None, decoded.data, ends, None)
     collect = Collector(place.name, reading, budget)
     collect.dropped.truncated = is_cut
     if reading.filters:

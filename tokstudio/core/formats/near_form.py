@@ -59,7 +59,7 @@ def _alternatives(regex: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class WordDifferences:
     """How many of the words of a text are encoded differently, and the first that is, between its neighbours."""
 
     different: int
@@ -67,7 +67,7 @@ class Difference:
     example: str
 
 
-def difference_work(tokenizer: Tokenizer, near: Tokenizer, text: str) -> Work[Difference]:
+def difference_work(tokenizer: Tokenizer, near: Tokenizer, text: str) -> Work[WordDifferences]:
     """Counts the words, as the pattern of `tokenizer` splits a text, with a byte whose token is not the same."""
     ids, ends = yield from tokenizer.encode_with_ends_work(text)
     near_ids, near_ends = yield from near.encode_with_ends_work(text)
@@ -82,7 +82,7 @@ def difference_work(tokenizer: Tokenizer, near: Tokenizer, text: str) -> Work[Di
         at = int(np.argmax(changed))
         around = words[max(0, at - 1)], words[min(len(words) - 1, at + 2)]
         example = raw[around[0] : around[1]].decode("utf-8", "replace").strip()
-    return Difference(int(np.count_nonzero(changed)), len(changed), example)
+    return WordDifferences(int(np.count_nonzero(changed)), len(changed), example)
 
 
 def _tokens_of_bytes(ids: NDArray[np.uint32], ends: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ Float64 = NDArray[np.float64]
 
 _AHEAD = 16
 
-# Indexes of `Choice.numbers`.
+# Indexes of `LanguageChoice.numbers`.
 (
     LANGUAGES,
     TOGETHER,  # merges that all languages still choose together
@@ -41,7 +41,7 @@ _AHEAD = 16
 ) = range(7)
 
 
-class Choice(NamedTuple):
+class LanguageChoice(NamedTuple):
     """What decides which language chooses, and its pairs."""
 
     numbers: Int64  # [NUMBERS_SIZE]
@@ -61,7 +61,7 @@ class Choice(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def language_to_choose(c: Choice) -> int:
+def language_to_choose(c: LanguageChoice) -> int:
     """The language whose turn it is: the longest parallel text, or the fewest bytes per token; -1 if none is left."""
     limited = c.numbers[WINDOW] > 0
     while True:
@@ -95,7 +95,7 @@ def _first_in_section(pool: Int32, start: int, stop: int, place: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _tie_of(t: Tables, c: Choice, rule: int, pair: int, column: int, least: int) -> int:
+def _tie_of(t: Tables, c: LanguageChoice, rule: int, pair: int, column: int, least: int) -> int:
     """The tie key of a pair; by place, its first place in the language that is valid and not before `least`."""
     left, right = t.pairs[pair, k.KEY] >> 32, t.pairs[pair, k.KEY] & k.NUMBER_BITS
     if rule != k.BY_PLACE:
@@ -110,7 +110,7 @@ def _tie_of(t: Tables, c: Choice, rule: int, pair: int, column: int, least: int)
 
 
 @njit(nogil=True, cache=True)
-def _push(t: Tables, c: Choice, rule: int, pair: int, column: int) -> None:
+def _push(t: Tables, c: LanguageChoice, rule: int, pair: int, column: int) -> None:
     """Puts a pair into the heap of a column."""
     heap, at, count = c.heaps[column], c.sizes[column], c.counts[pair, column]
     tie = _tie_of(t, c, rule, pair, column, 0)
@@ -131,12 +131,12 @@ def _push(t: Tables, c: Choice, rule: int, pair: int, column: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _columns(c: Choice) -> int:
+def _columns(c: LanguageChoice) -> int:
     return c.numbers[LANGUAGES] + (c.numbers[TOGETHER] > 0)
 
 
 @njit(nogil=True, cache=True)
-def count_by_language(t: Tables, c: Choice, state: Int64, budget: int) -> bool:
+def count_by_language(t: Tables, c: LanguageChoice, state: Int64, budget: int) -> bool:
     """Makes the counts by language and the heaps of a round, for about `budget` places; whether they are complete."""
     symbols, pool, pairs, counts, sections = t.symbols, t.pool, t.pairs, c.counts, c.sections
     languages, floor, columns = c.numbers[LANGUAGES], state[k.FLOOR], _columns(c)
@@ -166,7 +166,7 @@ def count_by_language(t: Tables, c: Choice, state: Int64, budget: int) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _best_of(t: Tables, c: Choice, state: Int64, column: int) -> int:
+def _best_of(t: Tables, c: LanguageChoice, state: Int64, column: int) -> int:
     """The most frequent pair of a column; 0 where none reaches the floor."""
     heap, size, rule, pairs = c.heaps[column], c.sizes[column], state[k.TIE_RULE], t.pairs
     while size > 0:
@@ -186,7 +186,7 @@ def _best_of(t: Tables, c: Choice, state: Int64, column: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _note_choice(c: Choice, language: int) -> None:
+def _note_choice(c: LanguageChoice, language: int) -> None:
     """Enters a choice into the window."""
     window = c.numbers[WINDOW]
     if window == 0:
@@ -200,7 +200,7 @@ def _note_choice(c: Choice, language: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: int) -> int:
+def merge_by_language(t: Tables, c: LanguageChoice, state: Int64, budget: int, batch: int) -> int:
     """Merges for about `budget` visits of places, or until `batch` merges are written to `out`. A merge is made whole.
 
     Returns:
@@ -247,7 +247,7 @@ def merge_by_language(t: Tables, c: Choice, state: Int64, budget: int, batch: in
 
 
 @njit(nogil=True, cache=True)
-def _merge_everywhere(t: Tables, c: Choice, state: Int64, pair: int) -> None:
+def _merge_everywhere(t: Tables, c: LanguageChoice, state: Int64, pair: int) -> None:
     """Merges a pair in all sections, and stores the new pairs; see `merge.merge`, which does the same."""
     symbols, pool, pairs, index, counts = t.symbols, t.pool, t.pairs, t.pair_index, c.counts
     spans, sizes, spelling, left_slot, right_slot = t.token_span, t.token_bytes, t.spelling, t.left_slot, t.right_slot

@@ -24,7 +24,7 @@ from tokstudio.core.corpus.source import CountedWith, Source, entry_name, is_one
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.spill import Spill
-from tokstudio.core.pretokenization.table_builder import Joined, Part, Rows, TableBuilder
+from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder, TablePart
 from tokstudio.core.pretokenization.word_counts import FILE, WordCounts
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes
@@ -188,7 +188,7 @@ class WordCounter:
         builder = TableBuilder(*self._counters.pop().taken())
         while self._counters:
             table, rows = self._counters.pop(0).taken()
-            part = Part(table.words, table.offsets, rows)
+            part = TablePart(table.words, table.offsets, rows)
             del table, rows  # the joined arrays are as large
             yield from builder.add_work(part)
         return (yield from builder.joined_work())

@@ -58,7 +58,7 @@ class Preparation:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedText:
     """Documents ready to be split.
 
     Attributes:
@@ -107,7 +107,7 @@ def prepare_work(
     data: NDArray[np.uint8],
     ends: NDArray[np.int64],
     allowed_special: AllowedSpecial,
-) -> Work[Prepared]:
+) -> Work[PreparedText]:
     """Prepares documents, uint8 with `PADDING` arbitrary bytes after the last and int64 ends.
 
     Raises:
@@ -115,10 +115,10 @@ def prepare_work(
     """
     if preparation.is_plain:
         finder = finders.of(allowed_special)
-        return Prepared(data, (yield from finder.cut_work(data, ends)), finder.texts)
+        return PreparedText(data, (yield from finder.cut_work(data, ends)), finder.texts)
     allowed = finders.allowed(allowed_special)
     early = finders.of(allowed - preparation.late)
-    prepared = Prepared(data, (yield from early.cut_work(data, ends)), early.texts)
+    prepared = PreparedText(data, (yield from early.cut_work(data, ends)), early.texts)
     if preparation.nfc or allowed & (preparation.strips_left | preparation.strips_right):
         prepared = yield from _Rewriting(preparation, prepared).work(prepared.pieces, preparation.nfc, False)
     late = finders.of(allowed & preparation.late)
@@ -126,14 +126,14 @@ def prepare_work(
         of_text = prepared.pieces.joined(prepared.data, 0, len(prepared.pieces.starts))
         found = yield from late.cut_work(*of_text)
         within = _within(prepared, found, len(early))
-        prepared = Prepared(prepared.data, within, early.texts + late.texts, prepared.changes)
+        prepared = PreparedText(prepared.data, within, early.texts + late.texts, prepared.changes)
         prepared = yield from _Rewriting(preparation, prepared, len(early)).work(
             within, False, preparation.prefix_space
         )
     return prepared
 
 
-def _within(prepared: Prepared, found: Pieces, earlier: int) -> Pieces:
+def _within(prepared: PreparedText, found: Pieces, earlier: int) -> Pieces:
     """Pieces of the text without special tokens, as pieces of the prepared text."""
     pieces = prepared.pieces
     # Each piece of the prepared text ends with the end of a document.
@@ -148,7 +148,7 @@ def _within(prepared: Prepared, found: Pieces, earlier: int) -> Pieces:
 class _Rewriting:
     """Writes prepared text anew; special tokens from number `first` on take white space beside them."""
 
-    def __init__(self, preparation: Preparation, prepared: Prepared, first: int = 0) -> None:
+    def __init__(self, preparation: Preparation, prepared: PreparedText, first: int = 0) -> None:
         self._prepared = prepared
         self._data = prepared.data
         texts = [text.decode() if number >= first else "" for number, text in enumerate(prepared.specials)]
@@ -158,7 +158,7 @@ class _Rewriting:
         self._size = 0
         self._rows: list[tuple[int, int, int, int]] = []
 
-    def work(self, pieces: Pieces, nfc: bool, prefix_space: bool) -> Work[Prepared]:
+    def work(self, pieces: Pieces, nfc: bool, prefix_space: bool) -> Work[PreparedText]:
         """The text with the white space of special tokens removed, normalized, or with prefix spaces."""
         starts, stops, behind = list[int](), list[int](), 0
         rows: list[list[int]] = np.stack([pieces.starts, pieces.stops, pieces.specials], axis=1).tolist()
@@ -184,7 +184,7 @@ class _Rewriting:
         changes = np.array(self._rows, np.int64).reshape(-1, 4)
         written = Pieces(np.array(starts, np.int64), np.array(stops, np.int64), pieces.specials)
         every = (*self._prepared.changes, changes) if len(changes) else self._prepared.changes
-        return Prepared(data, written, self._prepared.specials, every)
+        return PreparedText(data, written, self._prepared.specials, every)
 
     def _copy_work(self, start: int, stop: int, nfc: bool) -> Work[None]:
         raw, at = self._data[start:stop].tobytes(), 0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.pretokenization.table_builder import Joined, Part, Rows, TableBuilder, sorted_work
+from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder, TablePart, sorted_work
 from tokstudio.core.pretokenization.word_table import PADDING, WordTable
 
 _PARTITIONS = 32
@@ -71,7 +71,7 @@ class Spill:
 
     def joined_work(self) -> Work[Joined]:
         """All rows, joined partition by partition."""
-        parts: list[Part] = []
+        parts: list[TablePart] = []
         for which in range(_PARTITIONS):
             builder = TableBuilder()
             for part in self._read(which):
@@ -86,13 +86,13 @@ class Spill:
             self._folder.cleanup()
             self._folder = None
 
-    def _read(self, which: int) -> Iterator[Part]:
+    def _read(self, which: int) -> Iterator[TablePart]:
         assert self._folder is not None
         for path in sorted(Path(self._folder.name).glob(f"{which}-*")):
             with path.open("rb") as file:
                 data, offsets, number = _read(file), _read(file), int(_read(file)[0])
                 rows = [Rows(int(_read(file)[0]), _read(file), _read(file), _read(file)) for _ in range(number)]
-            yield Part(data, offsets, rows)
+            yield TablePart(data, offsets, rows)
 
 
 def _write(file: BinaryIO, *arrays: NDArray[Any]) -> None:

@@ -35,7 +35,7 @@ class Rows:
         return Rows(self.source, self.words.take(order), self.counts.take(order), self.firsts.take(order))
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """The words of a table, one after another, with `PADDING`, and the start of each; rows that refer to them."""
 
     words: NDArray[np.uint8]
@@ -66,7 +66,7 @@ class TableBuilder:
         self._table = table or WordTable()
         self._rows = list(rows)
 
-    def add_work(self, part: Part) -> Work[None]:
+    def add_work(self, part: TablePart) -> Work[None]:
         """Adds the rows of another table."""
         numbers = yield from self._table.join_work(part.words, part.offsets)
         self._rows += [replace(each, words=numbers[each.words]) for each in part.rows]
@@ -75,7 +75,7 @@ class TableBuilder:
         """All rows, sorted by place, and the words in this order; the builder is empty afterwards."""
         return (yield from sorted_work([(yield from self.part_work())]))
 
-    def part_work(self) -> Work[Part]:
+    def part_work(self) -> Work[TablePart]:
         """The words, and the rows, one for each word and source; the builder is empty afterwards."""
         words, offsets, self._table = self._table.words, self._table.offsets, WordTable()
         by_source: dict[int, deque[Rows]] = {}
@@ -89,7 +89,7 @@ class TableBuilder:
                 parts.append(_joined(parts.popleft().by_place(), parts.popleft().by_place(), scratch))
                 yield Progress("joining")
             made += parts
-        return Part(words, offsets, made)
+        return TablePart(words, offsets, made)
 
 
 def _joined(one: Rows, other: Rows, scratch: NDArray[np.int32]) -> Rows:
@@ -103,7 +103,7 @@ def _joined(one: Rows, other: Rows, scratch: NDArray[np.int32]) -> Rows:
     return Rows(one.source, words[:used], counts[:used], firsts[:used])
 
 
-def sorted_work(parts: Sequence[Part]) -> Work[Joined]:
+def sorted_work(parts: Sequence[TablePart]) -> Work[Joined]:
     """Sorts rows by place; the tables of several parts have no word in common."""
     from tokstudio.core.kernels.words import gather, renumber
 
@@ -128,7 +128,7 @@ def sorted_work(parts: Sequence[Part]) -> Work[Joined]:
     return Joined(data, ends, words, sources, counts, firsts)
 
 
-def _renumbered(parts: Sequence[Part]) -> Iterator[Rows]:
+def _renumbered(parts: Sequence[TablePart]) -> Iterator[Rows]:
     """The rows with the numbers that the words have in all tables together."""
     before = 0
     for part in parts:
@@ -137,7 +137,7 @@ def _renumbered(parts: Sequence[Part]) -> Iterator[Rows]:
         before += len(part.offsets) - 1
 
 
-def _words_of(parts: Sequence[Part]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _words_of(parts: Sequence[TablePart]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     if len(parts) == 1:
         return parts[0].words, parts[0].offsets
     sizes = [int(part.offsets[-1]) for part in parts]

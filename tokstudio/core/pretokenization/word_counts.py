@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.table_builder import Part, Rows, TableBuilder
+from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder, TablePart
 from tokstudio.core.text.utf8 import AnyPath
 
 _GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
@@ -144,7 +144,7 @@ class WordCounts:
             raise CorpusError("The word counts were made with different settings: count the texts again.")
         builder = TableBuilder()
         for part in parts:
-            yield from builder.add_work(Part(part.data, np.concatenate([[0], part.ends]), _rows_of(part)))
+            yield from builder.add_work(TablePart(part.data, np.concatenate([[0], part.ends]), _rows_of(part)))
         totals = [_added(each) for each in zip_longest(*(part.totals for part in parts), fillvalue=_NO_SOURCE)]
         cut_out = Counter[str]()
         for part in parts:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
@@ -22,17 +22,16 @@ from tokstudio.core.model.runs import Joining, letters_of
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
 from tokstudio.core.pretokenization.patterns import known_name
-from tokstudio.core.pretokenization.preparation import Preparation, Prepared, prepare_work
+from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.abilities import Abilities
+from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
 from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
 from tokstudio.core.tokenizer.short_texts import LONGEST, ShortTexts
-from tokstudio.core.tokenizer.text_methods import TextMethods
 
 if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events
@@ -42,7 +41,7 @@ _PLAIN = Preparation()
 _SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
 
 
-class Tokenizer(Abilities, TextMethods):
+class Tokenizer:
     """A byte pair encoding tokenizer.
 
     Args:
@@ -88,7 +87,7 @@ class Tokenizer(Abilities, TextMethods):
     ) -> None:
         self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
         self._specials = dict(special_tokens or {})
-        self._pattern = pattern
+        self._pattern, self._first_stage = pattern, None
         self._extra = dict(extra_tokens or {})
         self._whole_words = frozenset(whole_words)
         self._preparation = preparation
@@ -228,6 +227,11 @@ class Tokenizer(Abilities, TextMethods):
         return self._pattern
 
     @property
+    def first_stage(self) -> tuple[str, int] | None:
+        """Of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges."""
+        return self._first_stage
+
+    @property
     def extra_tokens(self) -> Mapping[int, bytes]:
         """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
         return dict(self._extra)
@@ -252,6 +256,31 @@ class Tokenizer(Abilities, TextMethods):
     def remarks(self) -> tuple[str, ...]:
         """Requests of its file that `encode` ignores, each a sentence; mostly none."""
         return self._remarks
+
+    @property
+    def library(self) -> str | None:
+        """The library that encodes and decodes for this tokenizer; None where TokStudio does."""
+        return None
+
+    @property
+    def model(self) -> str:
+        """The kind of its model: "BPE", or another that its library has, such as "Unigram"."""
+        return "BPE"
+
+    @property
+    def no_merges(self) -> str | None:
+        """Why it has no merges, a sentence; None where its model is a byte pair encoding."""
+        return None if self.model == "BPE" else f"There are no merges: the model of this tokenizer is {self.model}."
+
+    @property
+    def no_playhead(self) -> str | None:
+        """Why only all merges together can be used, as the end of a sentence; None where `at` takes any number."""
+        return None
+
+    @property
+    def source_files(self) -> Mapping[str, bytes]:
+        """The files that its library reads, by name; none where TokStudio encodes."""
+        return {}
 
     @property
     def ready(self) -> bool:
@@ -318,7 +347,8 @@ class Tokenizer(Abilities, TextMethods):
         for cached in ("tokens", "_encoder", "_short_texts"):
             vars(earlier).pop(cached, None)
         earlier._limit = merges
-        earlier._pattern, earlier._first_stage = self._patterns_at(merges)
+        if (stage := self._first_stage) is not None and merges <= stage[1]:
+            earlier._pattern, earlier._first_stage = stage[0], None
         if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
             earlier._origin = origin if merges == self._limit else None
         return earlier
@@ -377,16 +407,46 @@ class Tokenizer(Abilities, TextMethods):
         return Tokenizer(**self._arguments() | given)
 
     def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
-        """As `TextMethods.encode`."""
+        """The ids of a text, or of arbitrary bytes.
+
+        Args:
+            text: The text.
+            allowed_special: The special tokens to recognise: "all", or their texts. Others are treated as text.
+
+        Raises:
+            ConfigError: A special token is unknown, or a character is not in the vocabulary.
+        """
         short = self._short_ids(text, allowed_special)
-        return super().encode(text, allowed_special) if short is None else short
+        return finish(self.encode_work(text, allowed_special)).tolist() if short is None else short
 
     def encode_array(
         self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
     ) -> NDArray[np.uint32]:
-        """As `TextMethods.encode_array`."""
+        """The ids of a text as uint32 [tokens]; like `encode`.
+
+        From 4 MiB on, text that a named pattern splits is encoded in at most so many `threads`; None is one per core.
+        """
         short = self._short_ids(text, allowed_special)
-        return super().encode_array(text, allowed_special, threads) if short is None else np.array(short, np.uint32)
+        return finish(self.encode_work(text, allowed_special, threads)) if short is None else np.array(short, np.uint32)
+
+    def encode_batch(
+        self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
+    ) -> Batch:
+        """The ids of several texts.
+
+        Args:
+            texts: The texts.
+            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to pad
+                with.
+            allowed_special: As for `encode`.
+        """
+        role = self.roles.get("pad_token")
+        filler = padding_id(self.special_tokens) if role is None else self.special_tokens[role]
+        return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, filler)
+
+    def encode_iterable(self, texts: Iterable[Text], allowed_special: AllowedSpecial = ()) -> Iterator[int]:
+        """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""
+        return encode_each(lambda text: self.encode(text, allowed_special), texts)
 
     def _short_ids(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
         """The ids of a short text; None for others."""
@@ -403,7 +463,7 @@ class Tokenizer(Abilities, TextMethods):
         prepared = yield from self.prepared_work(text, allowed_special)
         return (yield from self._encode_work(prepared, threads))
 
-    def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[Prepared]:
+    def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[PreparedText]:
         """A text ready to be split; raises the same as `encode`."""
         raw = to_utf8(text)
         if self._alphabet.base == "characters" and isinstance(text, bytes):
@@ -413,7 +473,7 @@ class Tokenizer(Abilities, TextMethods):
         ends = np.array([len(raw)], np.int64)
         return (yield from prepare_work(self._preparation, self._finders, data, ends, allowed_special))
 
-    def _encode_work(self, prepared: Prepared, threads: int | None = None) -> Work[NDArray[np.uint32]]:
+    def _encode_work(self, prepared: PreparedText, threads: int | None = None) -> Work[NDArray[np.uint32]]:
         special_ids = np.array([*(self._specials[text.decode()] for text in prepared.specials), -1], np.int32)
         given = prepared.data, prepared.pieces, special_ids
         if self._dropout is None:
@@ -492,6 +552,14 @@ class Tokenizer(Abilities, TextMethods):
         """Bool [all ids and more], which base tokens and results of merges within words hold a letter."""
         within = self._results if self._supermerges is None else self._results[~self._supermerges]
         return letters_of(self._parts, np.concatenate([self._alphabet.ids, within]))
+
+    def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
+        """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+        return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids; raises the same as `decode`."""

@@ -32,7 +32,7 @@ from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
 from tokstudio.core.training.from_tokenizer import gathered, new_engine
-from tokstudio.core.training.prepare_corpus import Prepared, count_text_work, prepare_corpus_work
+from tokstudio.core.training.prepare_corpus import PreparedCorpus, count_text_work, prepare_corpus_work
 from tokstudio.core.training.progress_estimate import MergingProgress
 from tokstudio.core.training.symbols import LARGEST_CORPUS, huggingface_order
 
@@ -59,7 +59,13 @@ class BoundlessEngine:
     """
 
     def __init__(
-        self, corpus: Corpus, config: TrainingConfig, prepared: Prepared, engine: Engine, limit: int | None, floor: int
+        self,
+        corpus: Corpus,
+        config: TrainingConfig,
+        prepared: PreparedCorpus,
+        engine: Engine,
+        limit: int | None,
+        floor: int,
     ) -> None:
         self._corpus, self._config, self._prepared = corpus, config, prepared
         self._limit, self._floor = limit, floor

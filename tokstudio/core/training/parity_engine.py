@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import parity
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.kernels.parity import Choice, count_by_language, language_to_choose, merge_by_language
+from tokstudio.core.kernels.parity import LanguageChoice, count_by_language, language_to_choose, merge_by_language
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
 from tokstudio.core.training.sections import Languages
@@ -51,7 +51,7 @@ class ParityEngine(Engine):
         numbers = np.zeros(parity.NUMBERS_SIZE, np.int64)
         numbers[parity.LANGUAGES], numbers[parity.TOGETHER] = amount, config.global_merges
         numbers[parity.FINAL_FLOOR], numbers[parity.WINDOW] = final_floor, window
-        self._choice = Choice(
+        self._choice = LanguageChoice(
             numbers=numbers,
             sections=np.zeros(len(languages.ends) + 1, np.int64),
             measures=np.concatenate([np.zeros(base, np.int64), measures]) if len(measures) else measures,

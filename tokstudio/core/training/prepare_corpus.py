@@ -47,7 +47,7 @@ _REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedCorpus:
     """Facts about a prepared corpus. With weights, counts, tokens and bytes are in units of 1 / weight scale."""
 
     alphabet: Alphabet
@@ -98,7 +98,7 @@ def prepare_corpus_work(
     threads: int | None = None,
     counted: CountedText | None = None,
     start: Tokenizer | None = None,
-) -> Work[tuple[Prepared, Units]]:
+) -> Work[tuple[PreparedCorpus, Units]]:
     """Prepares a corpus in bounded pieces; the units are for the engine: base tokens, or tokens of `start`.
 
     A corpus that was counted before, with the same text and settings, is only weighted and laid out.
@@ -127,7 +127,7 @@ def prepare_corpus_work(
     unknown = special_ids(config, len(layout.base_counts), start).get(config.unknown_token or "")
     if unknown is not None and unknown < len(layout.base_counts):
         layout.base_counts[unknown] = layout.unknown
-    prepared = Prepared(
+    prepared = PreparedCorpus(
         alphabet=layout.alphabet,
         base_counts=layout.base_counts,
         tokens=tokens,

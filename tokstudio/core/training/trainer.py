@@ -32,7 +32,7 @@ from tokstudio.core.model.run import (
 )
 from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.languages import languages_of
-from tokstudio.core.training.prepare_corpus import CountedText, Prepared, prepare_corpus_work
+from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus, prepare_corpus_work
 from tokstudio.core.training.superbpe import check_corpus, start_of_second_stage
 from tokstudio.version import __version__
 
@@ -91,15 +91,15 @@ class Trainer:
         self._languages = tuple(language.name for language in languages_of(corpus, self.config))
         self._to_repeat: Run | None = None
         self._threads = threads
-        self._second: Prepared | None = None  # the corpus as stage 2 of SuperBPE splits it
+        self._second: PreparedCorpus | None = None  # the corpus as stage 2 of SuperBPE splits it
         self._second_start: Tokenizer | None = None
         self._stage_begins = 0  # merges before this stage
         self._engine: Engine | BoundlessEngine | PickyEngine | None = None
         self._merging: MergingProgress | None = None
-        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(
+        self._preparing: Work[tuple[PreparedCorpus, Units]] | None = prepare_corpus_work(
             corpus, self.config, threads, counted, start
         )
-        self.prepared: Prepared | None = None
+        self.prepared: PreparedCorpus | None = None
         self._preparation = Progress("reading", 0, corpus.bytes)
         self._failure: Exception | None = None
 

@@ -22,7 +22,7 @@ from tokstudio.core.model.config import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import Lines, Number
+from tokstudio.gui.widgets.controls import LinesEdit, Number
 from tokstudio.gui.widgets.layouts import STRETCH, row
 
 _TIES: dict[TieBreak, str] = {
@@ -62,7 +62,7 @@ class ExerciseForm(QWidget):
         for rule in _TIES:
             self.ties.addItem(_TIES[rule], rule)
         self.ties.setToolTip("Which pair is taken when several have the highest count")
-        self.specials = Lines(2)
+        self.specials = LinesEdit(2)
         self.specials.setToolTip("Special tokens, one on each line")
         self.specials.setTabChangesFocus(True)
         grid = QGridLayout(self)

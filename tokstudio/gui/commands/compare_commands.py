@@ -18,7 +18,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.comparison.report.facts import Origin
+from tokstudio.core.comparison.report.facts import ReadFrom
 from tokstudio.core.comparison.report.report import report_work
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
@@ -27,8 +27,7 @@ from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import Origin as RunOrigin
-from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run import OpenedFrom, StudioRun
 from tokstudio.gui.state.text_set import TextSet, file_set, parallel_set
 from tokstudio.gui.state.training_plans import plans_of_algorithms
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -172,15 +171,15 @@ def _csv_work(comparison: Comparison) -> Work[str]:
     return comparison.to_csv()
 
 
-def _report_work(comparison: Comparison, opened: Mapping[str, RunOrigin]) -> Work[str]:
-    origins: dict[str, Origin] = {}
+def _report_work(comparison: Comparison, opened: Mapping[str, OpenedFrom]) -> Work[str]:
+    origins: dict[str, ReadFrom] = {}
     for name, origin in opened.items():
         if name in comparison.tokenizers:
-            origins[name] = Origin(origin.format, (yield from _hashed_work(origin)))
+            origins[name] = ReadFrom(origin.format, (yield from _hashed_work(origin)))
     return (yield from report_work(comparison, origins))
 
 
-def _hashed_work(origin: RunOrigin) -> Work[tuple[WrittenFile, ...]]:
+def _hashed_work(origin: OpenedFrom) -> Work[tuple[WrittenFile, ...]]:
     """The files of a tokenizer with their hashes; without those that cannot be read any more."""
     files: list[WrittenFile] = []
     if origin.kept is not None:

@@ -17,7 +17,14 @@ from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.corpus_import.choices import Choices
-from tokstudio.gui.corpus_import.question import Look, Place, Question, fits, look_all_work, reading_for
+from tokstudio.gui.corpus_import.question import (
+    DataSetLook,
+    DataSetPlace,
+    ImportQuestion,
+    fits,
+    look_all_work,
+    reading_for,
+)
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import is_data_set, read_together
@@ -29,20 +36,20 @@ _NONE_SELECTED = "Select a data set in the Corpus pane, such as JSON Lines, CSV 
 class _Request:
     """Files that are to be opened, or sources of which other columns are to be read, and the answers so far."""
 
-    places: list[Place]
-    looks: tuple[Look, ...] = ()
+    places: list[DataSetPlace]
+    looks: tuple[DataSetLook, ...] = ()
     keep_truncated: bool = False
     is_change: bool = False
-    readings: dict[Place, Reading] = field(default_factory=dict[Place, Reading])
-    left_out: set[Place] = field(default_factory=set[Place])
+    readings: dict[DataSetPlace, Reading] = field(default_factory=dict[DataSetPlace, Reading])
+    left_out: set[DataSetPlace] = field(default_factory=set[DataSetPlace])
     told: list[str] = field(default_factory=list[str])  # of data sets that are read without a question
 
     @property
-    def open(self) -> list[Look]:
+    def open(self) -> list[DataSetLook]:
         """The data sets without an answer."""
         return [look for look in self.looks if look.place not in self.readings and look.place not in self.left_out]
 
-    def answer(self, looks: tuple[Look, ...], reading: Reading | None) -> None:
+    def answer(self, looks: tuple[DataSetLook, ...], reading: Reading | None) -> None:
         """Takes the answer for some data sets; None leaves them out."""
         for look in looks:
             if reading is None:
@@ -62,11 +69,11 @@ class ImportCommands(QObject):
         self._preferences, self._window = preferences, window
         self._choices = Choices(preferences)
         self._requests: list[_Request] = []
-        self._asked: Question | None = None
+        self._asked: ImportQuestion | None = None
 
     def open_paths(self, paths: list[Path]) -> None:
         """Adds files and folders to the corpus and to the recent files, and asks for the text of data sets."""
-        self._look(_Request([Place(path) for path in paths]))
+        self._look(_Request([DataSetPlace(path) for path in paths]))
 
     def keep_whole(self, path: Path) -> None:
         """Reads a file whose compressed data ends too early up to that place: again if it is in the corpus."""
@@ -74,7 +81,7 @@ class ImportCommands(QObject):
         if known is not None:
             self._corpus.change_reading(known, replace(known.reading or Reading(), keep_truncated=True))
         else:
-            self._look(_Request([Place(path)], keep_truncated=True))
+            self._look(_Request([DataSetPlace(path)], keep_truncated=True))
 
     def read_as_text(self, path: Path) -> None:
         """Reads a data set in which no column holds text as plain text, also from the recent files."""
@@ -84,11 +91,11 @@ class ImportCommands(QObject):
     def change_columns(self) -> None:
         """Asks for the text of the selected data sets again."""
         selected = [source for source in self._window.corpus.selected_sources() if is_data_set(source)]
-        places: list[Place] = []
+        places: list[DataSetPlace] = []
         for source in selected:
             known = (place.source for place in places if place.source is not None)
             if source.path is not None and not any(read_together(source, one) for one in known):
-                places.append(Place(source.path, source))
+                places.append(DataSetPlace(source.path, source))
         if places:
             self._look(_Request(places, is_change=True))
         else:
@@ -99,7 +106,7 @@ class ImportCommands(QObject):
     def _look(self, request: _Request) -> None:
         self._jobs.start(partial(_look_work, request, dict(self._choices.all)), self._looked)
 
-    def _looked(self, looked: tuple[_Request, tuple[Look, ...]]) -> None:
+    def _looked(self, looked: tuple[_Request, tuple[DataSetLook, ...]]) -> None:
         request, looks = looked
         self._requests.append(replace(request, looks=looks))
         if self._asked is None:
@@ -117,7 +124,7 @@ class ImportCommands(QObject):
             self._requests.pop(0)
             self._read(request)
 
-    def _question(self, request: _Request) -> Question | None:
+    def _question(self, request: _Request) -> ImportQuestion | None:
         """The next question; data sets with columns that were asked for before are read in the same way."""
         for look in () if request.is_change else request.open:
             known = self._choices.of_this_start(look.key)
@@ -130,10 +137,10 @@ class ImportCommands(QObject):
         if request.is_change:
             source = first.place.source
             reading = source.reading if source is not None and source.reading is not None else Reading()
-            return Question(_alike(request, first), replace(reading, as_text=False), "&Change")
+            return ImportQuestion(_alike(request, first), replace(reading, as_text=False), "&Change")
         known = self._choices.all.get(first.key)
         usable = known is not None and not known.as_text and fits(known, first.contents)
-        return Question(_alike(request, first), known if usable and known is not None else Reading())
+        return ImportQuestion(_alike(request, first), known if usable and known is not None else Reading())
 
     def _answered(self, reading: Reading | None) -> None:
         question, self._asked = self._asked, None
@@ -162,11 +169,11 @@ class ImportCommands(QObject):
             self._jobs.tell(_told(request))
 
 
-def _look_work(request: _Request, known: dict[str, Reading]) -> Work[tuple[_Request, tuple[Look, ...]]]:
+def _look_work(request: _Request, known: dict[str, Reading]) -> Work[tuple[_Request, tuple[DataSetLook, ...]]]:
     return request, (yield from look_all_work(request.places, known))
 
 
-def _alike(request: _Request, first: Look) -> tuple[Look, ...]:
+def _alike(request: _Request, first: DataSetLook) -> tuple[DataSetLook, ...]:
     """The data sets with the same columns that are asked for at once."""
     return tuple(look for look in request.open if look.key == first.key)
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.gui.corpus_import.question import Question
+from tokstudio.gui.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane
@@ -37,7 +37,7 @@ class Window(Protocol):
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None: ...
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None: ...
-    def ask_reading(self, question: Question, answered: Callable[[Reading | None], None]) -> None: ...
+    def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None: ...
     def ask_name(self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None]) -> None: ...
     def show_train_several(
         self,

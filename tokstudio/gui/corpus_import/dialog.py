@@ -15,8 +15,14 @@ from tokstudio.core.corpus.open_sources import look_work
 from tokstudio.core.corpus.readers.contents import Contents
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.corpus_import.filters import Filters
-from tokstudio.gui.corpus_import.parts import Box, FirstTexts, delimiter_choices, divisor_choices, text_choices
-from tokstudio.gui.corpus_import.question import Question, can_be_text, texts_of
+from tokstudio.gui.corpus_import.parts import (
+    FirstTexts,
+    ImportChoiceBox,
+    delimiter_choices,
+    divisor_choices,
+    text_choices,
+)
+from tokstudio.gui.corpus_import.question import ImportQuestion, can_be_text, texts_of
 from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
@@ -32,7 +38,7 @@ class ImportDialog(QDialog):
 
     answered = Signal(object)  # the Reading, or None if cancelled; emitted exactly once
 
-    def __init__(self, question: Question, jobs: Jobs, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, question: ImportQuestion, jobs: Jobs, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._question = question
         self._look = question.looks[0]
@@ -61,7 +67,7 @@ class ImportDialog(QDialog):
         self.facts = ElidedLabel()
         self.facts.setTextFormat(Qt.TextFormat.PlainText)
         self.facts.setProperty("role", "muted")
-        self.text, self.divisor, self.delimiter = Box(()), Box(()), Box(())
+        self.text, self.divisor, self.delimiter = ImportChoiceBox(()), ImportChoiceBox(()), ImportChoiceBox(())
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setHorizontalSpacing(12)

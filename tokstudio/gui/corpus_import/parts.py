@@ -57,7 +57,7 @@ def _values(column: Column) -> str:
     return ", ".join(values[:_VALUES_NAMED]) + (", …" if len(values) > _VALUES_NAMED else "")
 
 
-class Box(ChoiceBox):
+class ImportChoiceBox(ChoiceBox):
     """A list of choices in a dialog, whose default button Enter presses."""
 
     def show_choices(self, choices: Sequence[Choice], value: str | None) -> None:

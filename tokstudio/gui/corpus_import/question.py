@@ -21,7 +21,7 @@ _NO_VALUES = ("bytes", "binary", "mixed", "<")  # in the kinds of columns that d
 
 
 @dataclass(frozen=True)
-class Place:
+class DataSetPlace:
     """What is looked at.
 
     Attributes:
@@ -39,7 +39,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Look:
+class DataSetLook:
     """What a look at a data set showed.
 
     Attributes:
@@ -48,13 +48,13 @@ class Look:
         key: The same for all data sets with the same columns.
     """
 
-    place: Place
+    place: DataSetPlace
     contents: Contents
     key: str
 
 
 @dataclass(frozen=True)
-class Question:
+class ImportQuestion:
     """Asks how data sets with the same columns are read.
 
     Attributes:
@@ -63,7 +63,7 @@ class Question:
         verb: The text of the button that confirms; `&` marks the mnemonic.
     """
 
-    looks: tuple[Look, ...]
+    looks: tuple[DataSetLook, ...]
     reading: Reading
     verb: str = "&Import"
 
@@ -103,13 +103,13 @@ def reading_for(reading: Reading, contents: Contents) -> Reading:
     return replace(reading, field=None) if is_suggested else reading
 
 
-def look_all_work(places: Iterable[Place], known: Mapping[str, Reading]) -> Work[tuple[Look, ...]]:
+def look_all_work(places: Iterable[DataSetPlace], known: Mapping[str, Reading]) -> Work[tuple[DataSetLook, ...]]:
     """Looks at the beginnings of files and folders; returns the data sets of which a column can be chosen.
 
     Those that cannot be read are left out, as reading them says why. `known` are earlier choices by their keys: the
     delimiter of one is used again.
     """
-    looks: list[Look] = []
+    looks: list[DataSetLook] = []
     for place in places:
         try:
             contents = yield from look_work(place.path, member=place.member)
@@ -121,7 +121,7 @@ def look_all_work(places: Iterable[Place], known: Mapping[str, Reading]) -> Work
         except TokStudioError:
             continue
         if texts_of(contents):
-            looks.append(Look(place, contents, key))
+            looks.append(DataSetLook(place, contents, key))
         yield Progress("looking", len(looks))
     return tuple(looks)
 

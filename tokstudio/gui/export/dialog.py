@@ -21,7 +21,7 @@ from tokstudio.gui.export import plan
 from tokstudio.gui.export.folder_field import FolderField
 from tokstudio.gui.export.format_list import FormatList, rule
 from tokstudio.gui.export.format_row import INDENT
-from tokstudio.gui.export.plan import TABLES, TOKENIZERS, Outcome, Part, Places, TargetCheck
+from tokstudio.gui.export.plan import TABLES, TOKENIZERS, ExportOutcome, ExportTargets, RunPart, TargetCheck
 from tokstudio.gui.export.queue import Exporting, InTurn, Order
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
@@ -60,9 +60,9 @@ class ExportDialog(QDialog):
         self._run, self._preferences, self._choosers = run, preferences, choosers
         self._jobs, self._runs = session.jobs, session.runs
         self._playhead = min(session.view.playhead, len(run))
-        self._part: Part | None = None
+        self._part: RunPart | None = None
         self._target_check: TargetCheck | None = None
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, ExportOutcome] = {}
         self._refusals: dict[Path, str] = {}
         self._parts = LatestJob(session.jobs, self, quiet=True)
         self._target_checks = LatestJob(session.jobs, self, quiet=True)
@@ -143,9 +143,9 @@ class ExportDialog(QDialog):
     # ---- choices
 
     @property
-    def places(self) -> Places:
+    def places(self) -> ExportTargets:
         """The chosen formats with their folders."""
-        return Places(self.list.chosen, self.folder.folder)
+        return ExportTargets(self.list.chosen, self.folder.folder)
 
     def _choose_part(self) -> None:
         """Chooses the whole run, or only its merges up to the playhead; the tokenizer is made in the background."""
@@ -156,7 +156,7 @@ class ExportDialog(QDialog):
         self._parts.run(partial(plan.part_work, self._run, merges))
         self._refresh()
 
-    def _take_part(self, part: Part) -> None:
+    def _take_part(self, part: RunPart) -> None:
         self._part = part
         self.gaps.setVisible(bool(part.moves))
         self._above.setVisible(not (self.part.isHidden() and self.gaps.isHidden()))
@@ -291,7 +291,7 @@ class ExportDialog(QDialog):
             progress = self._exporting.progress
             self.list.rows[name].show_state(progress.phase.capitalize(), progress)
 
-    def _settled(self, name: str, outcome: Outcome) -> None:
+    def _settled(self, name: str, outcome: ExportOutcome) -> None:
         self._outcomes[name] = outcome
         self.list.rows[name].set_outcome(outcome)
         self.list.show_row(name)

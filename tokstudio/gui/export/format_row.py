@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QProgressBar, QPushButton, QSiz
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Fit, Format
-from tokstudio.gui.export.plan import Outcome
+from tokstudio.gui.export.plan import ExportOutcome
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label
@@ -33,7 +33,7 @@ class FormatRow(QWidget):
         self._theme = theme
         self._name = shown.name
         self._possible = True
-        self._outcome: Outcome | None = None
+        self._outcome: ExportOutcome | None = None
         self._description = f"{_capitalized(shown.description)}."
         self.check = QCheckBox(shown.title)
         self.check.toggled.connect(self._toggled)
@@ -83,7 +83,7 @@ class FormatRow(QWidget):
             self.bar.setRange(0, 1000 if progress.total else 0)
             self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
 
-    def set_outcome(self, outcome: Outcome | None) -> None:
+    def set_outcome(self, outcome: ExportOutcome | None) -> None:
         """Shows the result."""
         self.show_state("")
         if outcome is self._outcome:

@@ -28,7 +28,7 @@ _TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RunPart:
     """The part of a run to write, as tokenizers."""
 
     plain: Tokenizer  # with its ids as they are
@@ -41,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Places:
+class ExportTargets:
     """The targets of the formats."""
 
     formats: tuple[str, ...]
@@ -59,7 +59,7 @@ class Places:
 class TargetCheck:
     """The result of checking the targets of an export."""
 
-    places: Places
+    places: ExportTargets
     problem: str | None  # why nothing can be written there, in a sentence; None if it can
     is_new: bool  # whether the folder does not exist yet
     replaced: Mapping[str, tuple[Path, ...]]  # the existing files of each format
@@ -79,7 +79,7 @@ class TargetCheck:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExportOutcome:
     """The result for one format."""
 
     folder: Path
@@ -87,15 +87,15 @@ class Outcome:
     problem: str = ""  # why nothing was written, in a sentence
 
 
-def part_work(run: StudioRun, merges: int) -> Work[Part]:
+def part_work(run: StudioRun, merges: int) -> Work[RunPart]:
     """The tokenizer of the first `merges` merges of a run, with and without its gaps."""
     yield Progress("measuring")
     tokenizer = run.tokenizer
     plain = tokenizer if merges == len(tokenizer.merges) else tokenizer.at(merges)
-    return Part(plain, *closed_gaps(plain))
+    return RunPart(plain, *closed_gaps(plain))
 
 
-def fit_part_work(part: Part, corpus: Corpus | None, name: str, close_gaps: bool) -> Work[Fit]:
+def fit_part_work(part: RunPart, corpus: Corpus | None, name: str, close_gaps: bool) -> Work[Fit]:
     """How well a format can hold the tokenizer of a corpus."""
     fit = yield from fit_work(part.tokenizer(name, close_gaps), name, sample=_sample(corpus))
     if close_gaps and not FORMATS[name].readable and fit.problem is None:
@@ -103,7 +103,7 @@ def fit_part_work(part: Part, corpus: Corpus | None, name: str, close_gaps: bool
     return fit
 
 
-def check_target_work(places: Places) -> Work[TargetCheck]:
+def check_target_work(places: ExportTargets) -> Work[TargetCheck]:
     """Checks whether the folder can be written, and which files would be replaced."""
     yield Progress("looking")
     for folder in (places.folder, *places.folders.values()):
@@ -125,7 +125,7 @@ def folders_work(folders: Iterable[Path]) -> Work[None]:
             staged.make_folder(folder)
 
 
-def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
+def export_work(part: RunPart, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
     """Writes and checks one format; if that fails, a folder made for it is removed.
 
     Raises:

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.atomic_files import FolderError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import ExportReport
-from tokstudio.gui.export.plan import Outcome, folders_work
+from tokstudio.gui.export.plan import ExportOutcome, folders_work
 from tokstudio.gui.session.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 
@@ -65,7 +65,7 @@ class InTurn(QObject):
 class Exporting(QObject):
     """Writes formats one job at a time, after a check that all of their folders can be made."""
 
-    settled = Signal(str, object)  # the name of a format, with its `Outcome`
+    settled = Signal(str, object)  # the name of a format, with its `ExportOutcome`
     refused = Signal(str)  # why a folder cannot be made, in a sentence; the remaining formats are not written
     ended = Signal()  # all work is done
 
@@ -133,7 +133,7 @@ class Exporting(QObject):
 
     def _written(self, report: ExportReport) -> None:
         stopped = self._is_stopped
-        self._settle(Outcome(self._orders[0].folder, report))
+        self._settle(ExportOutcome(self._orders[0].folder, report))
         self._go_on(stopped)
 
     def _failed(self, error: Exception) -> None:
@@ -143,14 +143,14 @@ class Exporting(QObject):
             self.refused.emit(problem_of(error).text)
             self._next()
             return
-        self._settle(Outcome(self._orders[0].folder, problem=problem_of(error).text))
+        self._settle(ExportOutcome(self._orders[0].folder, problem=problem_of(error).text))
         self._next()
 
     def _cancelled(self) -> None:
         while self._orders:
-            self._settle(Outcome(self._orders[0].folder, problem="Cancelled. Nothing was changed."))
+            self._settle(ExportOutcome(self._orders[0].folder, problem="Cancelled. Nothing was changed."))
         self._next()
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: ExportOutcome) -> None:
         self._job = None
         self.settled.emit(self._orders.popleft().name, outcome)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QObject
 
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
-from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import copied, figure, marked
 
 _TOKEN, _ORIGIN, _ID = range(3)
@@ -22,9 +22,9 @@ class FoundModel(TokenTable):
     """A token in each row, with its merge; tokens that are not there at the playhead are dimmed, and say so."""
 
     columns = (
-        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 8),
-        Column("Made by", "words", "The merge that made it, or its kind", muted=True),
-        Column("Id", "number", "Number of the token in the tokenizer's output"),
+        TokenColumn("Token", "token", "The token as text, or as bytes if it is not text", 5, 8),
+        TokenColumn("Made by", "words", "The merge that made it, or its kind", muted=True),
+        TokenColumn("Id", "number", "Number of the token in the tokenizer's output"),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -69,19 +69,19 @@ class FoundModel(TokenTable):
         """The row of a token; -1 if it is not listed."""
         return self._slots.index(slot) if slot in self._slots else -1
 
-    def cell(self, row: int, column: int) -> Cell:
+    def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
         slot = self._slots[row]
         assert self.tokens is not None
         absent = self._absence(slot)
         if column == _TOKEN:
             token = self.shown(slot)
-            return Cell(marked(token), (token,), bool(absent), special=self.tokens.kind_of(slot) == "special")
+            return TokenCell(marked(token), (token,), bool(absent), special=self.tokens.kind_of(slot) == "special")
         if column == _ID:
-            return Cell(f"id {self.tokens.id_of(slot):,}", dimmed=bool(absent))
+            return TokenCell(f"id {self.tokens.id_of(slot):,}", dimmed=bool(absent))
         number = self.merge_of(slot)
         words = f"merge {number:,}{absent and f', {absent}'}" if number else self.tokens.kind_of(slot)
-        return Cell(words, dimmed=bool(absent))
+        return TokenCell(words, dimmed=bool(absent))
 
     def _absence(self, slot: int) -> str:
         """Why a token is not there at the playhead; "" if it is."""

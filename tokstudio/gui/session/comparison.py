@@ -29,7 +29,15 @@ from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.comparison_work import Column, Found, Key, base_of, cell_at, missing_works, with_words_work
+from tokstudio.gui.state.comparison_work import (
+    ComparedColumn,
+    Found,
+    Key,
+    base_of,
+    cell_at,
+    missing_works,
+    with_words_work,
+)
 from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
 MOST = 12  # tokenizers in one table
@@ -44,7 +52,7 @@ class _Wanted:
     """What a job measures."""
 
     texts: TextSet
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedColumn, ...]
     needs_words: bool
     known_texts: tuple[ComparedText, ...] | None
     known: dict[Key, Found]
@@ -119,7 +127,7 @@ class ComparisonState(QObject):
         return [self._corpus_set, self._held_out_set, self._text_set, *self._opened]
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[ComparedColumn, ...]:
         """The tokenizers of the table: the runs that are shown, then simple ones; at most `MOST`."""
         made = self._chosen
         active = self._runs.active.key if self._runs.active is not None else None
@@ -132,34 +140,34 @@ class ComparisonState(QObject):
         return max(0, len(self._chosen) - MOST)
 
     @property
-    def _chosen(self) -> list[Column]:
-        made: list[Column] = []
+    def _chosen(self) -> list[ComparedColumn]:
+        made: list[ComparedColumn] = []
         for run in self._runs.shown:
             is_active = run is self._runs.active
             if run.ended is None or not run.ready or (run.curve_hidden and not is_active):
                 continue
             merges = min(self._view.playhead, len(run)) if is_active else len(run)
             whole = run.tokenizer
-            column = Column(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)
+            column = ComparedColumn(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)
             made.append(column)
         simple: dict[str, AnyTokenizer | None] = {
             "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
         }  # fmt: skip
         words = tuple(row.sha256 for row in self._rows or ())
         made += [
-            Column(name, (name, words if tokenizer is None else ()), tokenizer)
+            ComparedColumn(name, (name, words if tokenizer is None else ()), tokenizer)
             for name, tokenizer in simple.items()
             if name in self.simple
         ]
         return made
 
     @property
-    def others(self) -> tuple[Column, ...]:
+    def others(self) -> tuple[ComparedColumn, ...]:
         """The tokenizers beside the active run; the words of the text are always among them."""
         active = self._runs.active
         columns = tuple(each for each in self.columns if active is None or each.name != active.name)
         has_words = any(each.tokenizer is None for each in columns)
-        return columns if has_words else (*columns, Column("Words and marks", ("Words and marks", ()), None))
+        return columns if has_words else (*columns, ComparedColumn("Words and marks", ("Words and marks", ()), None))
 
     @property
     def compared(self) -> tuple[Compared, ...]:
@@ -201,7 +209,7 @@ class ComparisonState(QObject):
             self._made = asked, self._comparison_of(rows, columns)
         return self._made[1]
 
-    def _comparison_of(self, rows: tuple[ComparedText, ...], columns: tuple[Column, ...]) -> Comparison:
+    def _comparison_of(self, rows: tuple[ComparedText, ...], columns: tuple[ComparedColumn, ...]) -> Comparison:
         results: dict[tuple[int, int], Cell | TokStudioError] = {}
         for at, row in enumerate(rows):
             for number, column in enumerate(columns):
@@ -220,7 +228,7 @@ class ComparisonState(QObject):
             tokenizers.index(self.against) if self.against in tokenizers else 0,
         )
 
-    def uses(self, column: Column) -> NDArray[np.int64] | None:
+    def uses(self, column: ComparedColumn) -> NDArray[np.int64] | None:
         """int64, the uses of a tokenizer's tokens in all texts, by id; None until they are known."""
         made, keys = self.comparison, [each.key for each in self.columns]
         if made is None or column.key not in keys:

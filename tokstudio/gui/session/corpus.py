@@ -19,7 +19,7 @@ from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.state import source_jobs
 from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.problem import Problem, problem_of
-from tokstudio.gui.state.source_jobs import Changed, Read, Replaced, Unread
+from tokstudio.gui.state.source_jobs import ChangedSources, Read, Replaced, Unread
 from tokstudio.gui.state.source_records import KeptSources, is_missing, read_together
 from tokstudio.gui.state.training_settings import Documents
 from tokstudio.resources import SAMPLES
@@ -241,7 +241,7 @@ class CorpusState(QObject):
         whom = f"the sample {names[0]}" if len(names) == 1 else f"{len(names):,} samples"
         self._jobs.notify(f"{what} added to {whom}.", "Replace", replace_samples, holds)
 
-    def _take_reread(self, changed: Changed | Unread) -> None:
+    def _take_reread(self, changed: ChangedSources | Unread) -> None:
         if isinstance(changed, Unread):
             self.report(problem_of(changed.error, changed.source.path))
             return
@@ -278,7 +278,7 @@ class CorpusState(QObject):
             if changed.documents != self._documents:
                 self.split()
 
-    def _take_split(self, changed: Changed) -> None:
+    def _take_split(self, changed: ChangedSources) -> None:
         if self.sender() is self._splitting:
             self._divided = self._documents
             made = dict(changed.pairs)

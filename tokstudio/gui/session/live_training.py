@@ -17,7 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, Run
 from tokstudio.core.training.languages import why_no_languages
-from tokstudio.core.training.prepare_corpus import CountedText, Prepared
+from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
@@ -30,7 +30,7 @@ from tokstudio.gui.state.run import StudioRun
 class _Trained:
     corpus: Corpus
     config: TrainingConfig
-    prepared: Prepared
+    prepared: PreparedCorpus
     run: Run
 
 

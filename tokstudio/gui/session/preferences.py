@@ -24,7 +24,7 @@ _TEXTS = ("text", "bytes", "plain")
 
 
 @dataclass(frozen=True)
-class Entry(Generic[T]):
+class Preference(Generic[T]):
     """A preference; the preferences dialog is built from these."""
 
     key: str  # its name in the file
@@ -54,36 +54,38 @@ _WORK = "Work"
 _PATTERNS = tuple((name, name) for name in NAMES)
 _TIE_RULES = tuple((rule, name) for rule, (name, _) in TIE_RULES.items())
 _THEMES = (("system", "Follow system"), ("light", "Light"), ("dark", "Dark"))
-DEFAULT_PATTERN = Entry(
+DEFAULT_PATTERN = Preference(
     "default_pattern", _NEW, "Pattern", "How text is split before merging.", "none", choices=_PATTERNS
 )
 _AT_START = "Used at the first start and by Reset in Configure."
-DEFAULT_SIZE = Entry("default_vocabulary_size", _NEW, "Vocabulary size", _AT_START, 1000, least=1, most=2_000_000_000)
+DEFAULT_SIZE = Preference(
+    "default_vocabulary_size", _NEW, "Vocabulary size", _AT_START, 1000, least=1, most=2_000_000_000
+)
 _SAME_COUNT = "Which pair is merged first when several have the same count."
-DEFAULT_TIES = Entry("default_tie_break", _NEW, "Tie rule", _SAME_COUNT, "first", choices=_TIE_RULES)
-THEME = Entry("theme", _LOOKS, "Theme", "Light, dark, or as the system is.", "system", choices=_THEMES)
+DEFAULT_TIES = Preference("default_tie_break", _NEW, "Tie rule", _SAME_COUNT, "first", choices=_TIE_RULES)
+THEME = Preference("theme", _LOOKS, "Theme", "Light, dark, or as the system is.", "system", choices=_THEMES)
 _NORMAL = "The size of normal text; other texts scale with it."
-TEXT_SIZE = Entry("text_size", _LOOKS, "Text size", _NORMAL, 13, least=9, most=40, suffix=" px")
-INTERFACE_FONT = Entry(
+TEXT_SIZE = Preference("text_size", _LOOKS, "Text size", _NORMAL, 13, least=9, most=40, suffix=" px")
+INTERFACE_FONT = Preference(
     "interface_font", _LOOKS, "Interface font", "For everything except tokens and bytes.", "", font="any"
 )
-MONOSPACE_FONT = Entry("monospace_font", _LOOKS, "Token font", "For tokens and bytes.", "", font="fixed")
+MONOSPACE_FONT = Preference("monospace_font", _LOOKS, "Token font", "For tokens and bytes.", "", font="fixed")
 _COUNTERS = "How many count pre-tokens before a training. The result is the same."
-THREADS = Entry("threads", _WORK, "Threads for counting", _COUNTERS, 0, most=64, least_name="Automatic")
-AUTOSAVE = Entry(
+THREADS = Preference("threads", _WORK, "Threads for counting", _COUNTERS, 0, most=64, least_name="Automatic")
+AUTOSAVE = Preference(
     "autosave", _WORK, "Keep copies of unsaved work", "Offered after a crash. A training is recorded in any case.", True
 )
-AUTOSAVE_SECONDS = Entry(
+AUTOSAVE_SECONDS = Preference(
     "autosave_seconds", _WORK, "Time between copies", "If something has changed.", 60, least=10, most=3600, suffix=" s"
 )
 _LOST = "Without the question, runs that are not saved or exported are lost."
-ASK_BEFORE_CLOSING = Entry("ask_before_closing", _WORK, "Ask before closing with unsaved runs", _LOST, True)
-ENTRIES: tuple[Entry[Any], ...] = (
+ASK_BEFORE_CLOSING = Preference("ask_before_closing", _WORK, "Ask before closing with unsaved runs", _LOST, True)
+ENTRIES: tuple[Preference[Any], ...] = (
     *(DEFAULT_PATTERN, DEFAULT_SIZE, DEFAULT_TIES),
     *(THEME, TEXT_SIZE, INTERFACE_FONT, MONOSPACE_FONT),
     *(THREADS, AUTOSAVE, AUTOSAVE_SECONDS, ASK_BEFORE_CLOSING),
 )
-_BY_KEY: dict[str, Entry[Any]] = {entry.key: entry for entry in ENTRIES}
+_BY_KEY: dict[str, Preference[Any]] = {entry.key: entry for entry in ENTRIES}
 
 
 def settings_file() -> Path:
@@ -107,7 +109,7 @@ def reset_settings() -> None:
 
 
 class Preferences(QObject):
-    """Typed values by name; a value of another type, or one that its `Entry` does not allow, counts as missing.
+    """Typed values by name; a value of another type, or one that its `Preference` does not allow, counts as missing.
 
     They are in the file `path`, or `settings_file`.
     """
@@ -130,7 +132,7 @@ class Preferences(QObject):
             return default
         return value
 
-    def of(self, entry: Entry[T]) -> T:
+    def of(self, entry: Preference[T]) -> T:
         """The value of one of `ENTRIES`."""
         return self.get(entry.key, entry.default)
 

@@ -26,12 +26,12 @@ from tokstudio.core.library_training.train import TrainedByLibrary, train_by_lib
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project import ProjectRun, ProjectSource, ProjectTokenizer, Recorder, TokenizerFile
-from tokstudio.core.training.prepare_corpus import CountedText, Prepared, count_text_work
+from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus, count_text_work
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job
-from tokstudio.gui.state.run import HeldOutState, Origin, StudioRun
+from tokstudio.gui.state.run import HeldOutState, OpenedFrom, StudioRun
 from tokstudio.gui.state.training_settings import Settings as Settings
 
 _MOST_UNREAD = 40
@@ -90,7 +90,7 @@ class Training(QObject):
         self._played = threading.Event()
         if played:
             self._played.set()
-        self._unread: deque[tuple[Prepared, Run] | MergeBatch] = deque()
+        self._unread: deque[tuple[PreparedCorpus, Run] | MergeBatch] = deque()
         self.job = Job(self._work, self)
 
     def step(self) -> None:
@@ -245,7 +245,7 @@ def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Wor
     files = tuple(TokenizerFile(file, content) for file, content in made.files.items())
     how = f"trained by {config.library} {made.version}, {_settings(config)}"
     run = StudioRun.opened(
-        0, name, made.tokenizer, Origin(Path(name), (), how, True, ProjectTokenizer(name, files), how)
+        0, name, made.tokenizer, OpenedFrom(Path(name), (), how, True, ProjectTokenizer(name, files), how)
     )
     if made.held_out:
         try:

@@ -22,7 +22,7 @@ from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.mixture import Entry, entries_of
+from tokstudio.gui.state.mixture import MixtureEntry, entries_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 
@@ -306,7 +306,7 @@ class History(QObject):
             self._runs.delete(run)
 
 
-def _differs(entry: Entry, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+def _differs(entry: MixtureEntry, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     return any(before[place] != after[place] for place in entry.places)
 
 

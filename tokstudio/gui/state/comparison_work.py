@@ -26,7 +26,7 @@ Key = tuple[str, tuple[object, object]]  # the hash of a text, and the key of a 
 
 
 @dataclass(frozen=True)
-class Column:
+class ComparedColumn:
     """A tokenizer of the table."""
 
     name: str
@@ -41,7 +41,7 @@ class Column:
 
 
 def missing_works(
-    known: dict[Key, Found], rows: Sequence[ComparedText], columns: Sequence[Column], needs_words: bool
+    known: dict[Key, Found], rows: Sequence[ComparedText], columns: Sequence[ComparedColumn], needs_words: bool
 ) -> dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]]:
     """What is to be measured."""
     works: dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]] = {}
@@ -67,7 +67,7 @@ def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, known: Found | None)
     return (yield from counts_by_merge_work(tokenizer, by_id))
 
 
-def cell_at(row: ComparedText, column: Column, counts: CountsByMerge) -> Cell:
+def cell_at(row: ComparedText, column: ComparedColumn, counts: CountsByMerge) -> Cell:
     """What the tokenizer at the playhead makes of a text."""
     assert column.tokenizer is not None
     by_id = counts.at(int(str(column.key[1])))
@@ -75,19 +75,19 @@ def cell_at(row: ComparedText, column: Column, counts: CountsByMerge) -> Cell:
     return Cell(Compared(column.name, column.tokenizer), row, TokenCounts(used, by_id[used]))
 
 
-def with_words_work(columns: Sequence[Column], rows: Sequence[ComparedText]) -> Work[list[Column]]:
+def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedText]) -> Work[list[ComparedColumn]]:
     """Makes the tokenizer of the words of all texts."""
-    made: list[Column] = []
+    made: list[ComparedColumn] = []
     for column in columns:
         if column.tokenizer is None:
             text = b"\n".join(np.asarray(row.source.data).tobytes() for row in rows)
             words = yield from WordTokenizer.from_text_work(text, WORDS)
-            column = Column(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
+            column = ComparedColumn(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
         made.append(column)
     return made
 
 
-def _cell_work(row: ComparedText, column: Column, known: Found | None, needs_words: bool) -> Work[Cell]:
+def _cell_work(row: ComparedText, column: ComparedColumn, known: Found | None, needs_words: bool) -> Work[Cell]:
     """Measures a text by a tokenizer; what takes long to derive is derived here."""
     assert column.tokenizer is not None
     cell = known if isinstance(known, Cell) else None

@@ -18,7 +18,7 @@ EQUAL, AS_THEY_ARE = 0.0, 1.0  # exponents: all shares are equal, all weights ar
 
 
 @dataclass(frozen=True)
-class Entry:
+class MixtureEntry:
     """One entry of a mixture."""
 
     name: str
@@ -26,13 +26,14 @@ class Entry:
     bytes: int
 
 
-def entries_of(sources: Sequence[Source]) -> tuple[Entry, ...]:
+def entries_of(sources: Sequence[Source]) -> tuple[MixtureEntry, ...]:
     """The entries of a corpus, in order."""
     places: dict[tuple[str, int], list[int]] = {}
     for place, entry in enumerate(entries(sources)):
         places.setdefault(entry, []).append(place)
     return tuple(
-        Entry(name, tuple(here), sum(sources[place].bytes for place in here)) for (name, _), here in places.items()
+        MixtureEntry(name, tuple(here), sum(sources[place].bytes for place in here))
+        for (name, _), here in places.items()
     )
 
 
@@ -41,19 +42,19 @@ def has_mixture(sources: Sequence[Source]) -> bool:
     return bool(sources) and entries(sources)[-1][1] > 0
 
 
-def shares(sources: Sequence[Source], mixed: Sequence[Entry], weights: Sequence[int]) -> list[float]:
+def shares(sources: Sequence[Source], mixed: Sequence[MixtureEntry], weights: Sequence[int]) -> list[float]:
     """The share of each entry in the weighted bytes; all are 0 where nothing has a weight."""
     sizes = [sum(sources[place].bytes * weights[place] for place in entry.places) for entry in mixed]
     total = sum(sizes)
     return [size / total if total else 0.0 for size in sizes]
 
 
-def with_weight(weights: Sequence[int], entry: Entry, weight: int) -> tuple[int, ...]:
+def with_weight(weights: Sequence[int], entry: MixtureEntry, weight: int) -> tuple[int, ...]:
     """The weights of all sources, with another one for an entry."""
     return tuple(weight if place in entry.places else old for place, old in enumerate(weights))
 
 
-def by_temperature(sources: Sequence[Source], mixed: Sequence[Entry], exponent: float) -> tuple[int, ...]:
+def by_temperature(sources: Sequence[Source], mixed: Sequence[MixtureEntry], exponent: float) -> tuple[int, ...]:
     """Weights of all sources for which the shares of the entries are in proportion to size ** exponent.
 
     The largest entry counts once, and smaller ones more often, but not more than 1,000 times. Entries without text

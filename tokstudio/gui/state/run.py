@@ -26,7 +26,7 @@ from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.held_out_curve import HeldOut
-from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.prepare_corpus import PreparedCorpus
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.state.merge_log import MergeLog
 from tokstudio.gui.state.run_tokens import RunTokens
@@ -37,7 +37,7 @@ _NEVER = -1  # `saved` of a tokenizer that may have no merges
 
 
 @dataclass(frozen=True)
-class Origin:
+class OpenedFrom:
     """The file or folder of an opened tokenizer."""
 
     path: Path  # what was opened; for one that was opened by its name, the name
@@ -122,7 +122,7 @@ class StudioRun:
         self.name = printable(name)  # a project may contain any name
         self.config = config
         self.corpus = corpus
-        self.origin: Origin | None = None
+        self.origin: OpenedFrom | None = None
         self.weight_scale = 1
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.replaced = 0
@@ -146,7 +146,7 @@ class StudioRun:
         self._tokenizer: Tokenizer | None = None
 
     @classmethod
-    def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: Origin | None = None) -> StudioRun:
+    def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: OpenedFrom | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but neither counts nor a corpus."""
         made, nothing = cls(key, name), np.empty(0, np.int64)
         made.log.replace(tokenizer.merges, nothing, nothing)
@@ -303,7 +303,7 @@ class StudioRun:
 
     # ---- its training
 
-    def prepare(self, prepared: Prepared, begun: Run) -> None:
+    def prepare(self, prepared: PreparedCorpus, begun: Run) -> None:
         """Sets what is known once the corpus is prepared, and the run before its first merge."""
         self.alphabet = prepared.alphabet
         self.weight_scale, self.corpus_bytes = begun.weight_scale, prepared.bytes

@@ -36,7 +36,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedSources:
     """Sources, each with the one that replaces it."""
 
     pairs: tuple[tuple[Source, Source], ...]
@@ -127,7 +127,7 @@ def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
     return Read(((yield from whole.split_work(documents)),), (), documents)
 
 
-def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed | Unread]:
+def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[ChangedSources | Unread]:
     """Returns a source and a new one from its file; several jobs may run at once.
 
     If the encoding is to be detected, a file that was read as bytes is read as bytes again.
@@ -145,7 +145,7 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
             if old.encoding != "bytes":
                 raise
             made = yield from read_source(path, documents, "bytes")
-        return Changed(((old, made),), documents)
+        return ChangedSources(((old, made),), documents)
     except TokStudioError as error:
         return Unread(old, error)
 
@@ -162,17 +162,17 @@ def read_otherwise(
     return Replaced(old, tuple(replace(one, group=old.group) for one in made), documents)
 
 
-def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
+def find_again(missing: Source, kept: ProjectSource) -> Work[ChangedSources | Unread]:
     """Tries to read the missing file of a source of a project; it is divided as before."""
     try:
         found = yield from reopen_source_work(kept)
     except TokStudioError as error:
         return Unread(missing, error)
     problem = changed_since(kept) if found.changed else ""
-    return Changed(((missing, found.source),), kept.documents or "file", problem)
+    return ChangedSources(((missing, found.source),), kept.documents or "file", problem)
 
 
-def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[Changed]:
+def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[ChangedSources]:
     """Returns every source with the same text in other documents; placeholders are unchanged.
 
     `before` has, for some of them, the same text in its earlier division. That source is used again if it fits, as runs
@@ -183,7 +183,7 @@ def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source,
         made = source if is_missing(source) else (yield from source.split_work(documents))
         known = (source, *([before[source]] if source in before else []))
         pairs.append((source, next((one for one in known if np.array_equal(one.ends, made.ends)), made)))
-    return Changed(tuple(pairs), documents)
+    return ChangedSources(tuple(pairs), documents)
 
 
 def _counts_again_work(old: Source, path: Path) -> Work[Source]:

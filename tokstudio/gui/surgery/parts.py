@@ -15,7 +15,7 @@ from tokstudio.gui.session.jobs import Cancelled, LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.works import Effect, Figure
+from tokstudio.gui.surgery.works import Effect, EffectFigure
 from tokstudio.gui.widgets.fields import Field, set_role
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
@@ -95,12 +95,12 @@ class EffectView(QWidget):
         """All quantities, for tests and screen readers."""
         return "; ".join(label.text() for label in self._labels)
 
-    def _show_figures(self, figures: Sequence[Figure]) -> None:
+    def _show_figures(self, figures: Sequence[EffectFigure]) -> None:
         for label in self._labels:
             self._grid.removeWidget(label)
             label.deleteLater()
         self._labels.clear()
-        heads = [Figure("", "Before", "After")] if figures else []
+        heads = [EffectFigure("", "Before", "After")] if figures else []
         for number, figure in enumerate([*heads, *figures]):
             for at, text in enumerate((figure.name, figure.before, figure.after)):
                 label = plain_label("muted" if not at or not number else "", text)

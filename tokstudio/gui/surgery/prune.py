@@ -18,7 +18,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import SurgeryDialog, check_fields
-from tokstudio.gui.surgery.works import Changed, Effect, PruneChoice, PruneWork, check_size
+from tokstudio.gui.surgery.works import ChangedTokenizer, Effect, PruneChoice, PruneWork, check_size
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
 from tokstudio.gui.widgets.fields import ChoiceField, Field
 
@@ -61,7 +61,7 @@ class PruneDialog(SurgeryDialog):
     """Removes tokens down to a size, below a use, of a script, or those that are selected.
 
     Signals:
-        made: The pruned tokenizer, a `Changed`.
+        made: The pruned tokenizer, a `ChangedTokenizer`.
 
     Args:
         tokens: The selected tokens, by id.
@@ -161,7 +161,7 @@ class PruneDialog(SurgeryDialog):
         check_fields(checks)
         return partial(self._work.effect_work, self.choice, self.uses.value)
 
-    def result_work(self) -> Callable[[], Work[Changed]]:
+    def result_work(self) -> Callable[[], Work[ChangedTokenizer]]:
         """Prunes."""
         return partial(self._work.result_work, self.choice, self.uses.value)
 

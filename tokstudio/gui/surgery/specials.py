@@ -17,7 +17,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import FieldError, NothingYet, SurgeryDialog
 from tokstudio.gui.surgery.special_rows import ID, ROLE, TOKEN, SpecialsModel, wrong_cells
-from tokstudio.gui.surgery.works import Changed, Effect, SpecialRow, changed_specials_work, specials_work
+from tokstudio.gui.surgery.works import ChangedTokenizer, Effect, SpecialRow, changed_specials_work, specials_work
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.tables import ReadOnlyTable
@@ -32,7 +32,7 @@ class SpecialsDialog(SurgeryDialog):
     """Changes special tokens.
 
     Signals:
-        made: The tokenizer with them, a `Changed`.
+        made: The tokenizer with them, a `ChangedTokenizer`.
     """
 
     made = Signal(object)
@@ -134,7 +134,7 @@ class SpecialsDialog(SurgeryDialog):
             raise NothingYet("Nothing is changed yet: rename a special token, add one, or give one a role.")
         return partial(specials_work, self._tokenizer, rows)
 
-    def result_work(self) -> Callable[[], Work[Changed]]:
+    def result_work(self) -> Callable[[], Work[ChangedTokenizer]]:
         """Makes the tokenizer, with its name."""
         return partial(changed_specials_work, self._tokenizer, self._name, tuple(self.model.rows))
 

@@ -35,7 +35,7 @@ _NOTHING = "Nothing would be removed."
 
 
 @dataclass(frozen=True)
-class Figure:
+class EffectFigure:
     """A line of an effect: a quantity before and after."""
 
     name: str
@@ -47,7 +47,7 @@ class Figure:
 class Effect:
     """What a change does, for the preview."""
 
-    figures: tuple[Figure, ...]
+    figures: tuple[EffectFigure, ...]
     heading: str  # above the tokens
     tokens: tuple[str, ...]  # the first ones, a line each
     notes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Effect:
 
 
 @dataclass(frozen=True, eq=False)
-class Changed:
+class ChangedTokenizer:
     """A tokenizer to add to Runs."""
 
     tokenizer: Tokenizer
@@ -103,7 +103,7 @@ def extension_work(
     after = int(run.tokens_after[-1]) if new else run.tokens_before
     scale = run.weight_scale
     figures = (
-        Figure("Vocabulary", f"{len(start):,}", f"{len(made):,}"),
+        EffectFigure("Vocabulary", f"{len(start):,}", f"{len(made):,}"),
         *_tokens_of_text(run.tokens_before // scale, after // scale, sample, corpus, run.corpus.bytes // scale),
     )
     limit = config.vocabulary_size
@@ -114,19 +114,19 @@ def extension_work(
     return Effect(figures, "First new tokens", lines, tuple(notes), problem)
 
 
-def filled_work(tokenizer: Tokenizer, name: str, reserved: Sequence[str]) -> Work[Changed]:
+def filled_work(tokenizer: Tokenizer, name: str, reserved: Sequence[str]) -> Work[ChangedTokenizer]:
     """An extended tokenizer whose first new tokens have the ids of reserved special tokens."""
     made, title = fill_reserved(tokenizer, reserved), name_with(name, "reserved ids filled")
-    return Changed(made, title, "extended", (yield from keep_changed_work(title, made)))
+    return ChangedTokenizer(made, title, "extended", (yield from keep_changed_work(title, made)))
 
 
-def _tokens_of_text(before: int, after: int, sample: Corpus, corpus: Corpus, size: int) -> tuple[Figure, ...]:
+def _tokens_of_text(before: int, after: int, sample: Corpus, corpus: Corpus, size: int) -> tuple[EffectFigure, ...]:
     """The tokens of a sample of the corpus, or of all of it, and its bytes per token; `size` is its bytes."""
     change = f" ({_signed(after / before - 1)})" if before and after != before else ""
     what = f"a sample of {size_text(sample.bytes)}" if sample.bytes < corpus.bytes else "the corpus"
     return (
-        Figure(f"Tokens of {what}", f"{before:,}", f"{after:,}{change}"),
-        Figure("Bytes per token", _ratio(size, before), _ratio(size, after)),
+        EffectFigure(f"Tokens of {what}", f"{before:,}", f"{after:,}{change}"),
+        EffectFigure("Bytes per token", _ratio(size, before), _ratio(size, after)),
     )
 
 
@@ -176,13 +176,15 @@ class PruneWork:
         pruned = yield from self._pruned_work(choice, uses)
         return (yield from self._effect_work(pruned))
 
-    def result_work(self, choice: PruneChoice, uses: str) -> Work[Changed]:
+    def result_work(self, choice: PruneChoice, uses: str) -> Work[ChangedTokenizer]:
         """The pruned tokenizer; raises ConfigError as `effect_work`, and where nothing would be removed."""
         pruned = yield from self._pruned_work(choice, uses)
         if not pruned.removed:
             raise ConfigError(_NOTHING)
         name = name_with(self._name, f"pruned to {len(pruned.tokenizer):,}")
-        return Changed(pruned.tokenizer, name, "pruned", (yield from keep_changed_work(name, pruned.tokenizer)))
+        return ChangedTokenizer(
+            pruned.tokenizer, name, "pruned", (yield from keep_changed_work(name, pruned.tokenizer))
+        )
 
     def _pruned_work(self, choice: PruneChoice, uses: str) -> Work[_Pruned]:
         tokenizer = self._tokenizer
@@ -222,10 +224,10 @@ class PruneWork:
         if self._before is None:
             self._before = yield from self._measured_work(old, sample)
         after = yield from self._measured_work(new, sample)
-        figures = [Figure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
+        figures = [EffectFigure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
         if sample.bytes:
             figures += _tokens_of_text(self._before[0], after[0], sample, self._corpus, sample.bytes)
-        figures.append(Figure("Never produced", f"{self._before[1]:,}", f"{after[1]:,}"))
+        figures.append(EffectFigure("Never produced", f"{self._before[1]:,}", f"{after[1]:,}"))
         notes: list[str] = []
         if needed := made.needed:
             notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
@@ -294,15 +296,15 @@ def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effe
     lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
     given = {role.removesuffix("_token"): text for role, text in roles.items() if tokenizer.roles.get(role) != text}
     lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
-    number = Figure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
-    size = Figure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
+    number = EffectFigure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
+    size = EffectFigure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
     return Effect((size, number), "Changes", tuple(lines))
 
 
-def changed_specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[Changed]:
+def changed_specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[ChangedTokenizer]:
     """The tokenizer with other special tokens; ConfigError as in `with_specials`."""
     made, title = with_specials(tokenizer, rows), name_with(name, "other special tokens")
-    return Changed(made, title, "special tokens", (yield from keep_changed_work(title, made)))
+    return ChangedTokenizer(made, title, "special tokens", (yield from keep_changed_work(title, made)))
 
 
 def _quoted(text: str) -> str:

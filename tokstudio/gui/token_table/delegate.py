@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.model import Cell, Column, TokenTable
+from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_offsets
@@ -60,7 +60,7 @@ class TokenCells(QStyledItemDelegate):
         """The height of every row in pixels: enough for scripts that are taller than Latin."""
         return round(max(self.metrics[True].height(), self.metrics[False].height())) + self._theme.scaled(8)
 
-    def width_of(self, text: str, column: Column) -> int:
+    def width_of(self, text: str, column: TokenColumn) -> int:
         """The width in pixels of a cell with this text."""
         metrics = self.metrics[column.kind in ("number", "words")]
         return round(metrics.horizontalAdvance(text) + 0.5) + 2 * PADDING
@@ -108,7 +108,7 @@ class TokenCells(QStyledItemDelegate):
         fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room + 1)
         return fitting, metrics.horizontalAdvance(fitting)
 
-    def _paint_words(self, painter: QPainter, area: QRectF, text: str, column: Column, colour: QColor) -> None:
+    def _paint_words(self, painter: QPainter, area: QRectF, text: str, column: TokenColumn, colour: QColor) -> None:
         words = column.kind in ("number", "words")
         painter.setFont(self.figures if words else self.letters)
         painter.setPen(colour)
@@ -116,7 +116,7 @@ class TokenCells(QStyledItemDelegate):
         left = area.right() - width if column.kind == "number" else area.left()
         painter.drawText(QPointF(left, _baseline(area, self.metrics[words])), text)
 
-    def _paint_tokens(self, painter: QPainter, area: QRectF, cell: Cell, colour: QColor) -> None:
+    def _paint_tokens(self, painter: QPainter, area: QRectF, cell: TokenCell, colour: QColor) -> None:
         metrics = self.metrics[False]
         text, _ = self._fitting(cell.text, False, area.width())
         paler = self._mark_in_muted if colour == self._muted else self._muted
@@ -137,7 +137,7 @@ def _baseline(area: QRectF, metrics: QFontMetricsF) -> float:
 
 
 def _marked_places(tokens: tuple[Shown, ...]) -> list[tuple[int, int]]:
-    """The offsets of marks and dots in the tokens' text, joined as in `Cell.text`."""
+    """The offsets of marks and dots in the tokens' text, joined as in `TokenCell.text`."""
     places: list[tuple[int, int]] = []
     at = 0
     for number, token in enumerate(tokens):

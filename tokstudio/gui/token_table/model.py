@@ -23,7 +23,7 @@ _NO_INDEX = QModelIndex()
 
 
 @dataclass(frozen=True)
-class Column:
+class TokenColumn:
     """One column: title, content, width and priority.
 
     Attributes:
@@ -47,7 +47,7 @@ class Column:
     word: str = ""
 
 
-class Cell(NamedTuple):
+class TokenCell(NamedTuple):
     """The content of one cell: text, or tokens with a plus between them, or one special token."""
 
     text: str
@@ -63,7 +63,7 @@ class TokenTable(QAbstractTableModel):
     `matches_changed` is emitted when the number of rows of a filter changes, and when a filter ends.
     """
 
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TokenColumn, ...] = ()
     matches_changed = Signal()
     #: Qt asks for the new row of every selected row.
     reordering = Signal()
@@ -79,7 +79,7 @@ class TokenTable(QAbstractTableModel):
 
     # ---- reading
 
-    def cell(self, row: int, column: int) -> Cell:
+    def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.delegate import TokenCells
 from tokstudio.gui.token_table.header import TokenHeader
-from tokstudio.gui.token_table.model import Column, TokenTable
+from tokstudio.gui.token_table.model import TokenColumn, TokenTable
 from tokstudio.gui.widgets.sliced_work import Slices
 from tokstudio.gui.widgets.tables import keeps_copy
 
@@ -170,7 +170,7 @@ class FollowTable(QTableView):
         finally:
             self._fitting = False
 
-    def _least_width(self, index: int, column: Column) -> int:
+    def _least_width(self, index: int, column: TokenColumn) -> int:
         if index in self._chosen_widths:
             return self._chosen_widths[index]
         title = self._header.width_of(column.title)

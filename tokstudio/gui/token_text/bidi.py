@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 
-class Box(NamedTuple):
+class PieceBox(NamedTuple):
     """The position of a piece, or of a part of a long one, in its row.
 
     Attributes:
@@ -46,7 +46,7 @@ class Box(NamedTuple):
         return self.tokens - 1 - number if self.mirrored else number
 
 
-def placed_for_reading(boxes: Sequence[Box]) -> list[Box]:
+def placed_for_reading(boxes: Sequence[PieceBox]) -> list[PieceBox]:
     """Mirrors the positions of each right-to-left run of pieces in a left-to-right row.
 
     Args:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.gui.token_text.bidi import Box
+from tokstudio.gui.token_text.bidi import PieceBox
 from tokstudio.gui.token_text.pieces import Piece, PieceTable
 from tokstudio.gui.token_text.rows import GAP, PADDING, Shaper, TokenRows, id_room, id_text
 
@@ -172,14 +172,14 @@ class TokenBlocks:
         table = self._rows_of(block).table
         return table.piece(table.index_of(token - int(self.table.cuts[block])))
 
-    def boxes(self, row: int) -> Iterator[Box]:
+    def boxes(self, row: int) -> Iterator[PieceBox]:
         """Returns the boxes of a row of a block that is laid out, from left to right."""
         block = self.block_of_row(row)
         first = int(self.table.cuts[block])
         for box in self._rows_of(block).boxes(row - self.first_row(block)):
             yield box._replace(first=first + box.first)
 
-    def id_text(self, box: Box) -> str:
+    def id_text(self, box: PieceBox) -> str:
         """Returns the ids below a piece in its direction, as many as fit its width."""
         ids = self.table.ids[box.first : box.first + box.tokens].tolist()
         text = id_text(ids, id_room(box.width, self._id_cell))

@@ -14,7 +14,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
 from tokstudio.gui.style.theme import Palette
-from tokstudio.gui.token_text.bidi import Box
+from tokstudio.gui.token_text.bidi import PieceBox
 from tokstudio.gui.token_text.blocks import TokenBlocks
 from tokstudio.gui.token_text.rows import PADDING
 from tokstudio.gui.token_text.token_label import paint_special
@@ -99,10 +99,10 @@ class RowPainter:
         if self._look.id_font is not None:
             self._paint_ids(boxes, self._look.id_font, left, top + self._box_height)
 
-    def _rectangle(self, box: Box, left: float, top: float) -> QRectF:
+    def _rectangle(self, box: PieceBox, left: float, top: float) -> QRectF:
         return QRectF(left + box.x, top, box.width, self._box_height)
 
-    def _paint_text(self, box: Box, x: float, y: float, dots: list[QPointF]) -> None:
+    def _paint_text(self, box: PieceBox, x: float, y: float, dots: list[QPointF]) -> None:
         room = box.width - 2 * PADDING  # wider than the text if ticks or ids need more; then centred
         if box.plain:
             spare = room - len(box.raw) * self._rows.shaper.cell
@@ -148,7 +148,7 @@ class RowPainter:
             start = QPointF(middle + x1 * reach, centre + y1 * reach)
             self._painter.drawLine(start, QPointF(middle + x2 * reach, centre + y2 * reach))
 
-    def _paint_signs(self, box: Box, rectangle: QRectF) -> None:
+    def _paint_signs(self, box: PieceBox, rectangle: QRectF) -> None:
         selection = self._look.selection
         selected = selection is not None and selection[0] < box.first + box.tokens and selection[1] >= box.first
         inner = rectangle.adjusted(0.5, 0.5, -0.5, -0.5)
@@ -172,11 +172,11 @@ class RowPainter:
             self._painter.setPen(self._muted)
             self._painter.drawRoundedRect(inner, _RADIUS, _RADIUS)
 
-    def _is_occurrence(self, box: Box) -> bool:
+    def _is_occurrence(self, box: PieceBox) -> bool:
         first, last = np.searchsorted(self._look.occurrences, (box.first, box.first + box.tokens))
         return bool(first < last)
 
-    def _paint_ticks(self, box: Box, rectangle: QRectF) -> None:
+    def _paint_ticks(self, box: PieceBox, rectangle: QRectF) -> None:
         """Draws a tick along the lower edge for each token that shares the piece."""
         selection = self._look.selection
         step = (rectangle.width() - 4) / box.tokens
@@ -191,7 +191,7 @@ class RowPainter:
             )
             self._painter.fillRect(tick, self._accent if selected else self._muted.color())
 
-    def _paint_ids(self, boxes: list[Box], font: QFont, left: float, top: float) -> None:
+    def _paint_ids(self, boxes: list[PieceBox], font: QFont, left: float, top: float) -> None:
         self._painter.setFont(font)
         self._painter.setPen(self._muted)
         height = self._painter.fontMetrics().height()

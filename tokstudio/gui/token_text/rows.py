@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
-from tokstudio.gui.token_text.bidi import Box, placed_for_reading
+from tokstudio.gui.token_text.bidi import PieceBox, placed_for_reading
 from tokstudio.gui.token_text.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
 
 PADDING = 4.0  # between the edge of a piece and its text
@@ -169,14 +169,14 @@ class TokenRows:
         """Returns the first piece of a row."""
         return self._firsts[row]
 
-    def boxes(self, row: int) -> Iterator[Box]:
+    def boxes(self, row: int) -> Iterator[PieceBox]:
         """Returns the boxes of a row in the order of the text, with right-to-left runs mirrored."""
         boxes = list(self._boxes_in_order(row))
         if all(box.plain for box in boxes):
             return iter(boxes)
         return iter(placed_for_reading(boxes))
 
-    def _boxes_in_order(self, row: int) -> Iterator[Box]:
+    def _boxes_in_order(self, row: int) -> Iterator[PieceBox]:
         table, begin = self.table, self._firsts[row]
         part = self._parts.get(row)
         after = begin + 1 if part else self._firsts[row + 1] if row + 1 < len(self._firsts) else table.count
@@ -190,10 +190,10 @@ class TokenRows:
             count = tokens[index + 1] - tokens[index]
             width = lefts[index + 1] - lefts[index] - GAP
             plain, special = bool(flags[index] & PLAIN), bool(flags[index] & SPECIAL)
-            box = Box(lefts[index], width, raw, tokens[index], count, colour, plain, special)
+            box = PieceBox(lefts[index], width, raw, tokens[index], count, colour, plain, special)
             yield self._part_box(box, part) if part else box
 
-    def _part_box(self, box: Box, part: tuple[int, int]) -> Box:
+    def _part_box(self, box: PieceBox, part: tuple[int, int]) -> PieceBox:
         width = self.shaper.shape(box.raw, *part).width
         if part[0] == 0:
             ids = self.table.ids[box.first : box.first + box.tokens].tolist()

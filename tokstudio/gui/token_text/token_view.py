@@ -27,7 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.bidi import Box
+from tokstudio.gui.token_text.bidi import PieceBox
 from tokstudio.gui.token_text.blocks import EncodedText, TokenBlocks
 from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
 from tokstudio.gui.token_text.rows import ROW_GAP, Shaper
@@ -546,7 +546,7 @@ class TokenView(QAbstractScrollArea):
         nearest = min(boxes, key=lambda box: max(box.x - middle.x(), middle.x() - box.x - box.width, 0))
         return self._token_in(nearest, middle.x())
 
-    def _token_in(self, box: Box, x: float) -> int:
+    def _token_in(self, box: PieceBox, x: float) -> int:
         share = (x - box.x) / max(box.width, 1.0)
         return box.first + box.mirror(min(max(int(share * box.tokens), 0), box.tokens - 1))
 

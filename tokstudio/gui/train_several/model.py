@@ -29,7 +29,7 @@ Change: TypeAlias = dict[str, Any]  # of one field of the settings, or of "perce
 
 
 @dataclass(frozen=True)
-class Column:
+class PlanColumn:
     """A field of a plan."""
 
     title: str
@@ -42,18 +42,18 @@ class Column:
 
 
 COLUMNS = (
-    Column("Algorithm", "How the tokens are learnt", "algorithm", {**ALGORITHMS}),
-    Column("Pattern", "How text is split before merging", "pattern", {name: name for name in NAMES}),
-    Column("Vocabulary size", "The limit of tokens; 0 for none", "vocabulary_size", optional=True),
-    Column("Min. frequency", "The limit of a pair's count; 0 for none", "min_frequency", optional=True),
-    Column("Base", "The tokens that merging starts with", "base", {base: base.capitalize() for base in BASES}),
-    Column(
+    PlanColumn("Algorithm", "How the tokens are learnt", "algorithm", {**ALGORITHMS}),
+    PlanColumn("Pattern", "How text is split before merging", "pattern", {name: name for name in NAMES}),
+    PlanColumn("Vocabulary size", "The limit of tokens; 0 for none", "vocabulary_size", optional=True),
+    PlanColumn("Min. frequency", "The limit of a pair's count; 0 for none", "min_frequency", optional=True),
+    PlanColumn("Base", "The tokens that merging starts with", "base", {base: base.capitalize() for base in BASES}),
+    PlanColumn(
         "Ties",
         "Which pair comes first when counts are equal",
         "tie_break",
         {rule: name for rule, (name, _) in TIE_RULES.items()},
     ),
-    Column("Corpus", "The share of the corpus, taken from all over it", "percent", most=100, suffix=" %"),
+    PlanColumn("Corpus", "The share of the corpus, taken from all over it", "percent", most=100, suffix=" %"),
 )
 #: The changes that make several rows of one, by what the menu says.
 VARIATIONS: Mapping[str, Sequence[Change]] = {
@@ -220,20 +220,20 @@ class PlansModel(QAbstractTableModel):
         return replace(plan, settings=settings)
 
 
-def _has(plan: TrainingPlan, column: Column) -> bool:
+def _has(plan: TrainingPlan, column: PlanColumn) -> bool:
     return column.field == "percent" or plan.settings.has(column.field)
 
 
-def value_of(plan: TrainingPlan, column: Column) -> Any:  # noqa: ANN401  texts, numbers and None
+def value_of(plan: TrainingPlan, column: PlanColumn) -> Any:  # noqa: ANN401  texts, numbers and None
     """The value of a field."""
     return plan.percent if column.field == "percent" else getattr(plan.settings, column.field)
 
 
-def _text(value: Any, column: Column) -> str:  # noqa: ANN401
+def _text(value: Any, column: PlanColumn) -> str:  # noqa: ANN401
     if column.choices is not None:
         return column.choices.get(value, value)
     return _OFF if value is None else f"{value:,}{column.suffix}"
 
 
-def _alignment(column: Column) -> int:
+def _alignment(column: PlanColumn) -> int:
     return _RIGHT if column.choices is None else _LEFT

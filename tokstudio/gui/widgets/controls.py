@@ -214,7 +214,7 @@ def _apply_style(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme) -> None:
     box.setFixedWidth(theme.scaled(98))
 
 
-class Lines(QPlainTextEdit):
+class LinesEdit(QPlainTextEdit):
     """A text field of a few lines; Tab leaves it."""
 
     def __init__(self, lines: int) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidg
 
 from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import DECIMALS, LARGEST, Choice, ChoiceBox, Decimal, Lines, Number, Percent
+from tokstudio.gui.widgets.controls import DECIMALS, LARGEST, Choice, ChoiceBox, Decimal, LinesEdit, Number, Percent
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label, plain, plain_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
@@ -290,7 +290,7 @@ class ListField(Field):
     """
 
     def __init__(self, text: str, help_text: str, theme: Theme, lines: int, *, word: str = "") -> None:
-        self.edit = Lines(lines)
+        self.edit = LinesEdit(lines)
         super().__init__(help_text, self.edit)
         self._theme = theme
         self.add_label(text, self.edit, word)

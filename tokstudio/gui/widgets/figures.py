@@ -16,7 +16,7 @@ from tokstudio.gui.widgets.layouts import column
 _GAP = 8
 
 
-class Figure(NamedTuple):
+class FigureName(NamedTuple):
     """The name of a number, in the plural, its explanation, and the word of the glossary for its name."""
 
     name: str
@@ -31,7 +31,7 @@ class Figures(QWidget):
         figures: The names of the numbers.
     """
 
-    def __init__(self, figures: Sequence[Figure]) -> None:
+    def __init__(self, figures: Sequence[FigureName]) -> None:
         super().__init__()
         self._tips = {figure.name: figure.tip for figure in figures}
         self._names = tuple(self._tips)
@@ -78,7 +78,7 @@ class Figures(QWidget):
         super().resizeEvent(event)
         self._arrange()
 
-    def _add(self, figure: Figure) -> None:
+    def _add(self, figure: FigureName) -> None:
         cell = QWidget()
         cell.setToolTip(figure.tip)
         number = plain_label("figure", "–")

@@ -31,7 +31,7 @@ from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
-from tokstudio.gui.corpus_import.question import Question
+from tokstudio.gui.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -219,7 +219,7 @@ class MainWindow(QMainWindow):
         dialog.answered.connect(answered)
         dialog.open()
 
-    def ask_reading(self, question: Question, answered: Callable[[Reading | None], None]) -> None:
+    def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None:
         """Asks how data sets are read; the answer is None if cancelled."""
         from tokstudio.gui.corpus_import.dialog import ImportDialog
 

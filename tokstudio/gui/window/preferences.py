@@ -11,7 +11,7 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QGridLayout, QLabel, QWidget
 
-from tokstudio.gui.session.preferences import AUTOSAVE, AUTOSAVE_SECONDS, ENTRIES, Entry, Preferences
+from tokstudio.gui.session.preferences import AUTOSAVE, AUTOSAVE_SECONDS, ENTRIES, Preference, Preferences
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -75,7 +75,7 @@ class PreferencesDialog(QDialog):
         title.setProperty("role", "title")
         grid.addWidget(title, grid.rowCount(), 0, 1, 2)
 
-    def _add(self, grid: QGridLayout, entry: Entry[Any]) -> None:
+    def _add(self, grid: QGridLayout, entry: Preference[Any]) -> None:
         control = self._control(entry)
         self.controls[entry.key] = control
         control.setAccessibleName(entry.label)
@@ -93,7 +93,7 @@ class PreferencesDialog(QDialog):
         note.setText(entry.help)
         grid.addWidget(note, row + 2, 0, 1, 2)
 
-    def _control(self, entry: Entry[Any]) -> Control:
+    def _control(self, entry: Preference[Any]) -> Control:
         if isinstance(entry.default, bool):
             check = QCheckBox(entry.label)
             check.toggled.connect(partial(self._preferences.set, entry.key))

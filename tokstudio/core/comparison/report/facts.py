@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Cell, Compared
-from tokstudio.core.comparison.report.svg import Curve
+from tokstudio.core.comparison.report.svg import SizeCurve
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, Loaded
 from tokstudio.core.formats.report import WrittenFile
@@ -30,7 +30,7 @@ _STEP = 1 << 12
 
 
 @dataclass(frozen=True)
-class Origin:
+class ReadFrom:
     """The files that a tokenizer was read from, and the title of their format."""
 
     format: str
@@ -45,16 +45,16 @@ class TokenFacts:
     unreachable: dict[str, NDArray[np.int64]]  # by the reason, in ascending order
     unused: NDArray[np.int64]  # ascending
     cut: NDArray[np.int64]  # not UTF-8 by themselves, those that occur most often first
-    curve: Curve | None  # of all texts together; None where the tokenizer has no merges to be taken one by one
+    curve: SizeCurve | None  # of all texts together; None where the tokenizer has no merges to be taken one by one
 
 
-def origin_work(loaded: Loaded) -> Work[Origin]:
+def origin_work(loaded: Loaded) -> Work[ReadFrom]:
     """The files of a tokenizer with their sizes and hashes; raises CorpusError where one cannot be read."""
     files: list[WrittenFile] = []
     for path in loaded.files:
         content = yield from read_file_work(path)
         files.append(WrittenFile(path, len(content), hashlib.sha256(content).hexdigest()))
-    return Origin(FORMATS[loaded.format].title, tuple(files))
+    return ReadFrom(FORMATS[loaded.format].title, tuple(files))
 
 
 def token_facts_work(comparison: Comparison, column: int) -> Work[TokenFacts | None]:
@@ -88,13 +88,13 @@ def _cut_work(compared: Compared, ids: NDArray[np.int64]) -> Work[NDArray[np.int
     return np.concatenate(found)
 
 
-def _curve_work(name: str, tokenizer: Tokenizer, uses: NDArray[np.int64], size: int) -> Work[Curve | None]:
+def _curve_work(name: str, tokenizer: Tokenizer, uses: NDArray[np.int64], size: int) -> Work[SizeCurve | None]:
     """Bytes per token after each merge, by size of the vocabulary; one point where the merges go only together."""
     if not uses.sum():
         return None
     whole = len(tokenizer)
     if why_not_by_merge(tokenizer) is not None:
-        return Curve(name, np.array([float(whole)]), np.array([size / uses.sum()]))
+        return SizeCurve(name, np.array([float(whole)]), np.array([size / uses.sum()]))
     counts = yield from counts_by_merge_work(tokenizer, uses)
     sizes = np.arange(whole - len(tokenizer.merges), whole + 1).astype(np.float64)
-    return Curve(name, sizes, size / counts.tokens)
+    return SizeCurve(name, sizes, size / counts.tokens)

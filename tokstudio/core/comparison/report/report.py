@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.report.facts import Origin, TokenFacts, token_facts_work
+from tokstudio.core.comparison.report.facts import ReadFrom, TokenFacts, token_facts_work
 from tokstudio.core.comparison.report.markup import Markup, joined, name_of, page, tag
 from tokstudio.core.comparison.report.sections import (
     figures_section,
@@ -24,7 +24,7 @@ from tokstudio.core.formats.report import versions
 
 
 def report_work(
-    comparison: Comparison, origins: Mapping[str, Origin] | None = None, made: datetime | None = None
+    comparison: Comparison, origins: Mapping[str, ReadFrom] | None = None, made: datetime | None = None
 ) -> Work[str]:
     """Writes a page of HTML about a comparison; it is one file that loads nothing and runs nothing.
 

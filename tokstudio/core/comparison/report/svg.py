@@ -23,7 +23,7 @@ _STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class SizeCurve:
     """A tokenizer's bytes per token at each size of its vocabulary; one point where only its whole size is known."""
 
     name: str
@@ -47,7 +47,7 @@ class _Axes:
         return _HEIGHT - _BOTTOM - value / self.highest * (_HEIGHT - _TOP - _BOTTOM)
 
 
-def drawing(curves: Sequence[Curve]) -> Markup:
+def drawing(curves: Sequence[SizeCurve]) -> Markup:
     """The curves with axes and a label at each end; different by colour and by dashes."""
     least = min(float(curve.sizes[0]) for curve in curves)
     most = max(float(curve.sizes[-1]) for curve in curves)
@@ -86,7 +86,7 @@ def _grid(axes: _Axes, step: float) -> Iterator[Markup]:
     )
 
 
-def _lines(curves: Sequence[Curve], axes: _Axes) -> Iterator[Markup]:
+def _lines(curves: Sequence[SizeCurve], axes: _Axes) -> Iterator[Markup]:
     heights = _apart([axes.y(float(curve.values[-1])) for curve in curves])
     for number, (curve, height) in enumerate(zip(curves, heights, strict=True)):
         x, y = axes.x(float(curve.sizes[-1])), axes.y(float(curve.values[-1]))
@@ -110,7 +110,7 @@ def _text(x: float, y: float, text: str, anchor: str, **attributes: str) -> Mark
     return tag("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, **attributes)
 
 
-def _sampled(curve: Curve) -> tuple[list[float], list[float]]:
+def _sampled(curve: SizeCurve) -> tuple[list[float], list[float]]:
     """At most `_POINTS` points at about equal distances on the logarithmic axis."""
     sizes: list[float] = curve.sizes.tolist()
     wanted = (sizes[0] * (sizes[-1] / sizes[0]) ** (number / (_POINTS - 1)) for number in range(_POINTS))

@@ -12,7 +12,7 @@ from tokstudio.core.analysis.baselines import WordTokenizer
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.comparison.figures import Compared
-from tokstudio.core.comparison.report.facts import Origin, TokenFacts
+from tokstudio.core.comparison.report.facts import ReadFrom, TokenFacts
 from tokstudio.core.comparison.report.markup import Markup, joined, name_of, tag
 from tokstudio.core.formats.report import described
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -21,7 +21,7 @@ _LISTED = 60  # tokens of each group
 _LONGEST = 32  # characters of a token
 
 
-def tokenizer_section(compared: Compared, facts: TokenFacts | None, origin: Origin | None) -> Markup:
+def tokenizer_section(compared: Compared, facts: TokenFacts | None, origin: ReadFrom | None) -> Markup:
     """All about one tokenizer."""
     parts = [tag("h2", "Tokenizer ", name_of(compared.name))]
     tokenizer = compared.tokenizer

@@ -77,7 +77,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class DividedPart:
     """The documents of one value of the dividing column, or all; arrays as in `Source`."""
 
     value: str | None
@@ -164,12 +164,12 @@ class Collector:
             if self._only in (None, values[number]) and chosen.any():
                 self._builder(values[number]).add(*_gathered(data, starts, ends, chosen), place + starts[chosen])
 
-    def parts_work(self) -> Work[list[Part]]:
+    def parts_work(self) -> Work[list[DividedPart]]:
         """The collected parts, in the order of their first documents; nothing can be added afterwards."""
         self._seen.clear()
         if any(builder.is_full for builder in self._builders.values()):
             self.dropped.beyond = self._reading.most_bytes or 0
-        parts: list[Part] = []
+        parts: list[DividedPart] = []
         for value, builder in self._builders.items():
             parts.append((yield from builder.part_work(value)))
         return parts
@@ -264,10 +264,10 @@ class _Builder:
             self._places.append(places[: len(ends)])
         self._store.add(data)
 
-    def part_work(self, value: str | None) -> Work[Part]:
+    def part_work(self, value: str | None) -> Work[DividedPart]:
         data = yield from self._store.finish_work()
         places = np.concatenate(self._places) if self._places else None
-        return Part(value, data, np.concatenate(self._ends), places)
+        return DividedPart(value, data, np.concatenate(self._ends), places)
 
 
 def first_bytes(

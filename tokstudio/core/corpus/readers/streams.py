@@ -120,7 +120,7 @@ class OpenText:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFile:
     """An open file and its state when it was opened."""
 
     file: BinaryIO
@@ -138,14 +138,14 @@ class Opened:
 
 
 @contextmanager
-def opened(path: Path) -> Generator[Opened]:
+def opened(path: Path) -> Generator[OpenedFile]:
     """Opens a regular file that is not empty; call within `plain_errors`."""
     refuse_irregular(path)
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not status.st_size:
             raise EmptyError(f"{file_name(path)}: the file is empty.")
-        yield Opened(file, path, status)
+        yield OpenedFile(file, path, status)
 
 
 class Utf8Stream:

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
 from tokstudio.core.base.wording import percent_text
-from tokstudio.gui.panes.compare.matrix_model import Content
+from tokstudio.gui.panes.compare.matrix_model import MatrixContent
 from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
@@ -46,7 +46,7 @@ class Dots(QAbstractScrollArea):
         super().__init__()
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self._theme = theme
-        self._content: Content | None = None
+        self._content: MatrixContent | None = None
         self._values = np.zeros((0, 0))
         self._order: list[int] = []
         self._pointed = -1
@@ -67,7 +67,7 @@ class Dots(QAbstractScrollArea):
         """The numbers of the texts from top to bottom."""
         return self._order
 
-    def show_content(self, content: Content | None) -> None:
+    def show_content(self, content: MatrixContent | None) -> None:
         """Shows another state."""
         self._content = content
         values = np.zeros((0, 0)) if content is None else content.table.values
@@ -116,7 +116,7 @@ class Dots(QAbstractScrollArea):
                 painter.setFont(self._theme.tabular_font(12))
                 self._draw(painter, self._content)
 
-    def _draw(self, painter: QPainter, content: Content) -> None:
+    def _draw(self, painter: QPainter, content: MatrixContent) -> None:
         palette, metrics = self._theme.palette, painter.fontMetrics()
         top, bottom = self._top, self.viewport().height() - self._head()
         names, left = content.comparison.texts, self._left(content)
@@ -160,7 +160,7 @@ class Dots(QAbstractScrollArea):
             painter.setPen(QColor(palette.text))
             painter.drawText(place.adjusted(_SWATCH, 0, 0, 0), _ALIGN, name)
 
-    def _left(self, content: Content) -> int:
+    def _left(self, content: MatrixContent) -> int:
         """The width of the names of texts."""
         longest = max(map(self._metrics().horizontalAdvance, content.comparison.texts))
         return min(longest + 16, round(_NAMES * self.viewport().width()))
@@ -168,7 +168,7 @@ class Dots(QAbstractScrollArea):
     def _metrics(self) -> QFontMetrics:
         return QFontMetrics(self._theme.tabular_font(12))
 
-    def _lay_out_legend(self, content: Content) -> None:
+    def _lay_out_legend(self, content: MatrixContent) -> None:
         """Places the names of all tokenizers above the rows, in as many lines as they need."""
         metrics, head = self._metrics(), self._head()
         left = self._left(content) + 12
@@ -198,7 +198,7 @@ class Dots(QAbstractScrollArea):
         ends = [QPointF(math.cos(turn), math.sin(turn)) * (_RADIUS + 1) + place for turn in turns]
         painter.drawPolygon(QPolygonF(ends))
 
-    def _range(self, content: Content) -> tuple[float, float]:
+    def _range(self, content: MatrixContent) -> tuple[float, float]:
         """The ends of the axis: from 0, unless all values are far from it."""
         low, high = float(np.nanmin(self._values)), float(np.nanmax(self._values))
         if content.figure.name in _RELATIVE:

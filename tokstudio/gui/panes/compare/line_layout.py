@@ -21,7 +21,7 @@ _TAB = "\u21e5"
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-class Place(NamedTuple):
+class GraphemePlace(NamedTuple):
     """Where a grapheme is drawn: bytes of the text, and the horizontal edges at which it begins and ends."""
 
     begin: int
@@ -85,30 +85,30 @@ class LineLayout:
         starts = [line.textStart() for line in lines]
         self._firsts = [*np.searchsorted(units, starts).tolist(), len(graphemes)]
         self._units = units.tolist()
-        self._places: dict[int, list[Place]] = {}
+        self._places: dict[int, list[GraphemePlace]] = {}
         self.heights = [line.height() for line in lines]
 
     def __len__(self) -> int:
         """The number of wrapped lines."""
         return len(self._lines)
 
-    def places(self, number: int) -> Sequence[Place]:
+    def places(self, number: int) -> Sequence[GraphemePlace]:
         """The graphemes of a wrapped line, in the order of the text."""
         if number not in self._places:
             line, units, edges = self._lines[number], self._units, self._bytes_at
-            made: list[Place] = []
+            made: list[GraphemePlace] = []
             for at in range(self._firsts[number], self._firsts[number + 1]):
                 lead, trail = _x(line, units[at]), _x(line, units[at], QTextLine.Edge.Trailing)
                 following = _x(line, units[at + 1])
                 # The next grapheme begins inside a ligature, or where this one ends.
                 if min(lead, trail) < following < max(lead, trail):
                     trail = following
-                made.append(Place(edges[at], edges[at + 1], lead, trail))
+                made.append(GraphemePlace(edges[at], edges[at + 1], lead, trail))
             self._fill_gaps(line, made, self._shown[self._firsts[number] : self._firsts[number + 1]])
             self._places[number] = made
         return self._places[number]
 
-    def _fill_gaps(self, line: QTextLine, places: list[Place], shown: Sequence[str]) -> None:
+    def _fill_gaps(self, line: QTextLine, places: list[GraphemePlace], shown: Sequence[str]) -> None:
         """Places the first character of a run of the other direction, whose edges Qt does not tell."""
         lost = [at for at, place in enumerate(places) if place.right - place.left < _GAP]
         lost = [at for at in lost if self._metrics.horizontalAdvance(shown[at]) > _GAP]

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, SHARE, Content, MatrixModel
+from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, SHARE, MatrixContent, MatrixModel
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.layouts import column
 from tokstudio.gui.widgets.painting import guarded_painter
@@ -37,7 +37,7 @@ def _headings(names: Sequence[str], metrics: QFontMetrics, room: int) -> dict[st
 
 
 class Matrix(QWidget):
-    """Shows a `Content`; a click on a heading sorts."""
+    """Shows a `MatrixContent`; a click on a heading sorts."""
 
     menuAsked = Signal(int, int, QPoint)  # the menu of a row and a column, -1 for no row; at a point of the screen
 
@@ -75,7 +75,7 @@ class Matrix(QWidget):
         theme.changed.connect(self._apply_style)
         self._apply_style()
 
-    def show_content(self, content: Content | None) -> None:
+    def show_content(self, content: MatrixContent | None) -> None:
         """Shows another state; columns get their widths anew where there are others."""
         before = self.model.columnCount(), [self.model.tokenizer_of(at) for at in range(self.model.columnCount())]
         self.model.show(content)

@@ -37,7 +37,7 @@ GRADE, SHARE, BEST = (Qt.ItemDataRole.UserRole + number for number in range(3))
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
+class MatrixContent:
     """What a matrix shows."""
 
     comparison: Comparison
@@ -80,7 +80,7 @@ class MatrixModel(QAbstractTableModel):
         super().__init__(parent)
         self._theme = theme
         self._summaries = summaries
-        self._content: Content | None = None
+        self._content: MatrixContent | None = None
         self._values: NDArray[np.float64] = np.zeros((0, 0))
         self._titles: list[tuple[str, str]] = []  # of summaries: the title and its meaning
         self._below: list[Below] = []  # the summaries
@@ -90,11 +90,11 @@ class MatrixModel(QAbstractTableModel):
         self.first = 1  # the first column of values
 
     @property
-    def content(self) -> Content | None:
+    def content(self) -> MatrixContent | None:
         """What it shows."""
         return self._content
 
-    def show(self, content: Content | None) -> None:
+    def show(self, content: MatrixContent | None) -> None:
         """Shows another state."""
         shape = self.rowCount(), self.columnCount()
         heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
@@ -176,7 +176,7 @@ class MatrixModel(QAbstractTableModel):
             return self._head(content, row, column, role)
         return self._value(content, row, column - self.first, role)
 
-    def _head(self, content: Content, row: int, column: int, role: int) -> object:
+    def _head(self, content: MatrixContent, row: int, column: int, role: int) -> object:
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _LEFT
         if self._summaries:
@@ -195,7 +195,7 @@ class MatrixModel(QAbstractTableModel):
             return QColor(self._theme.palette.muted)
         return None
 
-    def _value(self, content: Content, row: int, number: int, role: int) -> object:
+    def _value(self, content: MatrixContent, row: int, number: int, role: int) -> object:
         value = float(self._values[row, number])
         if role == Qt.ItemDataRole.DisplayRole:
             return self._written(content, row, number)
@@ -220,12 +220,12 @@ class MatrixModel(QAbstractTableModel):
             return value / most if most > 0 else 0.0
         return self._is_best(content, row, number) if role == BEST else None
 
-    def _is_best(self, content: Content, row: int, number: int) -> bool:
+    def _is_best(self, content: MatrixContent, row: int, number: int) -> bool:
         if not self._summaries:
             return bool(content.table.best[row, number])
         return bool(content.table.best_below(self._below[row])[number])
 
-    def _written(self, content: Content, row: int, number: int) -> str:
+    def _written(self, content: MatrixContent, row: int, number: int) -> str:
         if self._summaries:
             return self._below[row].cells[number]
         result = content.comparison.result(row, number)
@@ -235,7 +235,7 @@ class MatrixModel(QAbstractTableModel):
             return _WAITING
         return ("*" if result.counts.loses_text else "") + content.table.cell(row, number)
 
-    def _tip(self, content: Content, row: int, number: int) -> list[str]:
+    def _tip(self, content: MatrixContent, row: int, number: int) -> list[str]:
         if self._summaries:
             return [self._titles[row][1]]
         result = content.comparison.result(row, number)
@@ -251,7 +251,7 @@ class MatrixModel(QAbstractTableModel):
         lost = (NOT_RANKED,) if result.counts.loses_text else ()
         return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks, *lost]
 
-    def _take_summaries(self, content: Content) -> None:
+    def _take_summaries(self, content: MatrixContent) -> None:
         comparison, figure = content.comparison, content.figure
         rows: list[tuple[str, Below]] = []
         if len(comparison.measured) > 1:

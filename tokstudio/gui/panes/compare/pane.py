@@ -16,7 +16,7 @@ from tokstudio.core.guide.glossary import meaning
 from tokstudio.core.guide.markdown import slug
 from tokstudio.gui.panes.compare.dots import Dots
 from tokstudio.gui.panes.compare.matrix import Matrix
-from tokstudio.gui.panes.compare.matrix_model import NOT_RANKED, Content
+from tokstudio.gui.panes.compare.matrix_model import NOT_RANKED, MatrixContent
 from tokstudio.gui.panes.compare.same_text import SameTextView
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.words import WordsView
@@ -208,13 +208,13 @@ class ComparePane(Pane):
             return
         active, hues = self._session.runs.active, {run.name: run.hue for run in self._session.runs.shown}
         of_columns = tuple(None if name in SIMPLE else hues.get(name) for name in comparison.tokenizers)
-        content = Content(comparison, figure, active.name if active else None, of_columns)
+        content = MatrixContent(comparison, figure, active.name if active else None, of_columns)
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
         sentences = f"{figure.formula}.", unit, figure.said_better, *content.table.notes
         self.meaning.setText(" ".join(filter(None, (*sentences, NOT_RANKED if comparison.loses_text.any() else ""))))
 
-    def _show_content(self, content: Content | None) -> None:
+    def _show_content(self, content: MatrixContent | None) -> None:
         self.matrix.show_content(content)
         self.dots.show_content(content)
 

@@ -28,7 +28,7 @@ from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.stacked_lines import Stack, StackedLines, StackedRow
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.comparison_work import Column
+from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
@@ -238,7 +238,7 @@ class SameTextView(QWidget):
         self.line.apply_style(self._theme)
 
 
-def _counted(columns: Sequence[Column]) -> list[Column]:
+def _counted(columns: Sequence[ComparedColumn]) -> list[ComparedColumn]:
     """The tokenizers that say how much a line differs: simple ones only if there are no two others."""
     able = [each for each in columns if each.tokenizer is not None]
     trained = [each for each in able if not isinstance(each.tokenizer, SimpleTokenizer)]
@@ -246,7 +246,7 @@ def _counted(columns: Sequence[Column]) -> list[Column]:
 
 
 def _shown_work(
-    text: ComparedText, lines: NDArray[np.int64] | None, number: int, columns: Sequence[Column]
+    text: ComparedText, lines: NDArray[np.int64] | None, number: int, columns: Sequence[ComparedColumn]
 ) -> Work[_Shown]:
     """Encodes a line with each tokenizer."""
     yield from prepare_work()
@@ -268,7 +268,7 @@ def _shown_work(
 
 
 def _counts_work(
-    text: ComparedText, lines: NDArray[np.int64], columns: Sequence[Column]
+    text: ComparedText, lines: NDArray[np.int64], columns: Sequence[ComparedColumn]
 ) -> Work[dict[tuple[str, object], NDArray[np.int64]]]:
     """Counts the tokens of each line by each tokenizer; none where it cannot encode one of them."""
     made: dict[tuple[str, object], NDArray[np.int64]] = {}

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.alignment import CutText, borders
-from tokstudio.gui.panes.compare.line_layout import LineLayout, Place
+from tokstudio.gui.panes.compare.line_layout import GraphemePlace, LineLayout
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.pieces import PieceTable
 from tokstudio.gui.token_text.spelling import hex_head, marked, shown
@@ -88,7 +88,7 @@ class Stack:
         """The tokens of each row; those that share a character are one piece."""
         return [self._table(row.cut) if row.cut is not None and len(row.cut.ids) else None for row in self.rows]
 
-    def tokens_at(self, row: int, place: Place) -> list[int]:
+    def tokens_at(self, row: int, place: GraphemePlace) -> list[int]:
         """The numbers of the tokens that a row has at a grapheme."""
         table = self.pieces[row]
         if table is None:
@@ -122,7 +122,7 @@ class StackedLines(QAbstractScrollArea):
         self._theme = theme
         self.stack: Stack | None = None
         self._layout: LineLayout | None = None
-        self._hovered: tuple[int, Place] | None = None  # a wrapped line, and a grapheme of it
+        self._hovered: tuple[int, GraphemePlace] | None = None  # a wrapped line, and a grapheme of it
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -195,7 +195,7 @@ class StackedLines(QAbstractScrollArea):
     def _top(self, block: int, row: int) -> float:
         return self._tops[block] + row * (self._box_height(block) + self._theme.scaled(_GAP))
 
-    def _at(self, position: QPointF) -> tuple[int, int, Place | None] | None:
+    def _at(self, position: QPointF) -> tuple[int, int, GraphemePlace | None] | None:
         """The wrapped line, the row and the grapheme at a place of the viewport."""
         if self._layout is None or self.stack is None:
             return None
@@ -266,7 +266,7 @@ class StackedLines(QAbstractScrollArea):
             self._paint_hovered(painter, stack, row, block, top)
 
     def _paint_boxes(
-        self, painter: QPainter, table: PieceTable, places: Sequence[Place], top: float, height: float
+        self, painter: QPainter, table: PieceTable, places: Sequence[GraphemePlace], top: float, height: float
     ) -> None:
         colours = [QColor(colour) for colour in self._theme.palette.tokens]
         starts = table.edges[table.first[:-1]]
@@ -284,7 +284,9 @@ class StackedLines(QAbstractScrollArea):
             painter.drawRoundedRect(box, _RADIUS, _RADIUS)
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
-    def _paint_borders(self, painter: QPainter, stack: Stack, row: int, places: Sequence[Place], strip: QRectF) -> None:
+    def _paint_borders(
+        self, painter: QPainter, stack: Stack, row: int, places: Sequence[GraphemePlace], strip: QRectF
+    ) -> None:
         """Draws borders that others have not over the whole height, and those within a character at its foot."""
         table, palette = stack.pieces[row], self._theme.palette
         assert table is not None
@@ -335,7 +337,7 @@ class StackedLines(QAbstractScrollArea):
         points = " ".join(f"U+{ord(point):04X}" for point in character)
         return "\n".join([f"{character}  {points}", *(self._told(each, place) for each in range(len(self.stack.rows)))])
 
-    def _told(self, number: int, place: Place) -> str:
+    def _told(self, number: int, place: GraphemePlace) -> str:
         assert self.stack is not None
         row, table = self.stack.rows[number], self.stack.pieces[number]
         if row.cut is None or table is None:
@@ -379,7 +381,7 @@ class StackedLines(QAbstractScrollArea):
         else:
             super().keyPressEvent(event)
 
-    def _hover(self, found: tuple[int, Place] | None) -> None:
+    def _hover(self, found: tuple[int, GraphemePlace] | None) -> None:
         if found != self._hovered:
             self._hovered = found
             self.viewport().update()

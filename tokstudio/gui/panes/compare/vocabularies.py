@@ -39,15 +39,15 @@ from tokstudio.gui.panes.compare.vocabulary_rows import (
     SECOND_USES,
     TOKEN,
     USES,
+    ListQuestion,
     Pair,
-    Question,
     VocabularyRows,
     kinds_work,
     rows_work,
 )
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.comparison_work import Column
+from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.state.token_flags import describe_token
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filter_edit import FilterEdit
@@ -78,7 +78,7 @@ class VocabulariesView(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self._state, self._runs, self._theme = session.comparison, session.runs, theme
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[ComparedColumn, ...] = ()
         self._pair: Pair | None = None
         self._made_of: tuple[object, object] | None = None
         self._picked: tuple[str | None, int | None] = (None, None)
@@ -206,7 +206,7 @@ class VocabulariesView(QWidget):
         first, second = (self._columns[box.currentIndex()] for box in (self.first, self.second))
         self._use_counts(pair, first, second)
 
-    def _use_counts(self, pair: Pair, first: Column, second: Column) -> None:
+    def _use_counts(self, pair: Pair, first: ComparedColumn, second: ComparedColumn) -> None:
         known = [self._state.uses(each) for each in (first, second)]
         made = [None if counts is None else pair.vocabularies.uses(counts, which) for which, counts in enumerate(known)]
         if self._pair is not None and all(uses is None for uses in made):
@@ -242,7 +242,7 @@ class VocabulariesView(QWidget):
         elif part == ONLY_FIRST and column in _OF_SECOND:
             column = _OF_FIRST[_OF_SECOND.index(column)]
         self._sorting = column, descending
-        question = Question(part, query, script, length, panel.chosen(), panel.lengths(), column, descending)
+        question = ListQuestion(part, query, script, length, panel.chosen(), panel.lengths(), column, descending)
         self._listing.run(partial(rows_work, pair, question))
 
     def _take_rows(self, rows: NDArray[np.int64]) -> None:
@@ -344,7 +344,7 @@ class VocabulariesView(QWidget):
         self._spread()
 
 
-def _pair_work(first: Column, second: Column) -> Work[Pair]:
+def _pair_work(first: ComparedColumn, second: ComparedColumn) -> Work[Pair]:
     assert isinstance(first.tokenizer, Tokenizer)
     assert isinstance(second.tokenizer, Tokenizer)
     made = yield from vocabularies_work(first.tokenizer, second.tokenizer)

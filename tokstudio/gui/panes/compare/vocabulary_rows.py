@@ -65,7 +65,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Question:
+class ListQuestion:
     """What is listed."""
 
     part: int
@@ -78,7 +78,7 @@ class Question:
     descending: bool = False
 
 
-def rows_work(pair: Pair, question: Question) -> Work[NDArray[np.int64]]:
+def rows_work(pair: Pair, question: ListQuestion) -> Work[NDArray[np.int64]]:
     """int64, the numbers of the tokens to list."""
     found = pair.part(question.part)
     if question.script is not None:
@@ -145,7 +145,7 @@ def kinds_work(vocabularies: Vocabularies, tokenizers: tuple[Tokenizer, Tokenize
     return kinds
 
 
-def _key(pair: Pair, question: Question) -> NDArray[np.int64]:
+def _key(pair: Pair, question: ListQuestion) -> NDArray[np.int64]:
     vocabularies, column = pair.vocabularies, question.column
     if column == TOKEN:
         order = sorted(range(len(vocabularies.tokens)), key=vocabularies.tokens.__getitem__)

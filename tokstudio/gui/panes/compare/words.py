@@ -26,7 +26,7 @@ from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.words_model import MOST, WORD, CutWords, WordRows, cut_words_work
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.comparison_work import Column
+from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import TokenBlocks
 from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
@@ -60,7 +60,7 @@ class _Asked:
 
     own: str
     text: ComparedText | None
-    columns: Sequence[Column]
+    columns: Sequence[ComparedColumn]
 
 
 class PieceCells(QStyledItemDelegate):

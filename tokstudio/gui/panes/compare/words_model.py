@@ -15,7 +15,7 @@ from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokeni
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.counts import AnyTokenizer, ids_of_each_work, in_running_text_work
-from tokstudio.gui.state.comparison_work import Column
+from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
@@ -76,7 +76,7 @@ class CutWords:
         return np.all(np.array(counts) == 1, axis=0) if counts else np.zeros(len(self.words), np.bool_)
 
 
-def cut_words_work(columns: Sequence[Column], words: Sequence[bytes]) -> Work[CutWords]:
+def cut_words_work(columns: Sequence[ComparedColumn], words: Sequence[bytes]) -> Work[CutWords]:
     """Encodes each word by itself with each tokenizer; words are as `ComparedText.word_types` has them."""
     made: list[InTokenizer] = []
     for column in columns:

@@ -19,7 +19,7 @@ from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.panes.corpus.weight_row import WeightRow
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.mixture import Entry, entries_of, shares, with_weight
+from tokstudio.gui.state.mixture import MixtureEntry, entries_of, shares, with_weight
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column
@@ -43,7 +43,7 @@ class Mixture(QWidget):
         super().__init__()
         self._theme, self._corpus, self._live = theme, session.corpus, session.live
         self._runs, self._view, self._by_source = session.runs, session.view, session.by_source
-        self._entries: tuple[Entry, ...] = ()
+        self._entries: tuple[MixtureEntry, ...] = ()
         self._sources: tuple[Source, ...] = ()
         self._scripts: dict[tuple[Source, ...], str] = {}
         self.rows: list[WeightRow] = []
@@ -99,10 +99,10 @@ class Mixture(QWidget):
             self._looking.cancel()
 
     @property
-    def _shown(self) -> tuple[Entry, ...]:
+    def _shown(self) -> tuple[MixtureEntry, ...]:
         return self._entries if 1 < len(self._entries) <= _MOST else ()
 
-    def _key(self, entry: Entry) -> tuple[Source, ...]:
+    def _key(self, entry: MixtureEntry) -> tuple[Source, ...]:
         return tuple(self._sources[place] for place in entry.places)
 
     def _build(self) -> Iterator[None]:

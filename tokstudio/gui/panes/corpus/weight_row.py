@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from tokstudio.core.base.wording import percent_text, size_text
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.guide.glossary import explained
-from tokstudio.gui.state.mixture import Entry, weight_text
+from tokstudio.gui.state.mixture import MixtureEntry, weight_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Decimal, JumpSlider
 from tokstudio.gui.widgets.labels import Caption, plain_label, set_word
@@ -105,7 +105,7 @@ class WeightRow(QWidget):
         """Whether the mouse holds the slider."""
         return self.slider.isSliderDown()
 
-    def show_entry(self, entry: Entry, script: str, weight: int) -> None:
+    def show_entry(self, entry: MixtureEntry, script: str, weight: int) -> None:
         """Shows an entry; `script` is "" while it is not known."""
         self._name = entry.name
         self.name.say(entry.name)

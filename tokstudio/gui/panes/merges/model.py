@@ -16,33 +16,35 @@ from tokstudio.core.model.run import ChosenBy
 from tokstudio.gui.panes.merges.merge_query import TOGETHER, MergeQuery
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_text.spelling import copied, figure, marked
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO, _OWN = range(8)
-_CHOSEN_BY = Column(
+_CHOSEN_BY = TokenColumn(
     "Chosen by", "words", "The language that chose this merge, by parity-aware BPE", 2, 6, word="algorithm"
 )
-_REMOVED = Column(
+_REMOVED = TokenColumn(
     *("Removed", "token", "What was removed from the vocabulary after this merge, by Picky BPE", 5, 8),
     word="removed-token",
 )
-_FELL = Column(
+_FELL = TokenColumn(
     *("Fell apart", "number", "How often the removed tokens stood in the corpus, and fell into their parts"),
     yields=3,
     muted=True,
 )
-_STAGE = Column("Stage", "number", "Of SuperBPE: 1 merges within words, 2 across them", muted=True, word="transition")
-_OVERTAKEN = Column(
+_STAGE = TokenColumn(
+    "Stage", "number", "Of SuperBPE: 1 merges within words, 2 across them", muted=True, word="transition"
+)
+_OVERTAKEN = TokenColumn(
     *("Came before", "number", "Of a supermerge of BoundlessBPE: how often the next merge within words occurred"),
     yields=3,
     word="supermerge",
 )
 #: The columns that only one algorithm has.
-_OF_ALGORITHMS: Mapping[str, tuple[Column, ...]] = {
+_OF_ALGORITHMS: Mapping[str, tuple[TokenColumn, ...]] = {
     "parity": (_CHOSEN_BY,),
     "superbpe": (_STAGE,),
     "boundless": (_OVERTAKEN,),
@@ -62,13 +64,13 @@ class MergesModel(TokenTable):
     failed = Signal(object)  # a filter failed or was cancelled (Exception)
 
     plain_columns = (
-        Column("#", "number", "Number of the merge", word="merge"),
-        Column("Token", "token", "The token that was made", 5, 8, word="token"),
-        Column("Left", "token", "Its left part", 3, 5, muted=True),
-        Column("Right", "token", "Its right part", 3, 5, muted=True),
-        Column("Count", "number", "", word="count"),
-        Column("Tokens after", "number", "Tokens in the corpus after this merge", yields=1, muted=True),
-        Column(
+        TokenColumn("#", "number", "Number of the merge", word="merge"),
+        TokenColumn("Token", "token", "The token that was made", 5, 8, word="token"),
+        TokenColumn("Left", "token", "Its left part", 3, 5, muted=True),
+        TokenColumn("Right", "token", "Its right part", 3, 5, muted=True),
+        TokenColumn("Count", "number", "", word="count"),
+        TokenColumn("Tokens after", "number", "Tokens in the corpus after this merge", yields=1, muted=True),
+        TokenColumn(
             *("Bytes/token", "number", "Bytes per token of the corpus after this merge"),
             yields=2,
             muted=True,
@@ -169,7 +171,7 @@ class MergesModel(TokenTable):
         """Whether a merge makes the token."""
         return self._first <= slot < self._first + self._size
 
-    def cell(self, row: int, column: int) -> Cell:
+    def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
         number, tokens = self.number_at(row), ()
         if column in (_TOKEN, _LEFT, _RIGHT):
@@ -182,7 +184,7 @@ class MergesModel(TokenTable):
             text = self._own_figure(number, column)
         else:
             text = f"{number:,}" if column == _NUMBER else self._figure(number, column)
-        return Cell(text, tokens, number > self.playhead, number == self.playhead)
+        return TokenCell(text, tokens, number > self.playhead, number == self.playhead)
 
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""

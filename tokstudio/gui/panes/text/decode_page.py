@@ -15,14 +15,14 @@ from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
-from tokstudio.gui.widgets.figures import Figure
+from tokstudio.gui.widgets.figures import FigureName
 from tokstudio.gui.widgets.labels import paragraph_label
 
 _FIGURES = (
-    Figure("tokens", "Ids that are in the vocabulary", "token"),
-    Figure("bytes", "Bytes of these tokens", "byte"),
-    Figure("characters", "Unicode characters of the decoded text", "character"),
-    Figure("bytes/token", "Bytes per token", "bytes-per-token"),
+    FigureName("tokens", "Ids that are in the vocabulary", "token"),
+    FigureName("bytes", "Bytes of these tokens", "byte"),
+    FigureName("characters", "Unicode characters of the decoded text", "character"),
+    FigureName("bytes/token", "Bytes per token", "bytes-per-token"),
 )
 _PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."
 _SHOWN = 20_000

@@ -27,22 +27,22 @@ from tokstudio.gui.session.availability import no_specials
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
-from tokstudio.gui.state.comparison_work import Column
+from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.buttons import link_button
-from tokstudio.gui.widgets.figures import Figure
+from tokstudio.gui.widgets.figures import FigureName
 from tokstudio.gui.widgets.labels import ElidedLabel
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
 
 _FIGURES = (
-    Figure("characters", "Unicode characters of the text", "character"),
-    Figure("bytes", "Bytes of the text in UTF-8", "byte"),
-    Figure("tokens", "Tokens of the text with the active run, at the playhead", "token"),
-    Figure("bytes/token", "Bytes per token: a higher value means fewer tokens", "bytes-per-token"),
+    FigureName("characters", "Unicode characters of the text", "character"),
+    FigureName("bytes", "Bytes of the text in UTF-8", "byte"),
+    FigureName("tokens", "Tokens of the text with the active run, at the playhead", "token"),
+    FigureName("bytes/token", "Bytes per token: a higher value means fewer tokens", "bytes-per-token"),
 )
 _COUNTED_AT_ONCE = 1_000_000  # characters
 _LONGEST_COMPARED = 2_000_000  # characters; more would take too long while the user types
@@ -307,7 +307,9 @@ class EncodePage(TextPage):
             self._restoring = False
 
 
-def _counts_work(text: str, columns: Sequence[Column], allowed_special: AllowedSpecial) -> Work[tuple[Count, ...]]:
+def _counts_work(
+    text: str, columns: Sequence[ComparedColumn], allowed_special: AllowedSpecial
+) -> Work[tuple[Count, ...]]:
     """Counts the tokens of a text by each tokenizer; None where one cannot encode it."""
     counts: list[Count] = []
     if not all(each.tokenizer is None or isinstance(each.tokenizer, SimpleTokenizer) for each in columns):

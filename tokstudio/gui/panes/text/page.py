@@ -26,7 +26,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.figures import Figure, Figures
+from tokstudio.gui.widgets.figures import FigureName, Figures
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import column, row
 
@@ -55,7 +55,7 @@ class TextPage(QWidget):
         session: Session,
         theme: Theme,
         actions: Mapping[str, QAction],
-        figures: tuple[Figure, ...],
+        figures: tuple[FigureName, ...],
         placeholder: str,
     ) -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class TextPage(QWidget):
         if self.latest.busy:
             self.set_state("busy", "encoding…")
 
-    def _build(self, theme: Theme, figures: tuple[Figure, ...], placeholder: str) -> None:
+    def _build(self, theme: Theme, figures: tuple[FigureName, ...], placeholder: str) -> None:
         self.input = TextInput()
         self.input.setPlaceholderText(placeholder)
         self.input.setAccessibleName("Text")

@@ -12,7 +12,7 @@ from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.pretokenization.patterns import splitter
-from tokstudio.core.pretokenization.preparation import Prepared
+from tokstudio.core.pretokenization.preparation import PreparedText
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.encoding_job import utf8_work
@@ -142,7 +142,7 @@ def _line_around(raw: bytes, start: int, stop: int) -> tuple[int, int]:
     return raw.rfind(b"\n", 0, start) + 1, len(raw) if end < 0 else end + 1
 
 
-def _widened(tokenizer: Tokenizer, prepared: Prepared, selected: tuple[int, int]) -> tuple[int, int]:
+def _widened(tokenizer: Tokenizer, prepared: PreparedText, selected: tuple[int, int]) -> tuple[int, int]:
     """The start of the first pre-token in the selection, and the end of the last."""
     raw, parts, (first, last) = prepared.data, prepared.pieces, selected
     split, begin = splitter(tokenizer.pattern), 0

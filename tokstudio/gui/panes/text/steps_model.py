@@ -7,7 +7,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.analysis.encoding_rounds import Round, Rounds
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import copied, marked
 from tokstudio.gui.widgets.labels import plain
 
@@ -21,13 +21,13 @@ class RoundsModel(TokenTable):
     """Row k is state k; the current one is marked. The slot of a row is its number."""
 
     columns = (
-        Column("Step", "number", "Number of the step, from 1"),
-        Column("Merge", "number", "The number of the merge"),
-        Column(
+        TokenColumn("Step", "number", "Number of the step, from 1"),
+        TokenColumn("Merge", "number", "The number of the merge"),
+        TokenColumn(
             "Left + right", "token", "The two tokens that it joins; dimmed, the token that was removed after it", 3, 7
         ),
-        Column("Token", "token", "What they become; dimmed, what the removed token falls into", 2, 5),
-        Column("Places", "number", "How many times it joins them here; for the first two steps, pieces", yields=1),
+        TokenColumn("Token", "token", "What they become; dimmed, what the removed token falls into", 2, 5),
+        TokenColumn("Places", "number", "How many times it joins them here; for the first two steps, pieces", yields=1),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -79,20 +79,20 @@ class RoundsModel(TokenTable):
         """The row with a number; -1 if there is none."""
         return slot if 0 <= slot < self.rowCount() else -1
 
-    def cell(self, row: int, column: int) -> Cell:
+    def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
         here, shown = self.round(row), row == self._current
         if column == _STEP:
-            return Cell(f"{row + 1:,}", marked=shown)
+            return TokenCell(f"{row + 1:,}", marked=shown)
         if column == _PLACES:
-            return Cell(f"{self._places(row):,}", marked=shown)
+            return TokenCell(f"{self._places(row):,}", marked=shown)
         if not here.merge:
-            return Cell(here.kind.capitalize() if column == PARTS else "", marked=shown)
+            return TokenCell(here.kind.capitalize() if column == PARTS else "", marked=shown)
         if column == _MERGE:
-            return Cell(f"{here.merge:,}", marked=shown)
+            return TokenCell(f"{here.merge:,}", marked=shown)
         assert self.tokens is not None
         tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in _ids(here)[column == _TOKEN])
-        return Cell(" + ".join(map(marked, tokens)), tokens, here.kind == "removal", shown)
+        return TokenCell(" + ".join(map(marked, tokens)), tokens, here.kind == "removal", shown)
 
     def copied_slot(self, slot: int) -> str:
         """A row for the clipboard: numbers without separators, tokens as in `copied`."""

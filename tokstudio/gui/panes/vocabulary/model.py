@@ -15,7 +15,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.gui.panes.vocabulary.rows import Rows
+from tokstudio.gui.panes.vocabulary.rows import OrderedTokens
 from tokstudio.gui.panes.vocabulary.selection import (
     BYTES,
     ID,
@@ -27,15 +27,15 @@ from tokstudio.gui.panes.vocabulary.selection import (
     TOKEN,
     USES,
     Answer,
-    Question,
     ShownTokens,
+    VocabularyQuestion,
     rows_work,
 )
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.token_table.kinds import notes
-from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.rows_job import RowsJob
 from tokstudio.gui.token_table.search import Matches
@@ -60,24 +60,26 @@ class VocabularyModel(TokenTable):
     failed = Signal(object)  # an order or a filter failed or was cancelled (Exception)
 
     columns = (
-        Column("Id", "number", "Number of the token in the tokenizer's output", word="id"),
-        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 13, word="token"),
-        Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 11, yields=4, muted=True, word="byte"),
-        Column("Length", "number", "How many bytes it has", yields=2),
-        Column("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
-        Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True, word="merge"),
-        Column("Uses", "number", "", word="uses"),
-        Column("Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True),
-        Column("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
+        TokenColumn("Id", "number", "Number of the token in the tokenizer's output", word="id"),
+        TokenColumn("Token", "token", "The token as text, or as bytes if it is not text", 5, 13, word="token"),
+        TokenColumn("Bytes", "bytes", "Its bytes in hexadecimal", 4, 11, yields=4, muted=True, word="byte"),
+        TokenColumn("Length", "number", "How many bytes it has", yields=2),
+        TokenColumn("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
+        TokenColumn("Merge", "number", "Number of the merge that made it", yields=6, muted=True, word="merge"),
+        TokenColumn("Uses", "number", "", word="uses"),
+        TokenColumn(
+            "Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True
+        ),
+        TokenColumn("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )
 
     def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.question = Question(Query(""))
+        self.question = VocabularyQuestion(Query(""))
         self.playhead = 0
         self.size = 0  # slots of the tokens made up to the playhead
         self.present: NDArray[np.bool_] | None = None  # which of them are there; None where all are
-        self._rows = Rows()
+        self._rows = OrderedTokens()
         self._uses = TokenUses()
         self._matches: Matches | None = None  # of the last answered filter
         self._job = RowsJob(indexing, self)
@@ -115,7 +117,7 @@ class VocabularyModel(TokenTable):
         if in_order and self.present is None:
             self._resize(self._first + merges)
         elif self._rows.slots is None:
-            self._rows = Rows(slots=self._rows.array())
+            self._rows = OrderedTokens(slots=self._rows.array())
         self._measure(merges)
         if in_order and self.present is not None:
             self._replace(self._rows.array(), self._in_order_of_making().array())
@@ -175,18 +177,18 @@ class VocabularyModel(TokenTable):
         """Whether the token exists at the playhead."""
         return slot < self.size and (self.present is None or bool(self.present[slot]))
 
-    def cell(self, row: int, column: int) -> Cell:
+    def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
         slot = self.slot_at(row)
         assert self.tokens is not None
         if column == TOKEN:
             token = self.shown(slot)
-            return Cell(marked(token), (token,), special=self.tokens.kind_of(slot) == "special")
+            return TokenCell(marked(token), (token,), special=self.tokens.kind_of(slot) == "special")
         if column == PARTS:
             parts = self.tokens.parts_of(slot)
             tokens = tuple(self.shown(part) for part in parts) if parts else ()
-            return Cell(" + ".join(marked(token) for token in tokens), tokens)
-        return Cell(self._words(slot, column))
+            return TokenCell(" + ".join(marked(token) for token in tokens), tokens)
+        return TokenCell(self._words(slot, column))
 
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
@@ -255,13 +257,13 @@ class VocabularyModel(TokenTable):
         self.size = self._first + merges
         self.present = None if self.run is None else self.run.present(merges)
 
-    def _in_order_of_making(self) -> Rows:
+    def _in_order_of_making(self) -> OrderedTokens:
         """The tokens in the order of making, or with the newest merges first."""
-        rows = Rows(self._first, self.size, self._wants_newest_first)
+        rows = OrderedTokens(self._first, self.size, self._wants_newest_first)
         if self.present is None:
             return rows
         slots = rows.array()
-        return Rows(slots=slots[self.present[slots]])
+        return OrderedTokens(slots=slots[self.present[slots]])
 
     @property
     def _is_order_of_making(self) -> bool:
@@ -280,7 +282,7 @@ class VocabularyModel(TokenTable):
         """Adds or removes rows at the end of the order of making."""
         before = self._rows.size
         top = 0 if self._rows.newest_first else min(size, before)
-        resized = Rows(self._first, size, self._rows.newest_first)
+        resized = OrderedTokens(self._first, size, self._rows.newest_first)
         with self.changes():
             if size > before:
                 self.beginInsertRows(QModelIndex(), top, top + size - before - 1)
@@ -302,7 +304,7 @@ class VocabularyModel(TokenTable):
         else:
             self._refresh()
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self, question: VocabularyQuestion) -> None:
         self.question = question
         self._refresh()
 
@@ -332,14 +334,14 @@ class VocabularyModel(TokenTable):
         self._matches = answer.matches
         # The pane reports an expression that took too long; the rows stay.
         if answer.rows is not None:
-            self._show(Rows(slots=answer.rows))
+            self._show(OrderedTokens(slots=answer.rows))
         self.matches_changed.emit()
 
     def _fail(self, error: Exception) -> None:
         self.matches_changed.emit()
         self.failed.emit(error)
 
-    def _show(self, rows: Rows) -> None:
+    def _show(self, rows: OrderedTokens) -> None:
         """Replaces the rows; the selection stays on tokens that still exist."""
         old, new = self._rows.array(), rows.array()
         if not np.array_equal(old, new):
@@ -378,4 +380,4 @@ class VocabularyModel(TokenTable):
         self.layoutChanged.emit()
 
     def _hold(self, slots: NDArray[np.int32]) -> None:
-        self._rows = Rows(slots=slots)
+        self._rows = OrderedTokens(slots=slots)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class OrderedTokens:
     """Tokens in the order of creation, or with the newest merges first, or in any other order."""
 
     first: int = 0  # without `slots`: the number of tokens before any merge

@@ -25,7 +25,7 @@ _NOTED = WHITE_SPACE | NOT_UTF8
 
 
 @dataclass(frozen=True)
-class Question:
+class VocabularyQuestion:
     """The filters and the order."""
 
     query: Query  # the typed filter
@@ -81,7 +81,7 @@ class Answer:
     matches: Matches  # the search for the text, which can be continued
 
 
-def rows_work(tokens: ShownTokens, question: Question, matches: Matches) -> Work[Answer]:
+def rows_work(tokens: ShownTokens, question: VocabularyQuestion, matches: Matches) -> Work[Answer]:
     """Computes the rows of a question."""
     size, query = tokens.size, question.query
     passes = np.ones(size, np.bool_) if tokens.present is None else tokens.present.copy()
@@ -94,7 +94,7 @@ def rows_work(tokens: ShownTokens, question: Question, matches: Matches) -> Work
     return Answer(order[passes[order]], matches)
 
 
-def _chosen_work(tokens: ShownTokens, question: Question) -> Work[NDArray[np.bool_]]:
+def _chosen_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDArray[np.bool_]]:
     """Finds the tokens of the chosen kinds, forms, scripts, uses and lengths."""
     size, chosen, index = tokens.size, question.chosen, tokens.index
     found = np.ones(size, np.bool_)
@@ -122,7 +122,7 @@ def _chosen_work(tokens: ShownTokens, question: Question) -> Work[NDArray[np.boo
     return found
 
 
-def _order_work(tokens: ShownTokens, question: Question) -> Work[NDArray[np.int32]]:
+def _order_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDArray[np.int32]]:
     """Sorts the tokens by a column."""
     size, index = tokens.size, tokens.index
     if index is not None and question.column in (TOKEN, BYTES):

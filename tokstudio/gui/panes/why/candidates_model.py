@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.core.base.wording import in_units
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import copied, marked
 from tokstudio.gui.widgets.labels import plain
 
@@ -23,11 +23,11 @@ class RunnersModel(TokenTable):
     """Row 0 is the chosen pair, which is marked. Rows are not tokens: the slot of a row is its number."""
 
     columns = (
-        Column("#", "number", "Their order by this run's rule"),
-        Column("Pair", "token", "The two tokens", 1, 9, word="pair"),
-        Column("Count", "number", "How often the pair occurred at that moment", word="count"),
-        Column("Behind", "number", "How much rarer it was than the pair that was merged", yields=2, muted=True),
-        Column("Merge", "number", "The merge that joined this pair, if any did", yields=1, word="merge"),
+        TokenColumn("#", "number", "Their order by this run's rule"),
+        TokenColumn("Pair", "token", "The two tokens", 1, 9, word="pair"),
+        TokenColumn("Count", "number", "How often the pair occurred at that moment", word="count"),
+        TokenColumn("Behind", "number", "How much rarer it was than the pair that was merged", yields=2, muted=True),
+        TokenColumn("Merge", "number", "The merge that joined this pair, if any did", yields=1, word="merge"),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -80,12 +80,12 @@ class RunnersModel(TokenTable):
         """The row with a number; -1 if there is none."""
         return slot if 0 <= slot < len(self._pairs) else -1
 
-    def cell(self, row: int, column: int) -> Cell:
+    def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
         pair, chosen = self._pairs[row], row == 0
         if column == _PAIR and self.tokens is not None:
             tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in (pair.left, pair.right))
-            return Cell(" + ".join(map(marked, tokens)), tokens, marked=chosen)
+            return TokenCell(" + ".join(map(marked, tokens)), tokens, marked=chosen)
         if column == _PLACE:
             text = f"{row + 1:,}"
         elif column == _COUNT:
@@ -95,7 +95,7 @@ class RunnersModel(TokenTable):
             text = _exact(behind, self._scale) if behind else "–" if chosen else "tied"
         else:
             text = f"{self._merges[row]:,}" if self._merges[row] else "–"
-        return Cell(text, marked=chosen)
+        return TokenCell(text, marked=chosen)
 
     def copied_slot(self, slot: int) -> str:
         """A row for the clipboard: numbers without separators, tokens as in `copied`."""
