@@ -46,7 +46,9 @@ def test_a_tokenizer_json_is_copied_byte_by_byte_with_a_configuration_beside_it(
     assert opened.library == "tokenizers"
     fitting = fit(opened, "huggingface")
     assert (fitting.problem, fitting.losses) == (None, ())
-    assert "copied unchanged" in fitting.notes[0]
+    copied, beside = fitting.notes
+    assert "copied unchanged" in copied
+    assert beside.startswith("In a folder, a new tokenizer_config.json is written beside it")
     report = save(opened, tmp_path / "out", sample=TEXT)
     assert report.proof.startswith("identical over ")
     assert (tmp_path / "out" / "tokenizer.json").read_bytes() == lowercase.read_bytes()
