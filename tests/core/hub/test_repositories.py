@@ -127,7 +127,7 @@ def test_a_pair_of_files_needs_a_pattern(hub: Hub, tokenizer: Tokenizer, tmp_pat
 
 
 @pytest.mark.parametrize("more", [0, 100_000])
-def test_a_file_that_is_cut_short_is_not_kept(hub: Hub, tmp_path: Path, more: int):
+def test_a_file_that_is_cut_short_is_not_kept(hub: Hub, no_pauses: None, tmp_path: Path, more: int):
     hub.repositories["me/tiny"].files["tokenizer.json"] += b" " * more
     hub.cut.add("tokenizer.json")
     assert "the download was cut short, and nothing of it was kept" in refused("hf:me/tiny")
@@ -171,8 +171,8 @@ def test_a_connection_that_stalls_ends_with_an_error(hub: Hub, monkeypatch, tmp_
     work = client.fetch_work(parse_name("me/tiny"))
     while not hub.half_sent.is_set():
         next(work)
-    monkeypatch.setattr(client, "PATIENCE", 0.5)
-    with pytest.raises(FormatError, match=r"the connection stalls: no data came for 0\.5 seconds"):
+    monkeypatch.setattr(client, "PATIENCE", 0.1)
+    with pytest.raises(FormatError, match=r"the connection stalls: no data came for 0\.1 seconds"):
         finish(work)
     assert len(kept(tmp_path)) == 1
 
