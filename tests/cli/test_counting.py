@@ -170,7 +170,8 @@ def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes
 def workers():
     """A cluster of two processes."""
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=2, **options) as made:
+    with distributed.LocalCluster(n_workers=2, **options) as made, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, "_PATIENCE", 0.01)
         yield made
 
 

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, train, verify
+from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, save, train, verify
 from tokstudio.cli import exporting, training
 from tokstudio.cli.arguments import surgery as arguments
 from tokstudio.core.base.errors import FormatError
@@ -29,11 +29,17 @@ def texts(tmp_path):
     return [str(path) for path in paths]
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trained") / "old.json"
+    config = TrainingConfig(vocabulary_size=310, pattern="gpt2", special_tokens=["<|r0|>", "<|r1|>"])
+    save(train(Corpus.from_text(ENGLISH), config), path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def old(texts, tmp_path):
-    words = ["train", texts[0], "--vocab-size", "310", "--pattern", "gpt2", "-q"]
-    words += ["--special", "<|r0|>", "--special", "<|r1|>", "--export", f"huggingface={tmp_path / 'old.json'}"]
-    assert cli.main(words) == 0
+def old(trained, tmp_path):
+    (tmp_path / "old.json").write_bytes(trained)
     return str(tmp_path / "old.json")
 
 
