@@ -54,6 +54,14 @@ def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["XDG_CACHE_HOME"] = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Lets no test wait until what is written is on the disk: none of them cuts the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def what_stays() -> None:
     """Keeps what is there before a module's tests, some million objects, out of the search for garbage after each."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tokstudio import Trainer, cli
+from tokstudio import Corpus, Trainer, TrainingConfig, save, train
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -23,10 +23,18 @@ def text(tmp_path):
     return str(path)
 
 
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """The file of a tokenizer with 50 merges, as `train` exports it."""
+    path = tmp_path_factory.mktemp("trained") / "tokenizer.json"
+    save(train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306)), path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def tokenizer(text, tmp_path):
+def tokenizer(trained, tmp_path):
     path = tmp_path / "tokenizer.json"
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={path}", "-q"]) == 0
+    path.write_bytes(trained)
     return str(path)
 
 

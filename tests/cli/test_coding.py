@@ -7,7 +7,6 @@ import io
 import json
 import os
 import socket
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -256,15 +255,17 @@ def test_endless_input_is_refused_before_memory_is_full(tokenizer, tmp_path, typ
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs names of descriptors")
 @pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "the descriptor"])
-def test_a_pipe_that_the_shell_has_made_is_read(tokenizer, name):
+def test_a_pipe_that_the_shell_has_made_is_read(tokenizer, monkeypatch, capsys, name):
     reading, writing = os.pipe()
     os.write(writing, b"hello world!")
     os.close(writing)
-    file = f"/dev/fd/{reading}" if name == "the descriptor" else name
-    command = [sys.executable, "-m", "tokstudio", "encode", file, "--tokenizer", tokenizer]
-    done = subprocess.run(command, stdin=reading, capture_output=True, pass_fds=[reading], timeout=120)
-    os.close(reading)
-    assert (done.returncode, json.loads(done.stdout)) == (0, [104, 101, 108, 108, 111, 32, 301, 108, 100, 33])
+    with os.fdopen(reading) as pipe:
+        if name == "the descriptor":
+            name = f"/dev/fd/{reading}"
+        else:
+            monkeypatch.setattr(sys, "stdin", pipe)
+        assert cli.main(["encode", name, "--tokenizer", tokenizer]) == 0
+    assert json.loads(capsys.readouterr().out) == [104, 101, 108, 108, 111, 32, 301, 108, 100, 33]
 
 
 def test_dropout_is_that_of_the_library(tokenizer, tmp_path, capsysbinary):

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from types import SimpleNamespace
 
 import distributed
 import pytest
@@ -165,16 +166,12 @@ def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes
     assert [len(shard) for shard in shards] == lengths
 
 
-def two_processes():
-    return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    )
-
-
 @pytest.fixture(scope="module")
 def workers():
     """A cluster of two processes."""
-    with two_processes() as made:
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as made, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, "_PATIENCE", 0.01)
         yield made
 
 
@@ -190,7 +187,7 @@ def test_what_was_dropped_is_said_of_a_cluster_too(tmp_path, workers, capsys):
 
 
 def test_a_cluster_without_workers_is_one_sentence(files, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cluster, "_SECONDS", 1)
+    monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=lambda seconds: None))
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as empty:
         where = ["--dask", empty.scheduler_address, "--out", str(tmp_path / "counts.parquet")]
         assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
@@ -208,12 +205,11 @@ def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, work
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, request, monkeypatch):
+def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, workers, monkeypatch):
     alone = counted(files, tmp_path / "alone.parquet")
-    workers = two_processes()
-    request.addfinalizer(workers.close)
-    with distributed.Client(workers.scheduler_address) as client:
-        victim = next(iter(client.run(os.getpid).values()))
+    worker = next(iter(workers.workers.values()))
+    worker.close_gracefully()  # it is not started again; the other is left to the tests that follow
+    victim = worker.pid
     result = cluster._result_work
 
     def killing(last, futures):
@@ -235,11 +231,11 @@ def test_an_error_of_a_worker_is_said(files, tmp_path, workers, capsys):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport"])
 def test_an_address_that_does_not_answer_is_one_sentence(files, tmp_path, monkeypatch, capsys, address):
-    monkeypatch.setattr(cluster, "_SECONDS", 1)
+    monkeypatch.setattr(cluster, "_SECONDS", 0.1)
     where = ["--dask", address, "--out", str(tmp_path / "counts.parquet")]
     assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
     said = capsys.readouterr().err.strip().splitlines()
-    assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 1 s."
+    assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 0.1 s."
 
 
 def test_without_dask_it_is_said_what_to_install(files, tmp_path, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, train, verify
+from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, save, train, verify
 from tokstudio.cli import exporting, training
 from tokstudio.cli.arguments import surgery as arguments
 from tokstudio.core.base.errors import FormatError
@@ -29,11 +29,17 @@ def texts(tmp_path):
     return [str(path) for path in paths]
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trained") / "old.json"
+    config = TrainingConfig(vocabulary_size=310, pattern="gpt2", special_tokens=["<|r0|>", "<|r1|>"])
+    save(train(Corpus.from_text(ENGLISH), config), path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def old(texts, tmp_path):
-    words = ["train", texts[0], "--vocab-size", "310", "--pattern", "gpt2", "-q"]
-    words += ["--special", "<|r0|>", "--special", "<|r1|>", "--export", f"huggingface={tmp_path / 'old.json'}"]
-    assert cli.main(words) == 0
+def old(trained, tmp_path):
+    (tmp_path / "old.json").write_bytes(trained)
     return str(tmp_path / "old.json")
 
 
@@ -280,10 +286,11 @@ def test_a_point_that_fails_is_an_error_and_nothing_is_exported(
 
 @pytest.mark.shared_data
 def test_german_for_gpt2_meets_its_bars(shared, tmp_path, capsys):
-    german = tmp_path / "de.txt"
+    german, english = tmp_path / "de.txt", tmp_path / "en.txt"
     german.write_bytes((shared / "corpora" / "help" / "de.txt").read_bytes()[:150_000])
+    english.write_bytes((shared / "corpora" / "shakespeare.txt").read_bytes()[:250_000])
     words = ["extend", shared / "tokenizers" / "gpt2", german, "--vocab-size", "51257", "--json"]
-    assert run(*words, "--reference", shared / "corpora" / "shakespeare.txt") == 0
+    assert run(*words, "--reference", english) == 0
     points = json.loads(capsys.readouterr().out)["points"]
     assert points[3]["sentence"].endswith("0 never produced.")
     changed, _, lines, _ = points[5]["sentence"].split()

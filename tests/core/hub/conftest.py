@@ -27,3 +27,12 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer) -
         monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "encodings"))
         made.repositories["me/tiny"] = Repository({**files, "model.bin": b"weights", "code.py": b"raise SystemExit"})
         yield made
+
+
+@pytest.fixture
+def no_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the libraries try again at once, where they would wait for a second."""
+    folder = tmp_path / "no pauses"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("import time\n\ntime.sleep = lambda seconds: None\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder))

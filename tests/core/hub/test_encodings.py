@@ -101,7 +101,7 @@ def test_a_connection_that_stalls_ends_with_an_error(hub, ranks, monkeypatch, tm
     work = client.fetch_work(parse_name("tiktoken:tiny_base"))
     while not hub.half_sent.is_set():
         next(work)
-    monkeypatch.setattr(client, "PATIENCE", 0.5)
+    monkeypatch.setattr(client, "PATIENCE", 0.1)
     with pytest.raises(FormatError, match="the connection stalls"):
         finish(work)
     assert kept(tmp_path) == []

@@ -1,7 +1,8 @@
 """Answers requests about files and texts with the libraries that own the formats; runs as a program for its parent.
 
 The libraries hold the interpreter's lock while they read and encode, and would freeze a window. So all but small
-requests are sent to a child process, by `client`.
+requests are sent to a child process, by `client`. NumPy, half of the time in which that starts, is loaded only for
+requests that need it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,19 +13,21 @@ import json
 import struct
 import sys
 import threading
+from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.memory import limit_memory
 from tokstudio.core.base.subprocesses import end_with_parent
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DONE, REFUSED = b"\0", b"\1"
 LENGTH = struct.Struct("<Q")
@@ -73,6 +76,8 @@ class _Tokenizers:
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        import numpy as np
+
         self._tokenizer.encode_special_tokens = not specials
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ends = np.fromiter((end for _, end in encoding.offsets), np.int64, len(encoding.ids))
@@ -112,6 +117,8 @@ class _Tiktoken:
         return self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        import numpy as np
+
         ids = self.encode(text, specials)
         lengths = [len(token) for token in self._encoding.decode_tokens_bytes(list(ids))]
         return ids, np.cumsum(lengths, dtype=np.int64)
@@ -133,6 +140,7 @@ class _SentencePiece:
         return self._processor.encode(text)
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        import numpy as np
         from sentencepiece import sentencepiece_pb2
 
         schema: Any = sentencepiece_pb2
@@ -193,31 +201,31 @@ class Answers:
             case "decode ids":
                 assert self._library is not None
                 with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
-                    yield self._library.decode(np.frombuffer(content, np.uint32).tolist()).encode("utf-8", "replace")
+                    yield self._library.decode(array("I", content).tolist()).encode("utf-8", "replace")
             case _:
                 yield from self._encode_texts(request, content)
 
     def _encode_texts(self, request: Mapping[str, Any], content: bytes) -> Iterable[bytes]:
         library, specials = self._library, request["specials"]
         assert library is not None
-        ids: list[NDArray[np.uint32]] = []
+        with_ends = request["do"] == "encode with ends"
+        ids: list[bytes] = []
         ends: list[NDArray[np.int64]] = []
         stop = 0
         with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
             for size in request["sizes"]:
                 start, stop = stop, stop + size
                 text = content[start:stop].decode()
-                if request["do"] == "encode texts":
-                    ids.append(np.array(library.encode(text, specials), np.uint32))
-                    continue
-                numbers, text_ends = library.encode_with_ends(text, specials)
-                ids.append(np.array(numbers, np.uint32))
-                # In some libraries a token may begin before another ends.
-                ends.append(np.minimum(np.maximum.accumulate(text_ends), size))
-        yield np.concatenate(ids).tobytes()
-        if ends:
-            yield np.concatenate(ends).tobytes()
-            yield np.array([len(part) for part in ids], np.int64).tobytes()
+                if with_ends:
+                    numbers, text_ends = library.encode_with_ends(text, specials)
+                    ends.append(_in_order(text_ends, size))
+                else:
+                    numbers = library.encode(text, specials)
+                ids.append(_uint32(numbers))
+        yield b"".join(ids)
+        if with_ends:
+            yield b"".join(part.tobytes() for part in ends)
+            yield array("q", map(len, ends)).tobytes()
 
 
 def _encode(request: Mapping[str, Any]) -> Iterable[bytes]:
@@ -229,7 +237,7 @@ def _encode(request: Mapping[str, Any]) -> Iterable[bytes]:
             again = None if decoded is None else library.decode(list(ids))
         if again != decoded:
             raise FormatError(f"{name}: read back by {owner}, its ids do not decode to the text.")
-        yield np.array(ids, np.uint32).tobytes()
+        yield _uint32(ids)
 
 
 def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
@@ -248,8 +256,21 @@ def _content(source: str | bytes) -> bytes:
     return source if isinstance(source, bytes) else Path(source).read_bytes()
 
 
+def _uint32(numbers: Iterable[int]) -> bytes:
+    return array("I", numbers).tobytes()
+
+
+def _in_order(ends: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Ends within the size of a text, and never decreasing; in some libraries a token may begin before another ends."""
+    import numpy as np
+
+    return np.minimum(np.maximum.accumulate(ends), size)
+
+
 def _bytes_before(text: str) -> NDArray[np.int64]:
     """For each character of a text, and for its end, how many bytes of UTF-8 precede it."""
+    import numpy as np
+
     points = np.frombuffer(text.encode("utf-32-le"), "<u4")
     lengths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -260,7 +281,7 @@ def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
     for text, pieces in zip(request["texts"], request["pieces"], strict=True):
         with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
             ends = split(text, request["regex"], pieces)
-        yield np.array(ends, np.uint32).tobytes()
+        yield _uint32(ends)
 
 
 def _split_by_tokenizers(text: str, regex: str, pieces: list[str]) -> Sequence[int]:
@@ -271,13 +292,14 @@ def _split_by_tokenizers(text: str, regex: str, pieces: list[str]) -> Sequence[i
     return [end for _, (_, end) in split.pre_tokenize_str(text)]
 
 
-def _split_by_tiktoken(text: str, regex: str, pieces: list[str]) -> NDArray[np.int64]:
+def _split_by_tiktoken(text: str, regex: str, pieces: list[str]) -> Sequence[int]:
     """The ends of tokens in a vocabulary of the expected pieces and of any two adjacent ones.
 
     A pre-token that is an expected piece becomes that token, and a pre-token of several pieces never becomes just
     these, because two of them would be merged. So the ends are those of the pieces only where tiktoken splits the text
     into them.
     """
+    import numpy as np
     import tiktoken
 
     tokens = dict.fromkeys([bytes([byte]) for byte in range(256)])
@@ -287,10 +309,10 @@ def _split_by_tiktoken(text: str, regex: str, pieces: list[str]) -> NDArray[np.i
     encoding = tiktoken.Encoding("tokstudio", pat_str=regex, mergeable_ranks=ranks, special_tokens={})
     lengths = list(map(len, encoding.decode_tokens_bytes(encoding.encode_ordinary(text))))
     begins = (np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80
-    return np.cumsum(begins)[np.cumsum(lengths, dtype=np.int64) - 1]
+    return np.cumsum(begins)[np.cumsum(lengths, dtype=np.int64) - 1].tolist()
 
 
-_SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int] | NDArray[np.int64]]] = {
+_SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int]]] = {
     "tokenizers": _split_by_tokenizers,
     "tiktoken": _split_by_tiktoken,
 }

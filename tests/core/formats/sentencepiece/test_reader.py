@@ -141,10 +141,16 @@ def test_a_written_model_is_read_back(tmp_path):
     assert again.encode("the cat") == tokenizer.encode("the cat")
 
 
-@pytest.mark.parametrize("kind", ["unigram", "word", "char"])
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        *(("unigram", options) for options in OPTIONS),
+        *(("word", options) for options in ("plain", "symbols", "spaces behind")),
+        *(("char", options) for options in ("bytes", "as it is")),
+    ],
+)
 def test_models_without_merges_encode_as_their_library_does(tmp_path, kind, options):
-    content = trained_model(kind, **options)
+    content = trained_model(kind, **OPTIONS[options])
     tokenizer, theirs = load(put(tmp_path, content)), library(content)
     assert (tokenizer.library, tokenizer.model) == ("sentencepiece", kind.capitalize())
     assert tokenizer.no_merges == f"There are no merges: the model of this tokenizer is {kind.capitalize()}."
