@@ -12,13 +12,12 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pytest
 
 from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
+from tests.gui.project.behind import before, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
@@ -43,7 +42,7 @@ def book(tmp_path):
 
 @pytest.fixture
 def folder():
-    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+    return recovery_folder()
 
 
 @pytest.fixture
@@ -62,25 +61,15 @@ def crash(folder, tmp_path):
     return Crash()
 
 
-def steps(qtbot, window, merges):
-    session = window.session
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
-    for made in range(1, merges + 1):
-        window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(
-            lambda made=made: session.training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE
-        )
-
-
 def offered(qtbot, window):
     qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
     return window.unsaved_work.text.text()
 
 
 def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkeypatch, book, crash, folder):
-    def begin(window, answers):
-        window.session.training.set_settings(Settings(320))
-        steps(qtbot, window, 5)
+    def begin(behind):
+        behind.session.training.set_settings(Settings(320))
+        behind.step(5)
         crash.now()
 
     def restore(window, answers):
@@ -106,7 +95,7 @@ def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkey
         quiet(qtbot, window)
         assert not window.unsaved_work.isVisible()
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
     assert list(folder.iterdir()) == []
@@ -117,13 +106,10 @@ def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkey
 def test_a_restored_run_continues_with_the_open_text(qtbot, monkeypatch, tmp_path, book, crash, opened):
     project = tmp_path / "cats.tokstudio"
 
-    def begin(window, answers):
-        window.session.training.set_settings(Settings(320))
-        qtbot.waitUntil(lambda: window.session.training.obstacle is None, timeout=PATIENCE)
-        answers.target = project
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        steps(qtbot, window, 5)
+    def begin(behind):
+        behind.session.training.set_settings(Settings(320))
+        behind.save(project)
+        behind.step(5)
         crash.now()
 
     def restore(window, answers):
@@ -146,7 +132,7 @@ def test_a_restored_run_continues_with_the_open_text(qtbot, monkeypatch, tmp_pat
         quiet(qtbot, window)
         assert [source.name for source in finish(open_work(project)).sources] == ["book.txt"]
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore, [str(project if opened == "project" else book)]) == 0
 
@@ -155,9 +141,9 @@ def test_a_restored_run_ignores_a_similar_text(qtbot, monkeypatch, tmp_path, boo
     other = tmp_path / "other.txt"
     other.write_text(TEXT.replace("cat", "dog"))
 
-    def begin(window, answers):
-        window.session.training.set_settings(Settings(320))
-        steps(qtbot, window, 5)
+    def begin(behind):
+        behind.session.training.set_settings(Settings(320))
+        behind.step(5)
         crash.now()
 
     def restore(window, answers):
@@ -172,14 +158,14 @@ def test_a_restored_run_ignores_a_similar_text(qtbot, monkeypatch, tmp_path, boo
         assert [source.path for source in session.runs.active.corpus.sources] == [book]
         assert not window.actions_by_id["continue_run"].isEnabled()
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore, [str(other)]) == 0
 
 
 def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, crash, folder):
-    def begin(window, answers):
-        steps(qtbot, window, 3)
+    def begin(behind):
+        behind.step(3)
         crash.now()
 
     def put_off(window, answers):
@@ -193,7 +179,7 @@ def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, mo
         assert not window.unsaved_work.isVisible()
         quiet(qtbot, window)
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, put_off) == 0
     assert at_the_window(monkeypatch, discard) == 0
@@ -205,16 +191,14 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 ):
     project = tmp_path / "mine.tokstudio"
 
-    def begin(window, answers):
-        answers.target = project
-        trained(qtbot, window, 270)
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        trained(qtbot, window, 280)
-        window.session.view.set_text("typed since")
-        window.recovery.copy()
-        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
-        steps(qtbot, window, 4)
+    def begin(behind):
+        behind.train(270)
+        behind.save(project)
+        behind.train(280)
+        behind.session.view.set_text("typed since")
+        behind.recovery.copy()
+        behind.wait()
+        behind.step(4)
         crash.now()
 
     def restore(window, answers):
@@ -233,7 +217,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         quiet(qtbot, window)
         assert len(finish(open_work(project)).runs) == 3
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -252,9 +236,8 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
     monkeypatch.setattr(autosave, "_copy_work", slow_work)
     monkeypatch.setattr(autosave, "_SOON", 100_000)
 
-    def act(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: session.training.corpus_obstacle is None, timeout=PATIENCE)
+    def act(behind):
+        session = behind.session
         session.queue.start([TrainingPlan(Settings(size)) for size in (270, 280, 1_000_000)])
         qtbot.waitUntil(lambda: session.runs.all[0].ended is not None, timeout=PATIENCE)
         qtbot.wait(200)
@@ -263,7 +246,7 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
         qtbot.waitUntil(lambda: session.queue.number == 3 and len(session.runs.all[2]) > 0, timeout=PATIENCE)
         crash.now()
         session.training.stop()
-        quiet(qtbot, window)
+        behind.wait()
 
     def again(window, answers):
         assert offered(qtbot, window).endswith("Also not saved: 2 runs.")
@@ -271,7 +254,7 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
         qtbot.waitUntil(lambda: len(window.session.runs.all) == 3, timeout=PATIENCE)
         assert [len(run) for run in window.session.runs.all[:2]] == [14, 24]
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    before(qtbot, act, [book])
     crash.happened()
     assert at_the_window(monkeypatch, again) == 0
 
@@ -282,14 +265,12 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
 ):
     project = tmp_path / "mine.tokstudio"
 
-    def begin(window, answers):
-        answers.target = project
-        trained(qtbot, window, 270)
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        window.session.view.set_text("typed since")
-        window.recovery.copy()
-        quiet(qtbot, window)
+    def begin(behind):
+        behind.train(270)
+        behind.save(project)
+        behind.session.view.set_text("typed since")
+        behind.recovery.copy()
+        behind.wait()
         crash.now()
 
     def restore(window, answers):
@@ -300,7 +281,7 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
         quiet(qtbot, window)
         assert session.runs.active.unsaved is not there
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     if not there:
         project.unlink()
@@ -320,8 +301,8 @@ def test_saved_work_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
 
 
 def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, crash):
-    def begin(window, answers):
-        trained(qtbot, window)
+    def begin(behind):
+        behind.train(300)
         crash.now()
 
     def restore(window, answers):
@@ -340,7 +321,7 @@ def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, cr
         qtbot.waitUntil(lambda: mine not in session.runs.all, timeout=PATIENCE)
         assert len(session.runs.active) == 44
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -360,11 +341,13 @@ def test_an_unwritable_data_folder_is_one_message_and_training_continues(qtbot, 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash):
-    def begin(window, answers):
-        steps(qtbot, window, 5)
-        window.session.corpus.add_text(TEXT[:5000], "Another text")
-        qtbot.waitUntil(lambda: any(recovery_files(window)), timeout=PATIENCE)
+def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash, folder):
+    monkeypatch.setattr(autosave, "_SOON", 0)
+
+    def begin(behind):
+        behind.step(5)
+        behind.session.corpus.add_text(TEXT[:5000], "Another text")
+        qtbot.waitUntil(lambda: any(folder.glob("*.project.tokstudio")), timeout=PATIENCE)
         crash.now()
 
     def restore(window, answers):
@@ -374,20 +357,20 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monk
         qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
         assert [source.name for source in session.corpus.sources] == ["book.txt", "Another text"]
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
 
 def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, monkeypatch, book, crash):
-    def begin(window, answers):
-        session = window.session
+    def begin(behind):
+        session = behind.session
         session.corpus.add_text(TEXT.upper(), "Another text")
-        trained(qtbot, window, 270)
+        behind.train(270)
         session.corpus.set_weights((2000, 500))
-        quiet(qtbot, window)
-        steps(qtbot, window, 3)
-        qtbot.waitUntil(lambda: not window.recovery._copying, timeout=PATIENCE)
+        behind.wait()
+        behind.step(3)
+        qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
         crash.now()
 
     def restore(window, answers):
@@ -398,7 +381,7 @@ def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, monkeypatc
         assert session.runs.active.corpus.weights == (2000, 500)
         assert session.corpus.weights == (2000, 500)
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -412,15 +395,15 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
             time.sleep(0.001)
         return (yield from copy(*arguments))
 
-    def begin(window, answers):
-        trained(qtbot, window, 270)
+    def begin(behind):
+        behind.train(270)
         monkeypatch.setattr(autosave, "_copy_work", slow_work)
-        window.session.view.set_text("typed during the copy")
-        window.recovery.copy()
-        window.session.view.set_text("typed before the training")
-        steps(qtbot, window, 3)
+        behind.session.view.set_text("typed during the copy")
+        behind.recovery.copy()
+        behind.session.view.set_text("typed before the training")
+        behind.step(3)
         goes_on.set()
-        qtbot.waitUntil(lambda: not window.recovery._copying, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
         crash.now()
 
     def restore(window, answers):
@@ -429,14 +412,9 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
         qtbot.waitUntil(lambda: len(window.session.runs.all) == 2, timeout=PATIENCE)
         assert window.session.view.text == "typed before the training"
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    before(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
-
-
-def recovery_files(window):
-    """The copies of a project."""
-    return window.session.recorder._folder.glob("*.project.tokstudio")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals here")

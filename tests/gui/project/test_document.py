@@ -15,6 +15,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
+from tests.gui.project.behind import before
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work, save_work
@@ -57,17 +58,15 @@ def opened(qtbot, window, path):
     quiet(qtbot, window)
 
 
-def make(qtbot, monkeypatch, book, project, size=300):
-    """Trains on a book, saves, and closes the window."""
+def make(qtbot, book, project, size=300):
+    """A project with a run on a book."""
 
-    def act(window, answers):
-        trained(qtbot, window, size)
-        saved(qtbot, window, answers, project)
-        answers.asked.clear()
-        assert window.close()
-        assert answers.asked == []
+    def act(behind):
+        behind.train(size)
+        behind.save(project)
+        assert not behind.projects.unsaved
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    before(qtbot, act, [book])
 
 
 def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
@@ -141,17 +140,15 @@ def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monk
 
 @pytest.mark.parametrize("stopped", [True, False])
 def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, project, stopped):
-    def save(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+    def save(behind):
         if stopped:
-            window.session.training.set_settings(Settings(330))
-            for made in (1, 2, 3):
-                step(qtbot, window, made)
-            window.actions_by_id["stop"].trigger()
-            quiet(qtbot, window)
+            behind.session.training.set_settings(Settings(330))
+            behind.step(3)
+            behind.session.training.stop()
+            behind.wait()
         else:
-            trained(qtbot, window, 290)
-        saved(qtbot, window, answers, project)
+            behind.train(290)
+        behind.save(project)
 
     def go_on(window, answers):
         session = window.session
@@ -167,20 +164,19 @@ def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, p
         assert np.array_equal(session.runs.active.log.tokens_after, expected.tokens_after)
         assert window.isWindowModified()
 
-    assert at_the_window(monkeypatch, save, [str(book)]) == 0
+    before(qtbot, save, [book])
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
 def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatch, book, project):
     start = train(Corpus.from_text("a rat, a cat and the mat: " * 20), TrainingConfig(vocabulary_size=270))
 
-    def save(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+    def save(behind):
+        session = behind.session
         session.training.start_from(start, TrainingConfig(vocabulary_size=290), session.corpus.current, "")
-        quiet(qtbot, window)
+        behind.wait()
         session.view.set_playhead(20)
-        saved(qtbot, window, answers, project)
+        behind.save(project)
 
     def go_on(window, answers):
         session = window.session
@@ -196,7 +192,7 @@ def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatc
         assert session.runs.active.merges.tolist() == expected.merges.tolist()
         assert session.runs.active.log.tokens_after[14:].tolist() == expected.run.tokens_after.tolist()
 
-    assert at_the_window(monkeypatch, save, [str(book)]) == 0
+    before(qtbot, save, [book])
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
@@ -222,7 +218,7 @@ def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, monkeypatch, b
 
 
 def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     book.write_text(TEXT.replace("cat", "dog") + "more", encoding="utf-8")
 
     def act(window, answers):
@@ -274,7 +270,7 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
 @pytest.mark.parametrize("found", ["by opening", "by reload"])
 def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, monkeypatch, book, project, found):
     away = book.with_name("away.txt")
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     book.rename(away)
 
     def divide(window, answers):
@@ -309,7 +305,7 @@ def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, 
 
 
 def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     away = book.with_name("away.txt")
     book.rename(away)
 
@@ -339,7 +335,7 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
 
 
 def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     with book.open("a") as file:
         file.write("more of it")
 
@@ -353,7 +349,7 @@ def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, monke
 
 
 def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatch, tmp_path, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
 
     def drop(window, *paths):
         data = QMimeData()
@@ -393,7 +389,7 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
 def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
     qtbot, monkeypatch, tmp_path, book, project, answer
 ):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     asked = []
 
     def act(window, answers):
@@ -468,7 +464,7 @@ def test_a_name_without_extension_gets_it_with_a_question(qtbot, monkeypatch, bo
 
 
 def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     damaged = project.with_name("damaged.tokstudio")
     damaged.write_bytes(project.read_bytes()[:-5000])
 
@@ -488,7 +484,7 @@ def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatc
 
 
 def test_opening_can_be_cancelled(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
 
     def act(window, answers):
         session = window.session
@@ -568,7 +564,7 @@ def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
 
 
 def test_changes_saved_by_another_window_are_not_overwritten(qtbot, monkeypatch, tmp_path, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     other = tmp_path / "other.tokstudio"
 
     def act(window, answers):

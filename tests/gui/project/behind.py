@@ -1,0 +1,88 @@
+"""What is behind a window, without the window: its session, its project and its copies."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import platformdirs
+from pytestqt.qtbot import QtBot
+
+from tests.gui.person import PATIENCE, Answers
+from tokstudio.core.project import Recorder
+from tokstudio.gui.project.autosave import Recovery
+from tokstudio.gui.project.document import ProjectDocument
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.state.run import StudioRun
+
+
+def recovery_folder() -> Path:
+    """Where the program keeps copies."""
+    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+
+
+class Behind:
+    """A session with a project and copies."""
+
+    def __init__(self, qtbot: QtBot) -> None:
+        self._qtbot = qtbot
+        self.answers = Answers()
+        self.session = Session(None, Recorder(recovery_folder()))
+        self.projects = ProjectDocument(self.session, Preferences(), self.answers, self, self.session)
+        self.recovery = Recovery(self.session, self.projects, self, self.session)
+        self.recovery.set_autosave(True, 3600)
+
+    def arrangement(self) -> str:
+        """No layout."""
+        return ""
+
+    def arrange(self, layout: str) -> None:
+        """Nothing to arrange."""
+
+    def wait(self) -> None:
+        """Waits until nothing trains and no job runs."""
+        session = self.session
+        self._qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+
+    def train(self, size: int) -> StudioRun:
+        """Trains to a vocabulary size, and gives the run."""
+        self.session.training.set_settings(Settings(size))
+        self.session.training.start()
+        self.wait()
+        assert self.session.runs.active is not None
+        return self.session.runs.active
+
+    def step(self, merges: int) -> None:
+        """Makes so many merges of a new run, and stays in its training."""
+        training, runs = self.session.training, self.session.runs
+        for made in range(1, merges + 1):
+            training.step()
+            self._qtbot.waitUntil(
+                lambda made=made: training.state == "paused" and len(runs.active) == made, timeout=PATIENCE
+            )
+
+    def save(self, path: Path) -> None:
+        """Saves the project."""
+        self.answers.target = path
+        self.projects.save()
+        self._qtbot.waitUntil(lambda: not self.session.jobs.running, timeout=PATIENCE)
+        assert path.exists()
+
+    def close(self) -> None:
+        """Ends every job, and removes the copies."""
+        self.recovery.set_autosave(False, 3600)
+        self.session.close()
+
+
+def before(qtbot: QtBot, act: Callable[[Behind], None], paths: Iterable[Path] = ()) -> None:
+    """Opens texts, lets `act` do things, and closes."""
+    behind = Behind(qtbot)
+    try:
+        behind.session.corpus.open_paths(list(paths))
+        behind.wait()
+        act(behind)
+    finally:
+        behind.close()
