@@ -25,15 +25,17 @@ def recovery_folder() -> Path:
 
 
 class Behind:
-    """A session with a project and copies."""
+    """A session with a project and copies, and with these texts."""
 
-    def __init__(self, qtbot: QtBot) -> None:
+    def __init__(self, qtbot: QtBot, paths: Iterable[Path] = ()) -> None:
         self._qtbot = qtbot
         self.answers = Answers()
         self.session = Session(None, Recorder(recovery_folder()))
         self.projects = ProjectDocument(self.session, Preferences(), self.answers, self, self.session)
         self.recovery = Recovery(self.session, self.projects, self, self.session)
         self.recovery.set_autosave(True, 3600)
+        self.session.corpus.open_paths(list(paths))
+        self.wait()
 
     def arrangement(self) -> str:
         """No layout."""
@@ -71,18 +73,29 @@ class Behind:
         self._qtbot.waitUntil(lambda: not self.session.jobs.running, timeout=PATIENCE)
         assert path.exists()
 
-    def close(self) -> None:
-        """Ends every job, and removes the copies."""
+    def look(self) -> str:
+        """Looks for copies of an earlier start, and says what can be restored."""
+        self.recovery.look(recovery_folder())
+        self._qtbot.waitSignal(self.recovery.offered, timeout=PATIENCE).wait()
+        return self.recovery.sentence
+
+    def restore(self) -> None:
+        """Looks for copies, and restores the first."""
+        assert self.look()
+        with self._qtbot.waitSignal(self.recovery.offered, timeout=PATIENCE):
+            self.recovery.restore()
+        self.wait()
+
+    def close(self, *, leave: bool = False) -> None:
+        """Ends every job, and removes the copies, or leaves them as at the end of a session of the system."""
         self.recovery.set_autosave(False, 3600)
-        self.session.close()
+        self.session.close(leave=leave)
 
 
-def before(qtbot: QtBot, act: Callable[[Behind], None], paths: Iterable[Path] = ()) -> None:
+def at_a_session(qtbot: QtBot, act: Callable[[Behind], None], paths: Iterable[Path] = ()) -> None:
     """Opens texts, lets `act` do things, and closes."""
-    behind = Behind(qtbot)
+    behind = Behind(qtbot, paths)
     try:
-        behind.session.corpus.open_paths(list(paths))
-        behind.wait()
         act(behind)
     finally:
         behind.close()

@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
-from tests.gui.project.behind import before, recovery_folder
+from tests.gui.project.behind import Behind, at_a_session, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.app.crash_report import left_reports, reports_folder
 from tokstudio.gui.project import autosave
+from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences, settings_file
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
@@ -95,7 +96,7 @@ def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkey
         quiet(qtbot, window)
         assert not window.unsaved_work.isVisible()
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
     assert list(folder.iterdir()) == []
@@ -132,12 +133,12 @@ def test_a_restored_run_continues_with_the_open_text(qtbot, monkeypatch, tmp_pat
         quiet(qtbot, window)
         assert [source.name for source in finish(open_work(project)).sources] == ["book.txt"]
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore, [str(project if opened == "project" else book)]) == 0
 
 
-def test_a_restored_run_ignores_a_similar_text(qtbot, monkeypatch, tmp_path, book, crash):
+def test_a_restored_run_ignores_a_similar_text(qtbot, tmp_path, book, crash):
     other = tmp_path / "other.txt"
     other.write_text(TEXT.replace("cat", "dog"))
 
@@ -146,21 +147,17 @@ def test_a_restored_run_ignores_a_similar_text(qtbot, monkeypatch, tmp_path, boo
         behind.step(5)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    def restore(behind):
+        session = behind.session
         session.training.set_settings(Settings(320))
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+        behind.restore()
         assert [source.path for source in session.corpus.sources] == [other]
         assert [source.path for source in session.runs.active.corpus.sources] == [book]
-        assert not window.actions_by_id["continue_run"].isEnabled()
+        assert availability.cannot_continue(session) is not None
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore, [str(other)]) == 0
+    at_a_session(qtbot, restore, [other])
 
 
 def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, crash, folder):
@@ -179,7 +176,7 @@ def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, mo
         assert not window.unsaved_work.isVisible()
         quiet(qtbot, window)
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, put_off) == 0
     assert at_the_window(monkeypatch, discard) == 0
@@ -217,7 +214,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         quiet(qtbot, window)
         assert len(finish(open_work(project)).runs) == 3
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -248,21 +245,18 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
         session.training.stop()
         behind.wait()
 
-    def again(window, answers):
-        assert offered(qtbot, window).endswith("Also not saved: 2 runs.")
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window.session.runs.all) == 3, timeout=PATIENCE)
-        assert [len(run) for run in window.session.runs.all[:2]] == [14, 24]
+    def again(behind):
+        assert behind.look().endswith("Also not saved: 2 runs.")
+        behind.restore()
+        assert [len(run) for run in behind.session.runs.all[:2]] == [14, 24]
 
-    before(qtbot, act, [book])
+    at_a_session(qtbot, act, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, again) == 0
+    at_a_session(qtbot, again)
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
-    qtbot, monkeypatch, tmp_path, book, crash, there
-):
+def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtbot, tmp_path, book, crash, there):
     project = tmp_path / "mine.tokstudio"
 
     def begin(behind):
@@ -273,19 +267,15 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
         behind.wait()
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
-        assert session.runs.active.unsaved is not there
+    def restore(behind):
+        behind.restore()
+        assert behind.session.runs.active.unsaved is not there
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     if not there:
         project.unlink()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
 def test_saved_work_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
@@ -321,7 +311,7 @@ def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, cr
         qtbot.waitUntil(lambda: mine not in session.runs.all, timeout=PATIENCE)
         assert len(session.runs.active) == 44
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -350,19 +340,17 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monk
         qtbot.waitUntil(lambda: any(folder.glob("*.project.tokstudio")), timeout=PATIENCE)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        assert offered(qtbot, window).startswith("Training was interrupted: Run 1, 5 merges.")
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        assert [source.name for source in session.corpus.sources] == ["book.txt", "Another text"]
+    def restore(behind):
+        assert behind.look().startswith("Training was interrupted: Run 1, 5 merges.")
+        behind.restore()
+        assert [source.name for source in behind.session.corpus.sources] == ["book.txt", "Another text"]
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
-def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, monkeypatch, book, crash):
+def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, crash):
     def begin(behind):
         session = behind.session
         session.corpus.add_text(TEXT.upper(), "Another text")
@@ -373,17 +361,16 @@ def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, monkeypatc
         qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+    def restore(behind):
+        session = behind.session
+        behind.restore()
+        assert len(session.runs.all) == 2
         assert session.runs.active.corpus.weights == (2000, 500)
         assert session.corpus.weights == (2000, 500)
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
 def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch, book, crash):
@@ -406,15 +393,14 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
         qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
         crash.now()
 
-    def restore(window, answers):
-        offered(qtbot, window)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window.session.runs.all) == 2, timeout=PATIENCE)
-        assert window.session.view.text == "typed before the training"
+    def restore(behind):
+        behind.restore()
+        assert len(behind.session.runs.all) == 2
+        assert behind.session.view.text == "typed before the training"
 
-    before(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals here")
@@ -453,12 +439,10 @@ def test_losing_the_display_loses_no_work(qtbot, qapp, tmp_path, closed):
 
 
 @pytest.mark.parametrize("busy", ["opening", "splitting"])
-def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, monkeypatch, tmp_path, book, busy):
-    studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
-    studio.show()
-    session, window, may_go_on, ended = studio.session, studio.window, threading.Event(), []
-    session.corpus.open_paths([book])
-    trained(qtbot, window)
+def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, monkeypatch, book, folder, busy):
+    behind = Behind(qtbot, [book])
+    session, may_go_on, ended = behind.session, threading.Event(), []
+    behind.train(300)
     session.view.set_text("typed since")
 
     def slow_work(*_):
@@ -466,15 +450,15 @@ def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, mo
             yield Progress(busy)
 
     if busy == "opening":
-        window.projects.begin_opening(slow_work, lambda found: None)
+        behind.projects.begin_opening(slow_work, lambda found: None)
     else:
         monkeypatch.setattr("tokstudio.gui.state.source_jobs.split_all", slow_work)
         session.training.set_settings(replace(session.training.settings, documents="line"))
-    window.recovery.keep(lambda: ended.append(True))
+    behind.recovery.keep(lambda: ended.append(True))
     qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
     assert session.training.opening if busy == "opening" else session.corpus.splitting
-    studio.close()
-    (left,) = finish(recoverable_work(tmp_path / "recovery"))
+    behind.close(leave=True)
+    (left,) = finish(recoverable_work(folder))
     assert left.project.state["text"] == "typed since"
     assert left.project.state["settings"]["documents"] == ("line" if busy == "splitting" else "file")
     assert left.project.state.get("splitting", False) == (busy == "splitting")
@@ -482,22 +466,17 @@ def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, mo
 
 
 @pytest.mark.parametrize("mixed", [False, True])
-def test_an_unfinished_division_is_completed_when_restored(qtbot, qapp, monkeypatch, tmp_path, book, mixed):
+def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, tmp_path, book, mixed):
     """What is restored must not be trained on otherwise than its settings say."""
-
-    def begin():
-        return Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
 
     def slow_work(*_):
         while True:
             yield Progress("splitting")
             time.sleep(0.01)
 
-    studio, ended, lines = begin(), [], TEXT.count("\n")
-    studio.show()
-    session, line, file = studio.session, Settings(documents="line"), Settings(documents="file")
-    session.corpus.open_paths([book])
-    trained(qtbot, studio.window)
+    behind, ended, lines = Behind(qtbot, [book]), [], TEXT.count("\n")
+    session, line, file = behind.session, Settings(documents="line"), Settings(documents="file")
+    behind.train(300)
     session.training.set_settings(line if mixed else file)
     qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
     with monkeypatch.context() as patch:
@@ -510,19 +489,14 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, qapp, monkeypa
         session.training.set_settings(line)
         qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
         assert [source.documents for source in session.corpus.sources] == ([lines, 1] if mixed else [1])
-        studio.window.recovery.keep(lambda: ended.append(True))
+        behind.recovery.keep(lambda: ended.append(True))
         qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
         assert session.corpus.splitting
-        studio.close()
-    studio = begin()
-    studio.show()
-    session = studio.session
-    offered(qtbot, studio.window)
-    studio.window.unsaved_work.restore_button.click()
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
-    quiet(qtbot, studio.window)
+        behind.close(leave=True)
+    behind = Behind(qtbot)
+    session = behind.session
+    behind.restore()
     assert session.training.settings.documents == "line"
     assert [source.documents for source in session.corpus.sources] == [lines] * (1 + mixed)
-    assert not studio.window.recovery._restored, "what was restored is copied anew at once, and let go"
-    studio.window.close()
-    studio.close()
+    assert not behind.recovery._restored, "what was restored is copied anew at once, and let go"
+    behind.close()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window, quiet
-from tests.gui.project.behind import before, recovery_folder
+from tests.gui.project.behind import at_a_session, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.state.training_settings import Settings
@@ -83,7 +83,7 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         session.view.set_playhead(12)
         assert session.runs.active.tokenizer.at(12).encode("der fuchs") == train_to(12).encode("der fuchs")
 
-    before(qtbot, save, files)
+    at_a_session(qtbot, save, files)
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
@@ -113,6 +113,6 @@ def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_pa
         quiet(qtbot, window)
         assert is_whole(session.runs.active)
 
-    before(qtbot, train_some, files)
+    at_a_session(qtbot, train_some, files)
     shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
     assert at_the_window(monkeypatch, restore) == 0

@@ -15,7 +15,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
-from tests.gui.project.behind import before
+from tests.gui.project.behind import at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work, save_work
@@ -66,7 +66,7 @@ def make(qtbot, book, project, size=300):
         behind.save(project)
         assert not behind.projects.unsaved
 
-    before(qtbot, act, [book])
+    at_a_session(qtbot, act, [book])
 
 
 def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
@@ -164,7 +164,7 @@ def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, p
         assert np.array_equal(session.runs.active.log.tokens_after, expected.tokens_after)
         assert window.isWindowModified()
 
-    before(qtbot, save, [book])
+    at_a_session(qtbot, save, [book])
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
@@ -192,7 +192,7 @@ def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatc
         assert session.runs.active.merges.tolist() == expected.merges.tolist()
         assert session.runs.active.log.tokens_after[14:].tolist() == expected.run.tokens_after.tolist()
 
-    before(qtbot, save, [book])
+    at_a_session(qtbot, save, [book])
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 

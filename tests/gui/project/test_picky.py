@@ -10,7 +10,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.picky import SETTINGS, TEXT
-from tests.gui.project.behind import before, recovery_folder
+from tests.gui.project.behind import at_a_session, recovery_folder
 from tokstudio import Corpus, train
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -63,7 +63,7 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         assert session.runs.active.log.removals.tolist() == longer.removals.tolist()
         assert session.runs.active.uses.at(len(longer)).tolist() == longer.uses().tolist()
 
-    before(qtbot, save, [file])
+    at_a_session(qtbot, save, [file])
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
@@ -87,6 +87,6 @@ def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_pa
         quiet(qtbot, window)
         assert session.runs.active.run.removals.tolist() == whole.removals.tolist()
 
-    before(qtbot, train_some, [file])
+    at_a_session(qtbot, train_some, [file])
     shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
     assert at_the_window(monkeypatch, restore) == 0
