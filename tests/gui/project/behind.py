@@ -30,7 +30,9 @@ class Behind:
     def __init__(self, qtbot: QtBot, paths: Iterable[Path] = ()) -> None:
         self._qtbot = qtbot
         self.answers = Answers()
+        self.problems: list[str] = []
         self.session = Session(None, Recorder(recovery_folder()))
+        self.session.jobs.failed.connect(lambda problem: self.problems.append(problem.text))
         self.projects = ProjectDocument(self.session, Preferences(), self.answers, self, self.session)
         self.recovery = Recovery(self.session, self.projects, self, self.session)
         self.recovery.set_autosave(True, 3600)
@@ -72,6 +74,12 @@ class Behind:
         self.projects.save()
         self._qtbot.waitUntil(lambda: not self.session.jobs.running, timeout=PATIENCE)
         assert path.exists()
+
+    def open(self, path: Path) -> None:
+        """Opens a project."""
+        self.projects.open(path)
+        self.wait()
+        assert self.projects.path == path
 
     def look(self) -> str:
         """Looks for copies of an earlier start, and says what can be restored."""
