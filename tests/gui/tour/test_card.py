@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QTabBar
@@ -13,6 +12,7 @@ from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to
 from tokstudio.gui.session import training as training_module
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.token_text import merge_sentence
+from tokstudio.gui.tour.stops import SETTINGS
 
 
 def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatch):
@@ -20,9 +20,10 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
         for at in range(2, LAST + 1):
             if not window.tour.running:
                 begin(qtbot, window, at)
+            if at in (3, 5):
+                window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
             for size in ((1440, 900), (1024, 640)):
                 window.resize(*size)
-                window.actions_by_id["theme_dark" if at % 2 else "theme_light"].trigger()
                 quiet(qtbot, window)
                 qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)
                 qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
@@ -33,11 +34,13 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypatch, unstyled):
+def test_the_settings_of_before_are_offered_after_the_tour_and_not_in_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         own = Settings(5000, pattern="whitespace")
         window.session.training.set_settings(own)
         begin(qtbot, window, 1)
+        assert window.session.training.settings == SETTINGS
+        assert not window.notices.isVisible()
         for again in ("continue_tour", "take_tour"):
             press(window, Qt.Key.Key_Escape)
             qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
@@ -45,13 +48,16 @@ def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypa
             assert not window.notices.isVisible()
         press(window, Qt.Key.Key_Escape)
         qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        assert window.notices.text.text() == "The tour has changed the training settings."
         window.notices.act_button.click()
         assert window.session.training.settings == own
+        window.actions_by_id["undo"].trigger()
+        assert not window.session.training.played
 
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch):
+def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         begin(qtbot, window, 2)
         card = window.tour.card
@@ -133,18 +139,25 @@ def test_the_end_of_the_training_focuses_no_button(qtbot, monkeypatch, unstyled)
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
-def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch, size):
+def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch):
     def act(window, answers):
-        window.resize(*size)
-        begin(qtbot, window, 3)
-        window.actions_by_id["why_merge"].trigger()
-        told(qtbot, window, "no pair stood side by side more often")
-        quiet(qtbot, window)
-        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
-        assert not window.merges.visibleRegion().isEmpty()
-        assert not window.tour.card.geometry().intersects(lit(window))
-        assert not window.tour.card.geometry().intersects(window.tour.shade.place)
+        reason = "no pair stood side by side more often"
+        for size in ((1440, 900), (1024, 640)):
+            window.resize(*size)
+            window.reset_layout()
+            if window.tour.running:
+                window.tour.card.back_button.click()
+                window.tour.card.next_button.click()
+                qtbot.waitUntil(lambda: reason not in window.tour.card.text.text())
+            else:
+                begin(qtbot, window, 3)
+            window.actions_by_id["why_merge"].trigger()
+            told(qtbot, window, reason)
+            quiet(qtbot, window)
+            qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+            assert not window.merges.visibleRegion().isEmpty(), size
+            assert not window.tour.card.geometry().intersects(lit(window)), size
+            assert not window.tour.card.geometry().intersects(window.tour.shade.place), size
 
     assert at_the_window(monkeypatch, act) == 0
 
