@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
 from tests.gui.person import PATIENCE, at_the_window
-from tests.gui.window.test_little_room import tabs
+from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.window.dock_sizes import tab_bars
@@ -51,7 +51,8 @@ def begin(qtbot, window) -> None:
     window.why.close()
     # A place that has lost its tabs has the sizes that it will have.
     window.arrange(window.arrangement())
-    qtbot.wait(120)
+    QApplication.processEvents()
+    settle(qtbot, window)
 
 
 def alone(window) -> str:
@@ -130,47 +131,60 @@ def test_escape_closes_a_message_first(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("deed", ["workspace", "reset", "menu", "why", "filter", "close", "project", "float"])
-def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypatch, deed):
+def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window)
         usual = places(window)
         layout = window.arrangement()
-        click_title(qtbot, window.text)
-        assert alone(window) == "text"
-        if deed == "workspace":
-            window.actions_by_id["workspace_compare"].trigger()
-            window.actions_by_id["workspace_train"].trigger()
-        elif deed == "reset":
-            window.actions_by_id["reset_layout"].trigger()
+        action = window.actions_by_id
+
+        def workspace():
+            action["workspace_compare"].trigger()
+            action["workspace_train"].trigger()
+
+        def reset():
+            action["reset_layout"].trigger()
             assert not window.why.isHidden()
             window.why.close()
-        elif deed == "menu":
+
+        def menu():
             window.token.toggleViewAction().trigger()
             assert not window.token.isHidden()
-        elif deed == "why":
+
+        def why():
             window.show_why()
             assert "why" in places(window)
             window.why.close()
-        elif deed == "filter":
-            window.actions_by_id["filter"].trigger()
+
+        def filter_():
+            action["filter"].trigger()
             assert window.merges.filter.hasFocus()
-        elif deed == "close":
+
+        def close():
             window.text.toggleViewAction().trigger()
             assert window.text.isHidden()
             assert len(places(window)) == len(usual) - 1
             window.text.show()
-        elif deed == "project":
+
+        def project():
             window.arrange(layout)
-        else:
-            window.actions_by_id["float_pane"].trigger()
+
+        def floating():
+            action["float_pane"].trigger()
             assert window.text.isFloating()
-            window.actions_by_id["float_pane"].trigger()
+            action["float_pane"].trigger()
             assert not window.text.isFloating()
-        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
-        assert window.why.isHidden()
-        assert not window.actions_by_id["maximise_pane"].isChecked()
-        assert window.text.features() == window.token.features()
+
+        for deed in (workspace, reset, menu, why, filter_, close, project, floating):
+            window.arrange(layout)
+            qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+            click_title(qtbot, window.text)
+            assert alone(window) == "text", deed
+            deed()
+            qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+            assert window.why.isHidden(), deed
+            assert not action["maximise_pane"].isChecked(), deed
+            assert window.text.features() == window.token.features(), deed
 
     assert at_the_window(monkeypatch, act) == 0
 

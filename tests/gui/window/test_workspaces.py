@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
-from tests.gui.window.test_little_room import tabs
+from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height, widen_left
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
@@ -70,7 +70,8 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, monke
         widen_left(qtbot, window, 60)
         window.why.close()
         window.vocabulary.raise_()
-        qtbot.wait(60)
+        QApplication.processEvents()
+        settle(qtbot, window)
         compare = places(window)
         assert compare["runs"].width() > 470
         enter(window, "train")
@@ -146,7 +147,7 @@ def window(qtbot, session, theme, tmp_path):
         one.hide()
 
 
-def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp_path):
+def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp_path, unstyled):
     first = window()
     first.token.close()
     first.vocabulary.raise_()
@@ -180,7 +181,7 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyl
     assert set(places(made)) == {"guide", "corpus", "merges", "text", "vocabulary"}
 
 
-def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, tmp_path):
+def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, tmp_path, unstyled):
     first = window()
     first.text.close()
     first.remember()
@@ -224,24 +225,25 @@ def test_a_project_opens_in_the_workspace_in_which_it_was_saved(qtbot, monkeypat
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("name", ["compare", "learn"])
-def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot, monkeypatch, name):
+def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot, monkeypatch):
     def act(window, answers):
-        set_height(qtbot, window, 900)
-        enter(window, name)
-        high, shared = places(window), tabs(window)
-        enter(window, "train")
-        set_height(qtbot, window, 640)
-        enter(window, name)
-        qtbot.waitUntil(lambda: window.height() == 640)
-        assert len(places(window)) == len(high) - 1
-        enter(window, "train")
-        set_height(qtbot, window, 900)
-        enter(window, name)
-        qtbot.waitUntil(lambda: set(places(window)) == set(high), timeout=PATIENCE)
-        assert tabs(window) == shared
-        for pane, place in places(window).items():
-            assert abs(place.height() - high[pane].height()) < 24, pane
+        for name in ("compare", "learn"):
+            set_height(qtbot, window, 900)
+            enter(window, name)
+            high, shared = places(window), tabs(window)
+            enter(window, "train")
+            set_height(qtbot, window, 640)
+            enter(window, name)
+            qtbot.waitUntil(lambda: window.height() == 640)
+            assert len(places(window)) == len(high) - 1, name
+            enter(window, "train")
+            set_height(qtbot, window, 900)
+            enter(window, name)
+            qtbot.waitUntil(lambda high=high: set(places(window)) == set(high), timeout=PATIENCE)
+            assert tabs(window) == shared, name
+            for pane, place in places(window).items():
+                assert abs(place.height() - high[pane].height()) < 24, (name, pane)
+            enter(window, "train")
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -256,7 +258,7 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
         set_height(qtbot, window, 600)
         enter(window, "compare")
         qtbot.waitUntil(lambda: "compare" in places(window))
-        qtbot.wait(120)
+        settle(qtbot, window)
         assert window.height() == 600
         assert len(places(window)) == 3
 
