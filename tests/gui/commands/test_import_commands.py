@@ -62,22 +62,24 @@ def by_recent_files(window, answers, path: Path) -> None:
     window.recent.menu.actions()[0].trigger()
 
 
-@pytest.mark.parametrize("opened", [by_menu, by_dropping, by_recent_files])
-def test_a_data_set_is_asked_for_and_added_to_a_sample_which_it_can_replace(qtbot, monkeypatch, tmp_path, opened):
-    path = write(tmp_path / "a.jsonl")
-
+def test_a_data_set_is_asked_for_and_added_to_a_sample_which_it_can_replace(qtbot, monkeypatch, tmp_path):
     def act(window, answers):
-        window.actions_by_id["sample_article"].trigger()
-        quiet(qtbot, window)
-        opened(window, answers, path)
-        choose(asked_to_import(qtbot, window), "title")
-        quiet(qtbot, window)
-        assert texts(window)["a.jsonl"] == TITLES
-        assert len(window.session.corpus.sources) == 2
-        replace = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Replace"]
-        replace[0].click()
-        quiet(qtbot, window)
-        assert list(texts(window)) == ["a.jsonl"]
+        for opened in (by_menu, by_dropping, by_recent_files):
+            # Other columns, since the choice for these would be remembered.
+            name = f"{opened.__name__}.jsonl"
+            path = write(tmp_path / name, names=("lang", "title", f"body {opened.__name__}"))
+            window.session.corpus.set_sources(())
+            window.actions_by_id["sample_article"].trigger()
+            quiet(qtbot, window)
+            opened(window, answers, path)
+            choose(asked_to_import(qtbot, window), "title")
+            quiet(qtbot, window)
+            assert texts(window)[name] == TITLES
+            assert len(window.session.corpus.sources) == 2, name
+            replace = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Replace"]
+            replace[0].click()
+            quiet(qtbot, window)
+            assert list(texts(window)) == [name]
 
     assert at_the_window(monkeypatch, act) == 0
 
