@@ -64,23 +64,6 @@ def at_rest(qtbot, window: MainWindow) -> None:
     qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
 
 
-def test_a_tokenizer_s_file_that_is_dropped_is_opened_and_a_text_joins_the_corpus(
-    qtbot, monkeypatch, tmp_path, tokenizer
-):
-    save(tokenizer, tmp_path / "mine.json")
-    (tmp_path / "book.txt").write_text(TEXT)
-
-    def act(window, answers):
-        drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
-        opened(qtbot, window)
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-        assert window.session.runs.active.name == "mine.json"
-        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-        assert window.session.corpus.sources[0].name == "book.txt"
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_a_folder_is_opened_from_the_command_line_and_keeps_its_pattern(qtbot, monkeypatch, tmp_path, tokenizer):
     save(tokenizer, tmp_path / "model")
 
@@ -122,19 +105,6 @@ def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path)
             assert content.encode() in [source.data.tobytes() for source in corpus.sources]
             at_rest(qtbot, window)
             corpus.set_sources(())
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_both_files_of_a_pair_are_one_tokenizer(qtbot, monkeypatch, tmp_path, tokenizer):
-    save(tokenizer, tmp_path, "classic", accept_loss=True)
-
-    def act(window, answers):
-        answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
-        window.actions_by_id["open_tokenizer"].trigger()
-        opened(qtbot, window)
-        at_rest(qtbot, window)
-        assert len(window.session.runs.all) == 1
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -246,11 +216,17 @@ def test_two_files_that_do_not_say_it_are_asked_about_one_after_the_other(qtbot,
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tmp_path, tokenizer):
+def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot, monkeypatch, tmp_path, tokenizer):
     save(tokenizer, tmp_path, "classic", accept_loss=True)
 
     def act(window, answers):
         session = window.session
+        answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
+        window.actions_by_id["open_tokenizer"].trigger()
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        assert len(session.runs.all) == 1
+        session.runs.delete(session.runs.active)
         answers.folder = tmp_path
         told = []
         session.jobs.told.connect(told.append)
@@ -279,13 +255,20 @@ def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tm
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_recent_files_are_opened_as_what_they_were(qtbot, monkeypatch, tmp_path, tokenizer):
+def test_dropped_and_recent_files_are_opened_as_what_they_are(qtbot, monkeypatch, tmp_path, tokenizer):
     save(tokenizer, tmp_path / "mine.json")
+    (tmp_path / "book.txt").write_text(TEXT)
     (tmp_path / "data.json").write_text(json.dumps({"text": TEXT}))
 
     def act(window, answers):
-        drop(window, tmp_path / "mine.json", tmp_path / "data.json")
+        drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
         opened(qtbot, window)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+        assert window.session.runs.active.name == "mine.json"
+        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+        assert window.session.corpus.sources[0].name == "book.txt"
+        window.session.corpus.set_sources(())
+        drop(window, tmp_path / "data.json")
         asked_to_import(qtbot, window).import_button.click()
         at_rest(qtbot, window)
         menu = window.recent.menu

@@ -13,6 +13,7 @@ from tests.gui.person import PATIENCE, Answers
 from tokstudio.core.project import Recorder
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
+from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training import Settings
@@ -58,6 +59,14 @@ class Behind:
         self.wait()
         assert self.session.runs.active is not None
         return self.session.runs.active
+
+    def go_on(self) -> None:
+        """Continues the active run to its end."""
+        assert availability.cannot_continue(self.session) is None
+        run = self.session.runs.active
+        assert run is not None
+        self.session.training.continue_run(run)
+        self.wait()
 
     def step(self, merges: int) -> None:
         """Makes so many merges of a new run, and stays in its training."""

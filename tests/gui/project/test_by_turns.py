@@ -93,26 +93,23 @@ def train_to(merges):
     return train(Corpus(sources), config)
 
 
-def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_path, files, recovery):
+def test_a_run_is_restored_after_a_kill_and_continues(qtbot, tmp_path, files, recovery):
     def train_some(behind):
         behind.session.training.set_settings(SETTINGS)
         behind.step(5)
         shutil.copytree(recovery, tmp_path / "image")
 
-    def restore(window, answers):
-        session = window.session
-        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
-        assert window.unsaved_work.text.text() == "Training was interrupted: Run 1, 5 merges."
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+    def restore(behind):
+        session = behind.session
+        assert behind.look() == "Training was interrupted: Run 1, 5 merges."
+        behind.restore()
+        assert len(session.runs.all) == 1
         assert session.runs.active.log.chosen.numbers.tolist() == expected().chosen.numbers[:5].tolist()
         assert session.training.settings.config() == SETTINGS.config()
         session.training.set_settings(replace(session.training.settings, vocabulary_size=300))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         assert is_whole(session.runs.active)
 
     at_a_session(qtbot, train_some, files)
     shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)

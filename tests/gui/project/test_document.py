@@ -21,6 +21,7 @@ from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
+from tokstudio.gui.session import availability
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -139,7 +140,7 @@ def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monk
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, project, stopped):
+def test_an_opened_run_continues_as_if_uninterrupted(qtbot, book, project, stopped):
     def save(behind):
         if stopped:
             behind.session.training.set_settings(Settings(330))
@@ -150,25 +151,24 @@ def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, p
             behind.train(290)
         behind.save(project)
 
-    def go_on(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
+    def go_on(behind):
+        session = behind.session
+        behind.open(project)
         assert session.runs.active.ended == ("stopped" if stopped else "reached vocabulary size")
-        assert window.actions_by_id["continue_run"].isEnabled() == stopped
+        assert (availability.cannot_continue(session) is None) == stopped
         session.training.set_settings(Settings(330))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=330)).run
         assert [run.name for run in session.runs.all] == ["Run 1", "Run 2"]
         assert np.array_equal(session.runs.active.merges, expected.merges)
         assert np.array_equal(session.runs.active.log.tokens_after, expected.tokens_after)
-        assert window.isWindowModified()
+        assert behind.projects.modified
 
     at_a_session(qtbot, save, [book])
-    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+    at_a_session(qtbot, go_on)
 
 
-def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatch, book, project):
+def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, book, project):
     start = train(Corpus.from_text("a rat, a cat and the mat: " * 20), TrainingConfig(vocabulary_size=270))
 
     def save(behind):
@@ -178,22 +178,21 @@ def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatc
         session.view.set_playhead(20)
         behind.save(project)
 
-    def go_on(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
+    def go_on(behind):
+        session = behind.session
+        behind.open(project)
         run = session.runs.active
         assert (run.before, len(run), session.view.playhead) == (14, 34, 20)
         assert run.tokenizer.at(14).encode(TEXT) == start.encode(TEXT)
         assert not run.unsaved
         session.training.set_settings(Settings(300))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         expected = extend(start, Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300))
         assert session.runs.active.merges.tolist() == expected.merges.tolist()
         assert session.runs.active.log.tokens_after[14:].tolist() == expected.run.tokens_after.tolist()
 
     at_a_session(qtbot, save, [book])
-    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+    at_a_session(qtbot, go_on)
 
 
 def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, monkeypatch, book, project):

@@ -67,26 +67,23 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
-def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_path, file, recovery):
+def test_a_run_is_restored_after_a_kill_and_continues(qtbot, tmp_path, file, recovery):
     def train_some(behind):
         behind.session.training.set_settings(SETTINGS)
         behind.step(20)
         shutil.copytree(recovery, tmp_path / "image")
 
-    def restore(window, answers):
-        session = window.session
-        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+    def restore(behind):
+        session = behind.session
+        behind.restore()
+        assert len(session.runs.all) == 1
         whole = expected(SETTINGS)
         assert session.runs.active.log.removals.tolist() == whole.removals[:20].tolist()
         assert (whole.removals[:20, 2:] >= 0).any()
         assert session.training.settings.config() == SETTINGS.config()
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         assert session.runs.active.run.removals.tolist() == whole.removals.tolist()
 
     at_a_session(qtbot, train_some, [file])
     shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)

@@ -208,9 +208,14 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_undo_before_the_training_is_mended(qtbot, monkeypatch):
+def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbot, monkeypatch):
     def act(window, answers):
-        begin(qtbot, window)
+        offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
+        link = next(button for button in offer if "tour" in button.text())
+        qtbot.waitActive(window)
+        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
+        assert window.tour.at == 0
+        assert QApplication.activeModalWidget() is None
         window.actions_by_id["undo"].trigger()
         told(qtbot, window, "The text or the settings are not those of the tour.")
         window.tour.card.help_button.click()
@@ -274,16 +279,5 @@ def test_a_second_tour_has_the_corpus_of_the_first(qtbot, monkeypatch):
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)
         assert has_other_corpus(first, window.session.runs.active, None)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_welcome_offers_the_tour(qtbot, monkeypatch):
-    def act(window, answers):
-        offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
-        link = next(button for button in offer if "tour" in button.text())
-        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
-        assert window.tour.at == 0
-        assert QApplication.activeModalWidget() is None
 
     assert at_the_window(monkeypatch, act) == 0
