@@ -140,6 +140,8 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypat
 
         def workspace():
             action["workspace_compare"].trigger()
+            assert not alone(window)
+            assert not action["maximise_pane"].isChecked()
             action["workspace_train"].trigger()
 
         def reset():
@@ -175,7 +177,7 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypat
             action["float_pane"].trigger()
             assert not window.text.isFloating()
 
-        for deed in (workspace, reset, menu, why, filter_, close, project, floating):
+        for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
             window.arrange(layout)
             qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
             click_title(qtbot, window.text)
