@@ -22,7 +22,8 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
                 begin(qtbot, window, at)
             if at in (3, 5):
                 window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
-            for size in ((1440, 900), (1024, 640)):
+            # Each stop is reached in the size in which the stop before it was left.
+            for size in ((1440, 900), (1024, 640))[:: -1 if at % 2 else 1]:
                 window.resize(*size)
                 quiet(qtbot, window)
                 qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)

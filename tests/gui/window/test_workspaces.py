@@ -29,7 +29,7 @@ def enter(window, name: str) -> None:
     QApplication.processEvents()
 
 
-def test_every_pane_has_one_place_in_a_workspace(monkeypatch, unstyled):
+def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         known = [pane.objectName() for pane in window.panes]
         for workspace in WORKSPACES.values():
@@ -37,12 +37,6 @@ def test_every_pane_has_one_place_in_a_workspace(monkeypatch, unstyled):
                 columns = workspace.columns(size, known)
                 assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
                 assert sum(width for width, *_ in columns) == pytest.approx(1)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_keys_change_the_workspace_and_the_menu_checks_it(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
         window.activateWindow()
         qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
         assert checked(window) == ["train"]
@@ -113,7 +107,7 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_the_layout_is_stored_as_soon_as_the_workspace_changes(monkeypatch, unstyled):
+def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_own(monkeypatch, unstyled):
     def act(window, answers):
         window.why.close()
         enter(window, "compare")
@@ -124,6 +118,22 @@ def test_the_layout_is_stored_as_soon_as_the_workspace_changes(monkeypatch, unst
         enter(window, "learn")
         assert Preferences(window._preferences.file).bytes("layout") == layout
         assert not Preferences(window._preferences.file).bytes("layout_compare").isEmpty()
+        # A project keeps the layout with its workspace.
+        assert isinstance(window.projects, ProjectDocument)
+        for name in ("compare", "train"):
+            enter(window, name)
+            window.reset_layout()
+        enter(window, "compare")
+        window.corpus.close()
+        project = window.arrangement()
+        enter(window, "train")
+        window.why.close()
+        window.arrange(project)
+        assert checked(window) == ["compare"]
+        assert window.corpus.isHidden()
+        enter(window, "train")
+        assert window.why.isHidden()
+        assert not window.corpus.isHidden()
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -163,7 +173,7 @@ def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp
     assert "vocabulary" in places(second)
 
 
-@pytest.mark.parametrize("stored", [b"", b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
+@pytest.mark.parametrize("stored", [b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
 def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyled):
     settings = Preferences(tmp_path / "settings.ini")
     for workspace in WORKSPACES.values():
@@ -205,24 +215,6 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
     assert places(second)["compare"].width() > 900
     enter(second, "learn")
     assert places(second)["guide"].left() < places(second)["corpus"].left()
-
-
-def test_a_project_opens_in_the_workspace_in_which_it_was_saved(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        assert isinstance(window.projects, ProjectDocument)
-        enter(window, "compare")
-        window.corpus.close()
-        layout = window.arrangement()
-        enter(window, "train")
-        window.why.close()
-        window.arrange(layout)
-        assert checked(window) == ["compare"]
-        assert window.corpus.isHidden()
-        enter(window, "train")
-        assert window.why.isHidden()
-        assert not window.corpus.isHidden()
-
-    assert at_the_window(monkeypatch, act) == 0
 
 
 def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot, monkeypatch):
