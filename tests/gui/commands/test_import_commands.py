@@ -62,35 +62,46 @@ def by_recent_files(window, answers, path: Path) -> None:
     window.recent.menu.actions()[0].trigger()
 
 
-@pytest.mark.parametrize("opened", [by_menu, by_dropping, by_recent_files])
-def test_a_data_set_is_asked_for_and_added_to_a_sample_which_it_can_replace(qtbot, monkeypatch, tmp_path, opened):
-    path = write(tmp_path / "a.jsonl")
-
+def test_a_data_set_is_asked_for_and_added_to_a_sample_which_it_can_replace(qtbot, monkeypatch, tmp_path):
     def act(window, answers):
-        window.actions_by_id["sample_article"].trigger()
-        quiet(qtbot, window)
-        opened(window, answers, path)
-        choose(asked_to_import(qtbot, window), "title")
-        quiet(qtbot, window)
-        assert texts(window)["a.jsonl"] == TITLES
-        assert len(window.session.corpus.sources) == 2
-        replace = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Replace"]
-        replace[0].click()
-        quiet(qtbot, window)
-        assert list(texts(window)) == ["a.jsonl"]
+        for opened in (by_menu, by_dropping, by_recent_files):
+            # Other columns, since the choice for these would be remembered.
+            name = f"{opened.__name__}.jsonl"
+            path = write(tmp_path / name, names=("lang", "title", f"body {opened.__name__}"))
+            window.session.corpus.set_sources(())
+            window.actions_by_id["sample_article"].trigger()
+            quiet(qtbot, window)
+            opened(window, answers, path)
+            choose(asked_to_import(qtbot, window), "title")
+            quiet(qtbot, window)
+            assert texts(window)[name] == TITLES
+            assert len(window.session.corpus.sources) == 2, name
+            replace = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Replace"]
+            replace[0].click()
+            quiet(qtbot, window)
+            assert list(texts(window)) == [name]
 
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_data_set_is_asked_for_from_the_command_line_too(qtbot, monkeypatch, tmp_path):
+def test_a_data_set_is_asked_for_from_the_command_line_and_the_next_start_proposes_the_choice(
+    qtbot, monkeypatch, tmp_path
+):
     path = write(tmp_path / "a.jsonl")
 
-    def act(window, answers):
-        asked_to_import(qtbot, window).import_button.click()
+    def first(window, answers):
+        dialog = asked_to_import(qtbot, window)
+        assert dialog.text.value == "body"
+        choose(dialog, "title")
         quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": BODIES}
+        assert texts(window) == {"a.jsonl": TITLES}
 
-    assert at_the_window(monkeypatch, act, [str(path)]) == 0
+    def second(window, answers):
+        window.opening.open_paths([path])
+        assert asked_to_import(qtbot, window).text.value == "title"
+
+    assert at_the_window(monkeypatch, first, [str(path)]) == 0
+    assert at_the_window(monkeypatch, second) == 0
 
 
 def test_files_of_the_same_columns_are_asked_for_once_and_later_ones_not_at_all(qtbot, monkeypatch, tmp_path):
@@ -129,22 +140,6 @@ def test_other_columns_are_asked_for_one_after_the_other_and_cancel_leaves_them_
         assert [path.name for path, _ in window._preferences.recent] == ["b.jsonl"]
 
     assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_choice_of_an_earlier_start_is_proposed(qtbot, monkeypatch, tmp_path):
-    path = write(tmp_path / "a.jsonl")
-
-    def first(window, answers):
-        window.opening.open_paths([path])
-        choose(asked_to_import(qtbot, window), "title")
-        quiet(qtbot, window)
-
-    def second(window, answers):
-        window.opening.open_paths([path])
-        assert asked_to_import(qtbot, window).text.value == "title"
-
-    assert at_the_window(monkeypatch, first) == 0
-    assert at_the_window(monkeypatch, second) == 0
 
 
 def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, monkeypatch, tmp_path):

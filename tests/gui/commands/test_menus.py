@@ -1,4 +1,4 @@
-"""The menus: every entry of the menu bar has a key of its own."""
+"""The menus: every entry of the menu bar has a key of its own, and says what it does or why it is grey."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,8 +7,9 @@ import re
 from collections import Counter
 
 import pytest
+from PySide6.QtGui import QKeySequence
 
-from tests.gui.person import at_the_window
+from tests.gui.person import PATIENCE, TEXT, at_the_window
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -20,5 +21,26 @@ def test_no_two_entries_of_a_menu_have_the_same_letter(monkeypatch):
             letters = [found.group(1).lower() for text in texts for found in re.finditer("&([^&])", text)]
             assert len(letters) == len(texts), "every entry has a letter"
             assert [letter for letter, times in Counter(letters).items() if times > 1] == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_action_says_why_it_is_not_available_and_else_its_keys(qtbot, monkeypatch):
+    def act(window, answers):
+        corpus, training, train = window.session.corpus, window.session.training, window.actions_by_id["train"]
+        keys = train.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        for _ in range(2):
+            assert not train.isEnabled()
+            assert train.toolTip() == train.statusTip() == training.obstacle
+            corpus.add_text(TEXT)
+            qtbot.waitUntil(lambda: training.obstacle is None, timeout=PATIENCE)
+            assert train.isEnabled()
+            assert train.toolTip() == f"Train ({keys})"
+            assert train.statusTip() == "Train a tokenizer on the corpus."
+            corpus.set_sources(())
+        new = window.actions_by_id["open_corpus"]
+        assert new.isEnabled()
+        assert new.toolTip() != new.text()
+        assert new.statusTip()
 
     assert at_the_window(monkeypatch, act) == 0

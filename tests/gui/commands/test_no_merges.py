@@ -41,6 +41,7 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, monkeypatch
         def at_rest():
             qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
 
+        qtbot.waitUntil(lambda: run.uses.at(0) is not None, timeout=PATIENCE)
         at_rest()
         counted = run.uses.at(0)
         assert int(counted.sum()) == len(tokenizer.encode(TEXT + SENTENCE))

@@ -64,71 +64,47 @@ def at_rest(qtbot, window: MainWindow) -> None:
     qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
 
 
-def test_a_tokenizer_s_file_that_is_dropped_is_opened_and_a_text_joins_the_corpus(
-    qtbot, monkeypatch, tmp_path, tokenizer
-):
-    save(tokenizer, tmp_path / "mine.json")
-    (tmp_path / "book.txt").write_text(TEXT)
-
-    def act(window, answers):
-        drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
-        opened(qtbot, window)
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-        assert window.session.runs.active.name == "mine.json"
-        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-        assert window.session.corpus.sources[0].name == "book.txt"
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_folder_that_holds_a_tokenizer_is_opened_from_the_command_line(qtbot, monkeypatch, tmp_path, tokenizer):
+def test_a_folder_is_opened_from_the_command_line_and_keeps_its_pattern(qtbot, monkeypatch, tmp_path, tokenizer):
     save(tokenizer, tmp_path / "model")
 
     def act(window, answers):
         opened(qtbot, window)
         assert window.session.runs.active.name == "model"
         assert window.session.corpus.sources == ()
+        change = window.actions_by_id["change_pattern"]
+        assert not change.isEnabled()
+        assert change.toolTip() == "The tokenizer's files already say how it splits text."
 
     assert at_the_window(monkeypatch, act, [str(tmp_path / "model")]) == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "asked"),
-    [
-        ('{"version": "1.1", "data": []}', "which column"),
-        ('{"merges": "of companies"}', "which column"),
-        ('["a text"]', "whether it is text"),
-        ("no json at all", "nothing"),
-        ('{"model": "T"}', "which column"),
-    ],
-)
-def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path, content, asked):
-    (tmp_path / "data.json").write_text(content)
-    (tmp_path / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
+def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path):
+    cases = {
+        '{"version": "1.1", "data": []}': "which column",
+        '{"merges": "of companies"}': "which column",
+        '["a text"]': "whether it is text",
+        "no json at all": "nothing",
+        '{"model": "T"}': "which column",
+    }
 
     def act(window, answers):
-        drop(window, tmp_path / "data.json", tmp_path / "merges.txt")
-        if asked == "which column":
-            asked_to_import(qtbot, window).plain_button.click()
-        elif asked == "whether it is text":
-            qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
-            window.corpus.problems.textAsked.emit(tmp_path / "data.json")
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
-        assert window.session.runs.all == []
-        assert content.encode() in [source.data.tobytes() for source in window.session.corpus.sources]
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_both_files_of_a_pair_are_one_tokenizer(qtbot, monkeypatch, tmp_path, tokenizer):
-    save(tokenizer, tmp_path, "classic", accept_loss=True)
-
-    def act(window, answers):
-        answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
-        window.actions_by_id["open_tokenizer"].trigger()
-        opened(qtbot, window)
-        at_rest(qtbot, window)
-        assert len(window.session.runs.all) == 1
+        corpus = window.session.corpus
+        for number, (content, asked) in enumerate(cases.items()):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            (folder / "data.json").write_text(content)
+            (folder / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
+            drop(window, folder / "data.json", folder / "merges.txt")
+            if asked == "which column":
+                asked_to_import(qtbot, window).plain_button.click()
+            elif asked == "whether it is text":
+                qtbot.waitUntil(lambda: len(corpus.sources) == 1, timeout=PATIENCE)
+                window.corpus.problems.textAsked.emit(folder / "data.json")
+            qtbot.waitUntil(lambda: len(corpus.sources) == 2, timeout=PATIENCE)
+            assert window.session.runs.all == [], content
+            assert content.encode() in [source.data.tobytes() for source in corpus.sources]
+            at_rest(qtbot, window)
+            corpus.set_sources(())
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -141,6 +117,9 @@ def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch,
         window.actions_by_id["open_tokenizer"].trigger()
         dialog = question(qtbot, window)
         assert dialog.field.value == "gpt2"
+        assert dialog.field.choice.combo.hasFocus()
+        for button in dialog.findChildren(QPushButton):
+            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
         # How it would split the text that is looked at.
         told = "9 pre-tokens in the text of the Text pane."
         qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
@@ -157,7 +136,8 @@ def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch,
         window.actions_by_id["open_tokenizer"].trigger()
         dialog = question(qtbot, window)
         assert dialog.field.value == "cl100k"
-        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: not dialog.isVisible())
         at_rest(qtbot, window)
         assert len(session.runs.all) == 1
 
@@ -236,11 +216,17 @@ def test_two_files_that_do_not_say_it_are_asked_about_one_after_the_other(qtbot,
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tmp_path, tokenizer):
+def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot, monkeypatch, tmp_path, tokenizer):
     save(tokenizer, tmp_path, "classic", accept_loss=True)
 
     def act(window, answers):
         session = window.session
+        answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
+        window.actions_by_id["open_tokenizer"].trigger()
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        assert len(session.runs.all) == 1
+        session.runs.delete(session.runs.active)
         answers.folder = tmp_path
         told = []
         session.jobs.told.connect(told.append)
@@ -269,26 +255,20 @@ def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tm
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_tokenizer_that_says_its_pattern_is_not_given_another(qtbot, monkeypatch, tmp_path, tokenizer):
-    save(tokenizer, tmp_path)
-
-    def act(window, answers):
-        drop(window, tmp_path)
-        opened(qtbot, window)
-        change = window.actions_by_id["change_pattern"]
-        assert not change.isEnabled()
-        assert change.toolTip() == "The tokenizer's files already say how it splits text."
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_recent_files_are_opened_as_what_they_were(qtbot, monkeypatch, tmp_path, tokenizer):
+def test_dropped_and_recent_files_are_opened_as_what_they_are(qtbot, monkeypatch, tmp_path, tokenizer):
     save(tokenizer, tmp_path / "mine.json")
+    (tmp_path / "book.txt").write_text(TEXT)
     (tmp_path / "data.json").write_text(json.dumps({"text": TEXT}))
 
     def act(window, answers):
-        drop(window, tmp_path / "mine.json", tmp_path / "data.json")
+        drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
         opened(qtbot, window)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+        assert window.session.runs.active.name == "mine.json"
+        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+        assert window.session.corpus.sources[0].name == "book.txt"
+        window.session.corpus.set_sources(())
+        drop(window, tmp_path / "data.json")
         asked_to_import(qtbot, window).import_button.click()
         at_rest(qtbot, window)
         menu = window.recent.menu
@@ -375,19 +355,6 @@ def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, r
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_dialog_is_worked_by_the_keyboard_in_reading_order(qtbot, monkeypatch, ranks):
-    def act(window, answers):
-        window.opening.open_any([ranks])
-        dialog = question(qtbot, window)
-        assert dialog.field.choice.combo.hasFocus()
-        for button in dialog.findChildren(QPushButton):
-            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
-        qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
-        qtbot.waitUntil(lambda: not dialog.isVisible())
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def of_its_library(folder: Path) -> Path:
     """A tokenizer that makes all letters small, which TokStudio leaves to the library."""
     bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -434,6 +401,13 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
         assert session.view.playhead == len(session.runs.active)
         assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
 
+        # Whoever types sees the last of it.
+        page.input.clear()
+        qtbot.keyClicks(page.input, SENTENCE.strip())
+        typed = theirs.encode(SENTENCE.strip(), add_special_tokens=False).ids
+        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == typed, timeout=PATIENCE)
+        at_rest(qtbot, window)
+
     assert at_the_window(monkeypatch, act) == 0
 
 
@@ -467,22 +441,6 @@ def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, monk
         steps = window.text.steps
         qtbot.waitUntil(lambda: steps._stepping is not None, timeout=PATIENCE)
         assert steps._stepping.steps.data.decode() == " the caf\u00e9 sat"
-        at_rest(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_whoever_types_into_a_text_of_a_library_s_tokenizer_sees_the_last_of_it(qtbot, monkeypatch, tmp_path):
-    path = of_its_library(tmp_path)
-    theirs = tokenizers.Tokenizer.from_file(str(path))
-
-    def act(window, answers):
-        window.opening.open_any([path])
-        opened(qtbot, window)
-        page = window.text.encode
-        qtbot.keyClicks(page.input, SENTENCE.strip())
-        expected = theirs.encode(page.input.text(), add_special_tokens=False).ids
-        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
         at_rest(qtbot, window)
 
     assert at_the_window(monkeypatch, act) == 0

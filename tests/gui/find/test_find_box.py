@@ -173,7 +173,7 @@ def test_f3_goes_through_the_occurrences_in_the_text(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_token_after_the_playhead_is_found_with_a_message(qtbot, monkeypatch, book):
+def test_a_token_after_the_playhead_is_found_with_a_message_and_filters_stay(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window)
         last = int(session.runs.active.tokenizer.merge_results[-1])
@@ -190,62 +190,48 @@ def test_a_token_after_the_playhead_is_found_with_a_message(qtbot, monkeypatch, 
         assert window.merges.model.token_at(window.merges.table.current_row) == last
         session.view.set_playhead(len(session.runs.active))
         assert not model.cell(0, 0).dimmed
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_a_filter_that_hides_the_target_is_removed(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window)
-        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
-        assert window.merges.filter.hasFocus()
-        qtbot.keyClicks(window.merges.filter, "zzz")
-        box = find(qtbot, window, str(session.runs.active.tokenizer.merge_results[3]))
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        assert window.merges.filter.text() == ""
-        assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-@pytest.mark.parametrize("hidden_by", ["kind", "length", "text"])
-def test_a_filter_panel_that_hides_the_target_is_cleared(qtbot, monkeypatch, book, hidden_by):
-    def act(window, answers):
-        session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
-        pane.raise_()
-        qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
-        if hidden_by == "kind":
-            pane.panel.boxes["Digits"].click()
-        elif hidden_by == "length":
-            pane.panel.least.setValue(100_000)
-        else:
-            pane.filter.setText("zzqz")
-        qtbot.waitUntil(lambda: not pane.busy())
-        token = int(session.runs.active.tokenizer.merge_results[-4])
-        assert pane.model.row_of_token(token) < 0
-        box = find(qtbot, window, f"#{token}")
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        table = pane.table
-        qtbot.waitUntil(lambda: not pane.busy())
-        assert pane.model.token_at(table.current_row) == token
-        assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center())
-        assert not pane.filter.text()
-        assert not pane.filtered()
-        assert pane.note.text() == ""
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_filters_stay_for_a_token_after_the_playhead(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session, pane = train(qtbot, window), window.vocabulary
+        # Removing a filter would not show it either.
+        pane = window.vocabulary
         pane.raise_()
         qtbot.waitUntil(lambda: pane.seen)
         session.view.set_playhead(2)
         pane.filter.setText("t")
-        box = find(qtbot, window, f"#{int(session.runs.active.tokenizer.merge_results[-1])}")
-        qtbot.keyClick(box, Qt.Key.Key_Return)
+        qtbot.keyClick(find(qtbot, window, f"#{last}"), Qt.Key.Key_Return)
         assert pane.filter.text() == "t"
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_filters_that_hide_the_target_are_cleared(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
+        results = session.runs.active.tokenizer.merge_results.tolist()
+        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+        assert window.merges.filter.hasFocus()
+        qtbot.keyClicks(window.merges.filter, "zzz")
+        qtbot.keyClick(find(qtbot, window, str(results[3])), Qt.Key.Key_Return)
+        assert window.merges.filter.text() == ""
+        assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
+        hide = {
+            "kind": pane.panel.boxes["Digits"].click,
+            "length": lambda: pane.panel.least.setValue(100_000),
+            "text": lambda: pane.filter.setText("zzqz"),
+        }
+        for (hidden_by, deed), token in zip(hide.items(), results[-4:], strict=False):
+            deed()
+            qtbot.waitUntil(lambda: not pane.busy())
+            assert pane.model.row_of_token(token) < 0, hidden_by
+            box = find(qtbot, window, f"#{token}")
+            qtbot.keyClick(box, Qt.Key.Key_Return)
+            table = pane.table
+            qtbot.waitUntil(lambda: not pane.busy())
+            assert pane.model.token_at(table.current_row) == token, hidden_by
+            assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center()), hidden_by
+            assert not pane.filter.text(), hidden_by
+            assert not pane.filtered(), hidden_by
+            assert pane.note.text() == "", hidden_by
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
@@ -275,7 +261,27 @@ def test_no_results_no_run_and_many_results_have_a_message(qtbot, monkeypatch, b
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_click_in_the_list_shows_the_token(qtbot, monkeypatch, book):
+def test_the_token_pane_comes_to_the_front(qtbot, monkeypatch, book):
+    def act(window, answers):
+        train(qtbot, window)
+        for width, height in ((1440, 900), (1024, 640)):
+            window.resize(width, height)
+            window.reset_layout()
+            window.why.raise_()
+            qtbot.waitUntil(lambda: window.token.visibleRegion().isEmpty())
+            qtbot.keyClick(find(qtbot, window, "the"), Qt.Key.Key_Return)
+            qtbot.waitUntil(lambda: window.token.headline.isVisible() and not window.token.visibleRegion().isEmpty())
+            window.vocabulary.raise_()
+            window.token.close()
+            qtbot.waitUntil(lambda: window.vocabulary.seen)
+            qtbot.keyClick(find(qtbot, window, "cat"), Qt.Key.Key_Return)
+            assert window.token.isHidden(), (width, height)
+            assert window.vocabulary.seen, (width, height)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_click_in_the_list_shows_the_token_and_a_small_window_has_room_for_it(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window)
         box = find(qtbot, window, "at")
@@ -284,32 +290,6 @@ def test_a_click_in_the_list_shows_the_token(qtbot, monkeypatch, book):
         qtbot.mouseClick(box.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
         assert session.view.target == wanted
         assert not box.popup.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
-def test_the_token_pane_comes_to_the_front(qtbot, monkeypatch, book, width, height):
-    def act(window, answers):
-        train(qtbot, window)
-        window.resize(width, height)
-        window.why.raise_()
-        qtbot.waitUntil(lambda: window.token.visibleRegion().isEmpty())
-        qtbot.keyClick(find(qtbot, window, "the"), Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: window.token.headline.isVisible() and not window.token.visibleRegion().isEmpty())
-        window.vocabulary.raise_()
-        window.token.close()
-        qtbot.waitUntil(lambda: window.vocabulary.seen)
-        qtbot.keyClick(find(qtbot, window, "cat"), Qt.Key.Key_Return)
-        assert window.token.isHidden()
-        assert window.vocabulary.seen
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_in_a_small_window_the_field_and_its_list_are_within_it(qtbot, monkeypatch, book):
-    def act(window, answers):
-        train(qtbot, window)
         window.resize(1024, 640)
         box = find(qtbot, window, "a")
         bar = window.toolbar

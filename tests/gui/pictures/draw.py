@@ -1,4 +1,4 @@
-"""Draws one picture of the window, in a process of its own: `python draw.py NAME FILE`.
+"""Draws pictures of the window, in a process of its own: `python draw.py SCALE FOLDER` draws all of one scale.
 
 The font comes from a package, the texts from here, and the settings from nowhere: two computers draw the same.
 """
@@ -12,11 +12,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
 
 LATIN = "The baker's clever daughter counted thirty-seven warm loaves before the bells rang."
 RIGHT_TO_LEFT_FONT = "Noto Sans Hebrew"  # of the system: no package has such a font
-NO_FONT = 77  # the exit code where it is missing
 QUIET = 60  # turns of the event loop without a job, after which nothing more is drawn
 HEBREW = "בתו הפיקחת של האופה ספרה שלושים ושבע כיכרות חמות לפני שצלצלו הפעמונים."
 
@@ -51,16 +53,14 @@ PICTURES = {
 }
 
 
-def draw(picture: Picture, file: Path) -> None:
-    """Draws a picture."""
+def prepare() -> QApplication:
+    """Makes the application, with the font of all pictures."""
     import font_source_sans_pro
     from PySide6.QtGui import QFont, QFontDatabase
-    from PySide6.QtWidgets import QApplication
 
     from tokstudio.core.base.progress import finish
     from tokstudio.core.warm_up import prepare_work
-    from tokstudio.gui.app.app import Studio, make_application
-    from tokstudio.gui.session.preferences import Preferences
+    from tokstudio.gui.app.app import make_application
     from tokstudio.gui.style import theme
 
     finish(prepare_work())
@@ -68,13 +68,25 @@ def draw(picture: Picture, file: Path) -> None:
     files = Path(str(font_source_sans_pro.__file__)).parent / "files"
     for weight in ("Regular", "Semibold", "Bold"):
         assert QFontDatabase.addApplicationFont(str(files / f"SourceSansPro-{weight}.ttf")) >= 0
-    if not picture.text.isascii() and RIGHT_TO_LEFT_FONT not in QFontDatabase.families():
-        sys.exit(NO_FONT)
     font = QFont(["Source Sans Pro", RIGHT_TO_LEFT_FONT])
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     application.setFont(font)
     # Tokens have it too, in place of the system's font of fixed pitch.
     theme.monospace_font = theme.tabular_font
+    return application
+
+
+def can_draw(picture: Picture) -> bool:
+    """Whether the fonts that its text needs are installed."""
+    from PySide6.QtGui import QFontDatabase
+
+    return picture.text.isascii() or RIGHT_TO_LEFT_FONT in QFontDatabase.families()
+
+
+def draw(picture: Picture, file: Path, application: QApplication) -> None:
+    """Draws a picture."""
+    from tokstudio.gui.app.app import Studio
+    from tokstudio.gui.session.preferences import Preferences
 
     def settle(done: Callable[[], bool], turns: int = 5) -> None:
         until, quiet = time.monotonic() + 60, 0
@@ -82,7 +94,7 @@ def draw(picture: Picture, file: Path) -> None:
             busy = [job.progress for job in studio.session.jobs.running]
             assert time.monotonic() < until, f"no rest: {busy}, {session.training.state}, {window.messages.text.text()}"
             quiet = quiet + 1 if done() and not studio.session.jobs.running else 0
-            QApplication.processEvents()
+            application.processEvents()
             time.sleep(0.01)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -111,6 +123,9 @@ def draw(picture: Picture, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    chosen = PICTURES[sys.argv[1]]
-    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(chosen.scale)}
-    draw(chosen, Path(sys.argv[2]))
+    scale, folder = int(sys.argv[1]), Path(sys.argv[2])
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(scale)}
+    of_all = prepare()
+    for key, one in PICTURES.items():
+        if one.scale == scale and can_draw(one):
+            draw(one, folder / f"{key}.png", of_all)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from PySide6.QtGui import QImage
 
-from tests.gui.pictures.draw import NO_FONT, PICTURES, RIGHT_TO_LEFT_FONT
+from tests.gui.pictures.draw import PICTURES, RIGHT_TO_LEFT_FONT
 
 HERE = Path(__file__).parent
 BLOCK = 8  # pixels; within a block letters may be drawn a little differently
@@ -29,16 +30,30 @@ pytestmark = [
 ]
 
 
-def drawn(name: str, file: Path) -> None:
-    """Draws a picture in a process of its own."""
-    command = [sys.executable, "-X", "faulthandler", str(HERE / "draw.py"), name, str(file)]
+def draw(scale: int, folder: Path) -> None:
+    """Draws all pictures of a scale in a process of its own."""
+    command = [sys.executable, "-X", "faulthandler", str(HERE / "draw.py"), str(scale), str(folder)]
     paths = os.pathsep.join([str(HERE.parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300, check=False
     )
-    if done.returncode == NO_FONT:
-        pytest.skip(f"the font {RIGHT_TO_LEFT_FONT} is not installed")
     assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory) -> Callable[[str], Path]:
+    """Gives the file of a picture; the first test of each scale draws all of that scale."""
+    folders: dict[int, Path] = {}
+
+    def drawn(name: str) -> Path:
+        scale = PICTURES[name].scale
+        if scale not in folders:
+            folder = tmp_path_factory.mktemp(f"scale-{scale}")
+            draw(scale, folder)
+            folders[scale] = folder
+        return folders[scale] / f"{name}.png"
+
+    return drawn
 
 
 def blocks(file: Path) -> NDArray[np.float64]:
@@ -57,9 +72,10 @@ def changed(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_the_window_looks_as_in_the_reference_picture(name, tmp_path):
-    made, reference = tmp_path / f"{name}.png", HERE / f"{name}.png"
-    drawn(name, made)
+def test_the_window_looks_as_in_the_reference_picture(drawn, name):
+    made, reference = drawn(name), HERE / f"{name}.png"
+    if not made.exists() and not PICTURES[name].text.isascii():
+        pytest.skip(f"the font {RIGHT_TO_LEFT_FONT} is not installed")
     now, before = blocks(made), blocks(reference)
     assert now.shape == before.shape
     different = changed(now, before)
@@ -67,9 +83,9 @@ def test_the_window_looks_as_in_the_reference_picture(name, tmp_path):
         shade = np.repeat(np.repeat(different, BLOCK, 0), BLOCK, 1).astype(np.uint8) * 255
         rows, columns = shade.shape
         QImage(shade.tobytes(), columns, rows, columns, QImage.Format.Format_Grayscale8).save(
-            str(tmp_path / f"{name}-different.png")
+            str(made.with_name(f"{name}-different.png"))
         )
-    assert different.mean() <= CHANGED, f"{different.mean():.1%} of the picture has changed: see {tmp_path}"
+    assert different.mean() <= CHANGED, f"{different.mean():.1%} of the picture has changed: see {made.parent}"
 
 
 @pytest.mark.parametrize(
@@ -80,5 +96,5 @@ def test_pictures_of_other_states_are_told_apart(one, other):
 
 
 if __name__ == "__main__":
-    for key in PICTURES:
-        drawn(key, HERE / f"{key}.png")
+    for every in {picture.scale for picture in PICTURES.values()}:
+        draw(every, HERE)

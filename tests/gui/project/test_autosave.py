@@ -12,19 +12,19 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pytest
 
 from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
+from tests.gui.project.behind import Behind, at_a_session, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.app.crash_report import left_reports, reports_folder
 from tokstudio.gui.project import autosave
+from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences, settings_file
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
@@ -43,7 +43,7 @@ def book(tmp_path):
 
 @pytest.fixture
 def folder():
-    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+    return recovery_folder()
 
 
 @pytest.fixture
@@ -62,25 +62,15 @@ def crash(folder, tmp_path):
     return Crash()
 
 
-def steps(qtbot, window, merges):
-    session = window.session
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
-    for made in range(1, merges + 1):
-        window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(
-            lambda made=made: session.training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE
-        )
-
-
 def offered(qtbot, window):
     qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
     return window.unsaved_work.text.text()
 
 
 def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkeypatch, book, crash, folder):
-    def begin(window, answers):
-        window.session.training.set_settings(Settings(320))
-        steps(qtbot, window, 5)
+    def begin(behind):
+        behind.session.training.set_settings(Settings(320))
+        behind.step(5)
         crash.now()
 
     def restore(window, answers):
@@ -102,84 +92,66 @@ def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkey
         assert not window.close()
         assert answers.asked == ["Run 1 and Run 2 have not been saved or exported."]
 
-    def look(window, answers):
-        quiet(qtbot, window)
-        assert not window.unsaved_work.isVisible()
-
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
     assert list(folder.iterdir()) == []
-    assert at_the_window(monkeypatch, look) == 0
 
 
 @pytest.mark.parametrize("opened", ["project", "text"])
-def test_a_restored_run_continues_with_the_open_text(qtbot, monkeypatch, tmp_path, book, crash, opened):
+def test_a_restored_run_continues_with_the_open_text(qtbot, tmp_path, book, crash, opened):
     project = tmp_path / "cats.tokstudio"
 
-    def begin(window, answers):
-        window.session.training.set_settings(Settings(320))
-        qtbot.waitUntil(lambda: window.session.training.obstacle is None, timeout=PATIENCE)
-        answers.target = project
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        steps(qtbot, window, 5)
+    def begin(behind):
+        behind.session.training.set_settings(Settings(320))
+        behind.save(project)
+        behind.step(5)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    def restore(behind):
+        session = behind.session
+        if opened == "project":
+            behind.open(project)
         session.training.set_settings(Settings(320))
         (source,) = session.corpus.sources
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+        behind.restore()
         assert session.runs.active.corpus.sources == session.corpus.sources == (source,)
-        assert window.actions_by_id["continue_run"].isEnabled()
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)
-        answers.target = project
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
+        behind.save(project)
         assert [source.name for source in finish(open_work(project)).sources] == ["book.txt"]
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore, [str(project if opened == "project" else book)]) == 0
+    at_a_session(qtbot, restore, [] if opened == "project" else [book])
 
 
-def test_a_restored_run_ignores_a_similar_text(qtbot, monkeypatch, tmp_path, book, crash):
+def test_a_restored_run_ignores_a_similar_text(qtbot, tmp_path, book, crash):
     other = tmp_path / "other.txt"
     other.write_text(TEXT.replace("cat", "dog"))
 
-    def begin(window, answers):
-        window.session.training.set_settings(Settings(320))
-        steps(qtbot, window, 5)
+    def begin(behind):
+        behind.session.training.set_settings(Settings(320))
+        behind.step(5)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    def restore(behind):
+        session = behind.session
         session.training.set_settings(Settings(320))
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+        behind.restore()
         assert [source.path for source in session.corpus.sources] == [other]
         assert [source.path for source in session.runs.active.corpus.sources] == [book]
-        assert not window.actions_by_id["continue_run"].isEnabled()
+        assert availability.cannot_continue(session) is not None
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore, [str(other)]) == 0
+    at_a_session(qtbot, restore, [other])
 
 
 def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, crash, folder):
-    def begin(window, answers):
-        steps(qtbot, window, 3)
+    def begin(behind):
+        behind.step(3)
         crash.now()
 
     def put_off(window, answers):
@@ -193,7 +165,7 @@ def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, mo
         assert not window.unsaved_work.isVisible()
         quiet(qtbot, window)
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, put_off) == 0
     assert at_the_window(monkeypatch, discard) == 0
@@ -205,16 +177,14 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 ):
     project = tmp_path / "mine.tokstudio"
 
-    def begin(window, answers):
-        answers.target = project
-        trained(qtbot, window, 270)
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        trained(qtbot, window, 280)
-        window.session.view.set_text("typed since")
-        window.recovery.copy()
-        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
-        steps(qtbot, window, 4)
+    def begin(behind):
+        behind.train(270)
+        behind.save(project)
+        behind.train(280)
+        behind.session.view.set_text("typed since")
+        behind.recovery.copy()
+        behind.wait()
+        behind.step(4)
         crash.now()
 
     def restore(window, answers):
@@ -233,7 +203,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         quiet(qtbot, window)
         assert len(finish(open_work(project)).runs) == 3
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -252,9 +222,8 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
     monkeypatch.setattr(autosave, "_copy_work", slow_work)
     monkeypatch.setattr(autosave, "_SOON", 100_000)
 
-    def act(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: session.training.corpus_obstacle is None, timeout=PATIENCE)
+    def act(behind):
+        session = behind.session
         session.queue.start([TrainingPlan(Settings(size)) for size in (270, 280, 1_000_000)])
         qtbot.waitUntil(lambda: session.runs.all[0].ended is not None, timeout=PATIENCE)
         qtbot.wait(200)
@@ -263,48 +232,39 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
         qtbot.waitUntil(lambda: session.queue.number == 3 and len(session.runs.all[2]) > 0, timeout=PATIENCE)
         crash.now()
         session.training.stop()
-        quiet(qtbot, window)
+        behind.wait()
 
-    def again(window, answers):
-        assert offered(qtbot, window).endswith("Also not saved: 2 runs.")
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window.session.runs.all) == 3, timeout=PATIENCE)
-        assert [len(run) for run in window.session.runs.all[:2]] == [14, 24]
+    def again(behind):
+        assert behind.look().endswith("Also not saved: 2 runs.")
+        behind.restore()
+        assert [len(run) for run in behind.session.runs.all[:2]] == [14, 24]
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, again) == 0
+    at_a_session(qtbot, again)
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
-    qtbot, monkeypatch, tmp_path, book, crash, there
-):
+def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtbot, tmp_path, book, crash, there):
     project = tmp_path / "mine.tokstudio"
 
-    def begin(window, answers):
-        answers.target = project
-        trained(qtbot, window, 270)
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        window.session.view.set_text("typed since")
-        window.recovery.copy()
-        quiet(qtbot, window)
+    def begin(behind):
+        behind.train(270)
+        behind.save(project)
+        behind.session.view.set_text("typed since")
+        behind.recovery.copy()
+        behind.wait()
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
-        assert session.runs.active.unsaved is not there
+    def restore(behind):
+        behind.restore()
+        assert behind.session.runs.active.unsaved is not there
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     if not there:
         project.unlink()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
 def test_saved_work_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
@@ -320,8 +280,8 @@ def test_saved_work_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
 
 
 def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, crash):
-    def begin(window, answers):
-        trained(qtbot, window)
+    def begin(behind):
+        behind.train(300)
         crash.now()
 
     def restore(window, answers):
@@ -340,7 +300,7 @@ def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, cr
         qtbot.waitUntil(lambda: mine not in session.runs.all, timeout=PATIENCE)
         assert len(session.runs.active) == 44
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
     assert at_the_window(monkeypatch, restore) == 0
 
@@ -360,47 +320,46 @@ def test_an_unwritable_data_folder_is_one_message_and_training_continues(qtbot, 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash):
-    def begin(window, answers):
-        steps(qtbot, window, 5)
-        window.session.corpus.add_text(TEXT[:5000], "Another text")
-        qtbot.waitUntil(lambda: any(recovery_files(window)), timeout=PATIENCE)
+def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash, folder):
+    monkeypatch.setattr(autosave, "_SOON", 0)
+
+    def begin(behind):
+        behind.step(5)
+        behind.session.corpus.add_text(TEXT[:5000], "Another text")
+        qtbot.waitUntil(lambda: any(folder.glob("*.project.tokstudio")), timeout=PATIENCE)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        assert offered(qtbot, window).startswith("Training was interrupted: Run 1, 5 merges.")
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        assert [source.name for source in session.corpus.sources] == ["book.txt", "Another text"]
+    def restore(behind):
+        assert behind.look().startswith("Training was interrupted: Run 1, 5 merges.")
+        behind.restore()
+        assert [source.name for source in behind.session.corpus.sources] == ["book.txt", "Another text"]
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
-def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, monkeypatch, book, crash):
-    def begin(window, answers):
-        session = window.session
+def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, crash):
+    def begin(behind):
+        session = behind.session
         session.corpus.add_text(TEXT.upper(), "Another text")
-        trained(qtbot, window, 270)
+        behind.train(270)
         session.corpus.set_weights((2000, 500))
-        quiet(qtbot, window)
-        steps(qtbot, window, 3)
-        qtbot.waitUntil(lambda: not window.recovery._copying, timeout=PATIENCE)
+        behind.wait()
+        behind.step(3)
+        qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        offered(qtbot, window)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+    def restore(behind):
+        session = behind.session
+        behind.restore()
+        assert len(session.runs.all) == 2
         assert session.runs.active.corpus.weights == (2000, 500)
         assert session.corpus.weights == (2000, 500)
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)
 
 
 def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch, book, crash):
@@ -412,31 +371,25 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
             time.sleep(0.001)
         return (yield from copy(*arguments))
 
-    def begin(window, answers):
-        trained(qtbot, window, 270)
+    def begin(behind):
+        behind.train(270)
         monkeypatch.setattr(autosave, "_copy_work", slow_work)
-        window.session.view.set_text("typed during the copy")
-        window.recovery.copy()
-        window.session.view.set_text("typed before the training")
-        steps(qtbot, window, 3)
+        behind.session.view.set_text("typed during the copy")
+        behind.recovery.copy()
+        behind.session.view.set_text("typed before the training")
+        behind.step(3)
         goes_on.set()
-        qtbot.waitUntil(lambda: not window.recovery._copying, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
         crash.now()
 
-    def restore(window, answers):
-        offered(qtbot, window)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window.session.runs.all) == 2, timeout=PATIENCE)
-        assert window.session.view.text == "typed before the training"
+    def restore(behind):
+        behind.restore()
+        assert len(behind.session.runs.all) == 2
+        assert behind.session.view.text == "typed before the training"
 
-    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
-
-
-def recovery_files(window):
-    """The copies of a project."""
-    return window.session.recorder._folder.glob("*.project.tokstudio")
+    at_a_session(qtbot, restore)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals here")
@@ -475,12 +428,10 @@ def test_losing_the_display_loses_no_work(qtbot, qapp, tmp_path, closed):
 
 
 @pytest.mark.parametrize("busy", ["opening", "splitting"])
-def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, monkeypatch, tmp_path, book, busy):
-    studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
-    studio.show()
-    session, window, may_go_on, ended = studio.session, studio.window, threading.Event(), []
-    session.corpus.open_paths([book])
-    trained(qtbot, window)
+def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, monkeypatch, book, folder, busy):
+    behind = Behind(qtbot, [book])
+    session, may_go_on, ended = behind.session, threading.Event(), []
+    behind.train(300)
     session.view.set_text("typed since")
 
     def slow_work(*_):
@@ -488,15 +439,15 @@ def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, mo
             yield Progress(busy)
 
     if busy == "opening":
-        window.projects.begin_opening(slow_work, lambda found: None)
+        behind.projects.begin_opening(slow_work, lambda found: None)
     else:
         monkeypatch.setattr("tokstudio.gui.state.source_jobs.split_all", slow_work)
         session.training.set_settings(replace(session.training.settings, documents="line"))
-    window.recovery.keep(lambda: ended.append(True))
+    behind.recovery.keep(lambda: ended.append(True))
     qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
     assert session.training.opening if busy == "opening" else session.corpus.splitting
-    studio.close()
-    (left,) = finish(recoverable_work(tmp_path / "recovery"))
+    behind.close(leave=True)
+    (left,) = finish(recoverable_work(folder))
     assert left.project.state["text"] == "typed since"
     assert left.project.state["settings"]["documents"] == ("line" if busy == "splitting" else "file")
     assert left.project.state.get("splitting", False) == (busy == "splitting")
@@ -504,22 +455,17 @@ def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, qapp, mo
 
 
 @pytest.mark.parametrize("mixed", [False, True])
-def test_an_unfinished_division_is_completed_when_restored(qtbot, qapp, monkeypatch, tmp_path, book, mixed):
+def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, tmp_path, book, mixed):
     """What is restored must not be trained on otherwise than its settings say."""
-
-    def begin():
-        return Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
 
     def slow_work(*_):
         while True:
             yield Progress("splitting")
             time.sleep(0.01)
 
-    studio, ended, lines = begin(), [], TEXT.count("\n")
-    studio.show()
-    session, line, file = studio.session, Settings(documents="line"), Settings(documents="file")
-    session.corpus.open_paths([book])
-    trained(qtbot, studio.window)
+    behind, ended, lines = Behind(qtbot, [book]), [], TEXT.count("\n")
+    session, line, file = behind.session, Settings(documents="line"), Settings(documents="file")
+    behind.train(300)
     session.training.set_settings(line if mixed else file)
     qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
     with monkeypatch.context() as patch:
@@ -532,19 +478,14 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, qapp, monkeypa
         session.training.set_settings(line)
         qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
         assert [source.documents for source in session.corpus.sources] == ([lines, 1] if mixed else [1])
-        studio.window.recovery.keep(lambda: ended.append(True))
+        behind.recovery.keep(lambda: ended.append(True))
         qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
         assert session.corpus.splitting
-        studio.close()
-    studio = begin()
-    studio.show()
-    session = studio.session
-    offered(qtbot, studio.window)
-    studio.window.unsaved_work.restore_button.click()
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
-    quiet(qtbot, studio.window)
+        behind.close(leave=True)
+    behind = Behind(qtbot)
+    session = behind.session
+    behind.restore()
     assert session.training.settings.documents == "line"
     assert [source.documents for source in session.corpus.sources] == [lines] * (1 + mixed)
-    assert not studio.window.recovery._restored, "what was restored is copied anew at once, and let go"
-    studio.window.close()
-    studio.close()
+    assert not behind.recovery._restored, "what was restored is copied anew at once, and let go"
+    behind.close()

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pytest
 
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.project.behind import at_a_session, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.state.training_settings import Settings
@@ -35,12 +34,12 @@ LONGER = replace(SETTINGS, vocabulary_size=300)
 def files(tmp_path):
     for name, text in zip(NAMES, TEXTS.values(), strict=True):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    return [str(tmp_path / name) for name in NAMES]
+    return [tmp_path / name for name in NAMES]
 
 
 @pytest.fixture
 def recovery():
-    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+    return recovery_folder()
 
 
 def expected():
@@ -57,25 +56,16 @@ def is_whole(run) -> bool:
     return same and run.run.chosen.numbers.tolist() == whole.chosen.numbers.tolist()
 
 
-def begin(qtbot, window):
-    session = window.session
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3, timeout=PATIENCE)
-    quiet(qtbot, window)
-    session.training.set_settings(SETTINGS)
-    return session
-
-
 def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, monkeypatch, tmp_path, files):
     project = tmp_path / "turns.tokstudio"
 
-    def save(window, answers):
-        session = begin(qtbot, window)
+    def save(behind):
+        session = behind.session
+        session.training.set_settings(SETTINGS)
         session.training.start()
-        quiet(qtbot, window)
+        behind.wait()
         session.view.set_playhead(7)
-        answers.target = project
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
+        behind.save(project)
 
     def go_on(window, answers):
         session = window.session
@@ -93,7 +83,7 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         session.view.set_playhead(12)
         assert session.runs.active.tokenizer.at(12).encode("der fuchs") == train_to(12).encode("der fuchs")
 
-    assert at_the_window(monkeypatch, save, files) == 0
+    at_a_session(qtbot, save, files)
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
@@ -103,31 +93,23 @@ def train_to(merges):
     return train(Corpus(sources), config)
 
 
-def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_path, files, recovery):
-    def train_some(window, answers):
-        session = begin(qtbot, window)
-        for made in range(1, 6):
-            window.actions_by_id["step"].trigger()
-            qtbot.waitUntil(
-                lambda made=made: session.training.state == "paused" and len(session.runs.active) == made,
-                timeout=PATIENCE,
-            )
+def test_a_run_is_restored_after_a_kill_and_continues(qtbot, tmp_path, files, recovery):
+    def train_some(behind):
+        behind.session.training.set_settings(SETTINGS)
+        behind.step(5)
         shutil.copytree(recovery, tmp_path / "image")
 
-    def restore(window, answers):
-        session = window.session
-        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
-        assert window.unsaved_work.text.text() == "Training was interrupted: Run 1, 5 merges."
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+    def restore(behind):
+        session = behind.session
+        assert behind.look() == "Training was interrupted: Run 1, 5 merges."
+        behind.restore()
+        assert len(session.runs.all) == 1
         assert session.runs.active.log.chosen.numbers.tolist() == expected().chosen.numbers[:5].tolist()
         assert session.training.settings.config() == SETTINGS.config()
         session.training.set_settings(replace(session.training.settings, vocabulary_size=300))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         assert is_whole(session.runs.active)
 
-    assert at_the_window(monkeypatch, train_some, files) == 0
+    at_a_session(qtbot, train_some, files)
     shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)

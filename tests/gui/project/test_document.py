@@ -15,11 +15,13 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
+from tests.gui.project.behind import at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
-from tokstudio.core.base.progress import finish
+from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
+from tokstudio.gui.session import availability
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -57,17 +59,15 @@ def opened(qtbot, window, path):
     quiet(qtbot, window)
 
 
-def make(qtbot, monkeypatch, book, project, size=300):
-    """Trains on a book, saves, and closes the window."""
+def make(qtbot, book, project, size=300):
+    """A project with a run on a book."""
 
-    def act(window, answers):
-        trained(qtbot, window, size)
-        saved(qtbot, window, answers, project)
-        answers.asked.clear()
-        assert window.close()
-        assert answers.asked == []
+    def act(behind):
+        behind.train(size)
+        behind.save(project)
+        assert not behind.projects.unsaved
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
 
 
 def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
@@ -140,64 +140,59 @@ def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monk
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_an_opened_run_continues_as_if_uninterrupted(qtbot, monkeypatch, book, project, stopped):
-    def save(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+def test_an_opened_run_continues_as_if_uninterrupted(qtbot, book, project, stopped):
+    def save(behind):
         if stopped:
-            window.session.training.set_settings(Settings(330))
-            for made in (1, 2, 3):
-                step(qtbot, window, made)
-            window.actions_by_id["stop"].trigger()
-            quiet(qtbot, window)
+            behind.session.training.set_settings(Settings(330))
+            behind.step(3)
+            behind.session.training.stop()
+            behind.wait()
         else:
-            trained(qtbot, window, 290)
-        saved(qtbot, window, answers, project)
+            behind.train(290)
+        behind.save(project)
 
-    def go_on(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
+    def go_on(behind):
+        session = behind.session
+        behind.open(project)
         assert session.runs.active.ended == ("stopped" if stopped else "reached vocabulary size")
-        assert window.actions_by_id["continue_run"].isEnabled() == stopped
+        assert (availability.cannot_continue(session) is None) == stopped
         session.training.set_settings(Settings(330))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=330)).run
         assert [run.name for run in session.runs.all] == ["Run 1", "Run 2"]
         assert np.array_equal(session.runs.active.merges, expected.merges)
         assert np.array_equal(session.runs.active.log.tokens_after, expected.tokens_after)
-        assert window.isWindowModified()
+        assert behind.projects.modified
 
-    assert at_the_window(monkeypatch, save, [str(book)]) == 0
-    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+    at_a_session(qtbot, save, [book])
+    at_a_session(qtbot, go_on)
 
 
-def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, monkeypatch, book, project):
+def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, book, project):
     start = train(Corpus.from_text("a rat, a cat and the mat: " * 20), TrainingConfig(vocabulary_size=270))
 
-    def save(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+    def save(behind):
+        session = behind.session
         session.training.start_from(start, TrainingConfig(vocabulary_size=290), session.corpus.current, "")
-        quiet(qtbot, window)
+        behind.wait()
         session.view.set_playhead(20)
-        saved(qtbot, window, answers, project)
+        behind.save(project)
 
-    def go_on(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
+    def go_on(behind):
+        session = behind.session
+        behind.open(project)
         run = session.runs.active
         assert (run.before, len(run), session.view.playhead) == (14, 34, 20)
         assert run.tokenizer.at(14).encode(TEXT) == start.encode(TEXT)
         assert not run.unsaved
         session.training.set_settings(Settings(300))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         expected = extend(start, Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300))
         assert session.runs.active.merges.tolist() == expected.merges.tolist()
         assert session.runs.active.log.tokens_after[14:].tolist() == expected.run.tokens_after.tolist()
 
-    assert at_the_window(monkeypatch, save, [str(book)]) == 0
-    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+    at_a_session(qtbot, save, [book])
+    at_a_session(qtbot, go_on)
 
 
 def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, monkeypatch, book, project):
@@ -222,7 +217,7 @@ def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, monkeypatch, b
 
 
 def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     book.write_text(TEXT.replace("cat", "dog") + "more", encoding="utf-8")
 
     def act(window, answers):
@@ -240,11 +235,11 @@ def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
     book.write_text(TEXT, encoding="utf-8")
 
-    def again(window, answers):
-        opened(qtbot, window, project)
-        assert window.session.runs.active.corpus_problem is None
+    def again(behind):
+        behind.open(project)
+        assert behind.session.runs.active.corpus_problem is None
 
-    assert at_the_window(monkeypatch, again, [str(project)]) == 0
+    at_a_session(qtbot, again)
 
 
 def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatch, tmp_path, book, project):
@@ -256,11 +251,12 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
         assert Path(dialog.folder.edit.text()) == tmp_path
         dialog.close()
 
-    def look(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
-        assert window.corpus.problems.problems == ()
+    def look(behind):
+        session = behind.session
+        behind.open(project)
+        assert session.training.obstacle is None
         assert [source.path for source in session.corpus.sources] == [book]
+        assert session.corpus.current.bytes == len(TEXT)
         assert len(session.runs.active) == 44
 
     monkeypatch.chdir(tmp_path)
@@ -268,48 +264,47 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+    at_a_session(qtbot, look)
 
 
 @pytest.mark.parametrize("found", ["by opening", "by reload"])
-def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, monkeypatch, book, project, found):
+def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, book, project, found):
     away = book.with_name("away.txt")
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     book.rename(away)
 
-    def divide(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
+    def divide(behind):
+        session = behind.session
+        behind.open(project)
         session.training.set_settings(replace(session.training.settings, documents="line"))
-        quiet(qtbot, window)
-        saved(qtbot, window, answers, project)
+        behind.wait()
+        behind.save(project)
         if found == "by reload":
             away.rename(book)
-            window.corpus.source_list.select_rows([0])
-            window.actions_by_id["reload_source"].trigger()
-            check(qtbot, window)
+            session.corpus.reread(0, None)
+            check(behind)
 
-    def look(window, answers):
-        opened(qtbot, window, project)
-        check(qtbot, window)
+    def look(behind):
+        behind.open(project)
+        check(behind)
 
-    def check(qtbot, window):
-        session = window.session
+    def check(behind):
+        session = behind.session
         qtbot.waitUntil(lambda: session.corpus.current.bytes == len(TEXT), timeout=PATIENCE)
-        quiet(qtbot, window)
+        behind.wait()
         (source,) = session.corpus.sources
         assert session.training.settings.documents == "line"
         assert source.documents == TEXT.count("\n")
         assert session.runs.active.corpus.documents == 1, "the run was trained on the whole file"
 
-    assert at_the_window(monkeypatch, divide, [str(project)]) == 0
+    at_a_session(qtbot, divide)
     if found == "by opening":
         away.rename(book)
-    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+    at_a_session(qtbot, look)
 
 
 def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     away = book.with_name("away.txt")
     book.rename(away)
 
@@ -338,22 +333,22 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
 
-def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, book, project):
+    make(qtbot, book, project)
     with book.open("a") as file:
         file.write("more of it")
 
-    def act(window, answers):
-        opened(qtbot, window, project)
-        assert window.session.corpus.current.bytes == len(TEXT)
-        assert window.session.corpus.sources[0].changed_on_disk()
-        assert window.session.runs.active.corpus_problem is None
+    def act(behind):
+        behind.open(project)
+        assert behind.session.corpus.current.bytes == len(TEXT)
+        assert behind.session.corpus.sources[0].changed_on_disk()
+        assert behind.session.runs.active.corpus_problem is None
 
-    assert at_the_window(monkeypatch, act, [str(project)]) == 0
+    at_a_session(qtbot, act)
 
 
 def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatch, tmp_path, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
 
     def drop(window, *paths):
         data = QMimeData()
@@ -390,33 +385,35 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
 
 
 @pytest.mark.parametrize("answer", ["discard", "save", None])
-def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
-    qtbot, monkeypatch, tmp_path, book, project, answer
-):
-    make(qtbot, monkeypatch, book, project)
+def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, tmp_path, book, project, answer):
+    make(qtbot, book, project)
     asked = []
 
-    def act(window, answers):
+    def soon():
+        yield Progress("looking")
+
+    def act(behind):
+        jobs = behind.session.jobs
+
         def ask(title, question):
             asked.append(question)
             # As in a dialog, what else there is to do is done meanwhile; what asks is the end of a job itself.
             if len(asked) == 1:
-                qtbot.waitUntil(lambda: len(window.session.jobs.running) == 1, timeout=PATIENCE)
+                qtbot.waitUntil(lambda: len(jobs.running) == 1, timeout=PATIENCE)
             return answer
 
-        trained(qtbot, window, 290)
-        answers.target = tmp_path / "other.tokstudio"
-        answers.save_or_not, before = ask, answers.save_or_not
-        window.opening.open_any([project])
-        window.opening.open_any([project])
+        behind.train(290)
+        behind.answers.target = tmp_path / "other.tokstudio"
+        behind.answers.save_or_not = ask
+        for _ in range(2):
+            jobs.start(soon, lambda _: behind.projects.open(project))
         qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
-        quiet(qtbot, window)
         if answer is not None:
-            opened(qtbot, window, project)
-        answers.save_or_not = before
-        assert window.projects.path == (None if answer is None else project)
+            qtbot.waitUntil(lambda: behind.projects.path == project, timeout=PATIENCE)
+        behind.wait()
+        assert behind.projects.path == (None if answer is None else project)
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
     assert asked == ["Run 1 has not been saved or exported."]
 
 
@@ -449,26 +446,28 @@ def test_closing_can_be_cancelled(qtbot, monkeypatch, book, project):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_name_without_extension_gets_it_with_a_question(qtbot, monkeypatch, book, project):
+def test_a_name_without_extension_gets_it_with_a_question(qtbot, book, project):
     project.write_text("mine")
 
-    def act(window, answers):
-        trained(qtbot, window)
+    def act(behind):
+        answers = behind.answers
+        behind.train(260)
         answers.target, answers.yes = project.with_suffix(""), False
-        window.actions_by_id["save_project_as"].trigger()
-        quiet(qtbot, window)
+        behind.projects.save_as()
+        behind.wait()
         assert "my cats.tokstudio already exists." in answers.asked
         assert project.read_text() == "mine"
         answers.yes = True
-        window.actions_by_id["save_project_as"].trigger()
-        opened(qtbot, window, project)
+        behind.projects.save_as()
+        behind.wait()
+        assert behind.projects.path == project
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
     assert len(finish(open_work(project)).runs) == 1
 
 
 def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+    make(qtbot, book, project)
     damaged = project.with_name("damaged.tokstudio")
     damaged.write_bytes(project.read_bytes()[:-5000])
 
@@ -487,21 +486,21 @@ def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
 
-def test_opening_can_be_cancelled(qtbot, monkeypatch, book, project):
-    make(qtbot, monkeypatch, book, project)
+def test_opening_can_be_cancelled(qtbot, book, project):
+    make(qtbot, book, project)
 
-    def act(window, answers):
-        session = window.session
+    def act(behind):
+        session = behind.session
         session.corpus.add_text("mine")
-        window.projects.open(project)
+        behind.projects.open(project)
         job = session.jobs.running[-1]
         job.cancel()
-        quiet(qtbot, window)
-        if window.projects.path is None:
+        behind.wait()
+        if behind.projects.path is None:
             assert [source.name for source in session.corpus.sources] == ["Pasted text"]
         assert not session.training.opening
 
-    assert at_the_window(monkeypatch, act) == 0
+    at_a_session(qtbot, act)
 
 
 def full_disk(*_):
@@ -509,83 +508,84 @@ def full_disk(*_):
 
 
 def test_a_full_disk_leaves_the_old_file_whole_and_everything_unsaved(qtbot, monkeypatch, book, project):
-    def act(window, answers):
-        trained(qtbot, window)
-        saved(qtbot, window, answers, project)
+    def act(behind):
+        behind.train(260)
+        behind.save(project)
         before = project.read_bytes()
-        window.session.view.set_text("more")
+        behind.session.view.set_text("more")
         with monkeypatch.context() as broken:
             broken.setattr("os.replace", full_disk)
-            window.actions_by_id["save_project"].trigger()
-            qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-            quiet(qtbot, window)
-        assert "no space left" in window.messages.text.text()
+            behind.projects.save()
+            behind.wait()
+        (problem,) = behind.problems
+        assert "no space left" in problem
         assert project.read_bytes() == before
-        assert window.isWindowModified()
+        assert behind.projects.modified
         assert [path for path in project.parent.iterdir() if path.name.startswith(".")] == []
-        saved(qtbot, window, answers, project)
-        assert not window.isWindowModified()
+        behind.save(project)
+        assert not behind.projects.modified
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
 
 
-def test_a_missing_drive_is_an_error_and_another_folder_works(qtbot, monkeypatch, tmp_path, book):
+def test_a_missing_drive_is_an_error_and_another_folder_works(qtbot, tmp_path, book):
     drive = tmp_path / "drive"
     drive.mkdir()
 
-    def act(window, answers):
-        trained(qtbot, window)
-        saved(qtbot, window, answers, drive / "a.tokstudio")
+    def act(behind):
+        behind.train(260)
+        behind.save(drive / "a.tokstudio")
         shutil.rmtree(drive)
-        window.session.view.set_text("more")
-        window.actions_by_id["save_project"].trigger()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert window.messages.text.text() == (
-            f"a.tokstudio: the folder {drive} does not exist: create it, or choose another."
-        )
-        answers.target = tmp_path / "b.tokstudio"
-        window.actions_by_id["save_project_as"].trigger()
-        opened(qtbot, window, answers.target)
-        assert not window.isWindowModified()
+        behind.session.view.set_text("more")
+        behind.projects.save()
+        behind.wait()
+        assert behind.problems == [f"a.tokstudio: the folder {drive} does not exist: create it, or choose another."]
+        behind.answers.target = tmp_path / "b.tokstudio"
+        behind.projects.save_as()
+        behind.wait()
+        assert behind.projects.path == behind.answers.target
+        assert not behind.projects.modified
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
-def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
+def test_a_read_only_folder_is_one_sentence(qtbot, tmp_path, book):
     folder = tmp_path / "locked"
     folder.mkdir()
     folder.chmod(0o500)
 
-    def act(window, answers):
-        trained(qtbot, window)
-        answers.target = folder / "a.tokstudio"
-        window.actions_by_id["save_project"].trigger()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+    def act(behind):
+        behind.train(260)
+        behind.answers.target = folder / "a.tokstudio"
+        behind.projects.save()
+        behind.wait()
+        assert len(behind.problems) == 1
         assert list(folder.iterdir()) == []
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    at_a_session(qtbot, act, [book])
 
 
-def test_changes_saved_by_another_window_are_not_overwritten(qtbot, monkeypatch, tmp_path, book, project):
-    make(qtbot, monkeypatch, book, project)
+def test_changes_saved_by_another_window_are_not_overwritten(qtbot, tmp_path, book, project):
+    make(qtbot, book, project)
     other = tmp_path / "other.tokstudio"
 
-    def act(window, answers):
-        opened(qtbot, window, project)
-        theirs = project.read_bytes() + b""
-        Path(project).write_bytes(theirs)
+    def act(behind):
+        behind.open(project)
+        theirs = project.read_bytes()
         os.utime(project, (1, 1))
-        window.session.view.set_text("mine")
-        window.actions_by_id["save_project"].trigger()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert "another program has changed it" in window.messages.text.text()
+        behind.session.view.set_text("mine")
+        behind.projects.save()
+        behind.wait()
+        (problem,) = behind.problems
+        assert "another program has changed it" in problem
         assert project.read_bytes() == theirs
-        answers.target = other
-        window.actions_by_id["save_project_as"].trigger()
-        opened(qtbot, window, other)
+        behind.answers.target = other
+        behind.projects.save_as()
+        behind.wait()
+        assert behind.projects.path == other
 
-    assert at_the_window(monkeypatch, act, [str(project)]) == 0
+    at_a_session(qtbot, act)
 
 
 def test_weights_of_the_corpus_and_of_a_run_are_restored(session, make_run):

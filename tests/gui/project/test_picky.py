@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
-import platformdirs
 import pytest
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.picky import SETTINGS, TEXT
+from tests.gui.project.behind import at_a_session, recovery_folder
 from tokstudio import Corpus, train
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -22,37 +21,28 @@ LONGER = replace(SETTINGS, vocabulary_size=450)
 @pytest.fixture
 def file(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8", newline="\n")
-    return str(tmp_path / "text.txt")
+    return tmp_path / "text.txt"
 
 
 @pytest.fixture
 def recovery():
-    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+    return recovery_folder()
 
 
 def expected(settings):
     return train(Corpus.from_text(TEXT), settings.config()).run
 
 
-def begin(qtbot, window):
-    session = window.session
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
-    quiet(qtbot, window)
-    session.training.set_settings(SETTINGS)
-    return session
-
-
 def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, monkeypatch, tmp_path, file):
     project = tmp_path / "picky.tokstudio"
 
-    def save(window, answers):
-        session = begin(qtbot, window)
+    def save(behind):
+        session = behind.session
+        session.training.set_settings(SETTINGS)
         session.training.start()
-        quiet(qtbot, window)
+        behind.wait()
         session.view.set_playhead(7)
-        answers.target = project
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
+        behind.save(project)
         assert not session.runs.active.unsaved
 
     def go_on(window, answers):
@@ -73,35 +63,27 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         assert session.runs.active.log.removals.tolist() == longer.removals.tolist()
         assert session.runs.active.uses.at(len(longer)).tolist() == longer.uses().tolist()
 
-    assert at_the_window(monkeypatch, save, [file]) == 0
+    at_a_session(qtbot, save, [file])
     assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
 
 
-def test_a_run_is_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_path, file, recovery):
-    def train_some(window, answers):
-        session = begin(qtbot, window)
-        for made in range(1, 21):
-            window.actions_by_id["step"].trigger()
-            qtbot.waitUntil(
-                lambda made=made: session.training.state == "paused" and len(session.runs.active) == made,
-                timeout=PATIENCE,
-            )
+def test_a_run_is_restored_after_a_kill_and_continues(qtbot, tmp_path, file, recovery):
+    def train_some(behind):
+        behind.session.training.set_settings(SETTINGS)
+        behind.step(20)
         shutil.copytree(recovery, tmp_path / "image")
 
-    def restore(window, answers):
-        session = window.session
-        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
-        quiet(qtbot, window)
+    def restore(behind):
+        session = behind.session
+        behind.restore()
+        assert len(session.runs.all) == 1
         whole = expected(SETTINGS)
         assert session.runs.active.log.removals.tolist() == whole.removals[:20].tolist()
         assert (whole.removals[:20, 2:] >= 0).any()
         assert session.training.settings.config() == SETTINGS.config()
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
+        behind.go_on()
         assert session.runs.active.run.removals.tolist() == whole.removals.tolist()
 
-    assert at_the_window(monkeypatch, train_some, [file]) == 0
+    at_a_session(qtbot, train_some, [file])
     shutil.copytree(tmp_path / "image", recovery, dirs_exist_ok=True)
-    assert at_the_window(monkeypatch, restore) == 0
+    at_a_session(qtbot, restore)

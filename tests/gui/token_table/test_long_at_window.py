@@ -18,8 +18,8 @@ from tokstudio.gui.token_table import search as token_search
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 KEYS = Qt.KeyboardModifier
-LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=2000))
-PIECE = LINE[1500:1530]
+LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=1300))
+PIECE = LINE[900:930]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def look_at_vocabulary(qtbot, window):
     return pane
 
 
-def test_find_finds_text_deep_in_a_token(qtbot, monkeypatch, twice):
+def test_find_finds_text_deep_in_a_token_and_the_token_of_a_byte(qtbot, monkeypatch, twice):
     def act(window, answers):
         tokens = train(qtbot, window)
         qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
@@ -73,6 +73,38 @@ def test_find_finds_text_deep_in_a_token(qtbot, monkeypatch, twice):
         qtbot.waitUntil(
             lambda: [model.token_at(row) for row in range(model.rowCount())][: len(begun)] == begun, timeout=PATIENCE
         )
+        box.selectAll()
+        qtbot.keyClicks(box, "c3")
+        byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
+        qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+
+
+def test_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbot, monkeypatch, twice):
+    def act(window, answers):
+        tokens, merges = train(qtbot, window), window.merges
+        wanted = holding(tokens, PIECE.encode())
+        qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+        assert merges.filter.hasFocus()
+        for typed in (PIECE, f"/{PIECE}/"):
+            merges.filter.clear()
+            qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted), timeout=PATIENCE)
+            qtbot.keyClicks(merges.filter, typed)
+            qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted), timeout=PATIENCE)
+            assert listed(merges) == wanted, typed
+        pane = look_at_vocabulary(qtbot, window)
+        for typed in (PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"):
+            pane.filter.clear()
+            qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
+            qtbot.keyClicks(pane.filter, typed)
+            qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
+            assert listed(pane) == wanted, typed
+            assert not pane.limit.isVisible()
+        pane.filter.clear()
+        qtbot.keyClicks(pane.filter, "C3")
+        byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
+        qtbot.waitUntil(lambda: listed(pane) == {byte}, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act, [str(twice)]) == 0
 
@@ -98,34 +130,6 @@ def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, twice):
         qtbot.waitUntil(lambda: window.session.view.target is not None, timeout=PATIENCE)
         assert window.session.view.target in holding(tokens, PIECE.encode())
         assert not box.popup.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
-
-
-@pytest.mark.parametrize("typed", [PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"])
-def test_the_vocabulary_filter_finds_text_deep_in_a_token(qtbot, monkeypatch, twice, typed):
-    def act(window, answers):
-        tokens = train(qtbot, window)
-        pane = look_at_vocabulary(qtbot, window)
-        qtbot.keyClicks(pane.filter, typed)
-        wanted = holding(tokens, PIECE.encode())
-        qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
-        assert listed(pane) == wanted
-        assert not pane.limit.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
-
-
-@pytest.mark.parametrize("typed", [PIECE, f"/{PIECE}/"])
-def test_the_merges_filter_finds_text_deep_in_a_token(qtbot, monkeypatch, twice, typed):
-    def act(window, answers):
-        tokens, pane = train(qtbot, window), window.merges
-        qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
-        assert pane.filter.hasFocus()
-        qtbot.keyClicks(pane.filter, typed)
-        wanted = holding(tokens, PIECE.encode())
-        qtbot.waitUntil(lambda: not pane.busy() and pane.model.rowCount() == len(wanted), timeout=PATIENCE)
-        assert listed(pane) == wanted
 
     assert at_the_window(monkeypatch, act, [str(twice)]) == 0
 
@@ -171,18 +175,3 @@ def test_long_white_space_and_digits_have_their_kinds(qtbot, monkeypatch, tmp_pa
             assert pane.model.index(row, notes).data().startswith("white space")
 
     assert at_the_window(monkeypatch, act, [str(path)]) == 0
-
-
-def test_two_hexadecimal_digits_list_the_token_of_that_byte(qtbot, monkeypatch, twice):
-    def act(window, answers):
-        tokens = train(qtbot, window)
-        pane = look_at_vocabulary(qtbot, window)
-        qtbot.keyClicks(pane.filter, "C3")
-        byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
-        qtbot.waitUntil(lambda: listed(pane) == {byte}, timeout=PATIENCE)
-        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
-        qtbot.keyClicks(window.finder.box, "c3")
-        found = window.finder.model
-        qtbot.waitUntil(lambda: found.rowCount() == 1 and found.token_at(0) == byte, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0

@@ -59,7 +59,7 @@ def typed_from(data, spelled):
     return data.draw(st.sampled_from([text, some.hex(" "), "0x" + some.hex(), "aB", "ς", "�"]))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(vocabularies(), st.data())
 def test_a_filter_agrees_with_spelled_out_tokens(vocabulary, data):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
@@ -71,7 +71,7 @@ def test_a_filter_agrees_with_spelled_out_tokens(vocabulary, data):
     assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(vocabularies(), st.data())
 def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     base, parts, spelled = vocabulary
@@ -86,7 +86,7 @@ def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     assert finish(find_search.search_work(index, typed, ids, -1)) == expected
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(vocabularies() | vocabularies([b" ", b"1", "\u3000".encode(), b"\xe3", b"\x80", "一".encode()]))
 def test_the_flags_agree_with_the_spelled_out_token(vocabulary):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]

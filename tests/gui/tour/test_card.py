@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QTabBar
@@ -13,6 +12,7 @@ from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to
 from tokstudio.gui.session import training as training_module
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.token_text import merge_sentence
+from tokstudio.gui.tour.stops import SETTINGS
 
 
 def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatch):
@@ -20,9 +20,11 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
         for at in range(2, LAST + 1):
             if not window.tour.running:
                 begin(qtbot, window, at)
-            for size in ((1440, 900), (1024, 640)):
+            if at in (3, 5):
+                window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
+            # Each stop is reached in the size in which the stop before it was left.
+            for size in ((1440, 900), (1024, 640))[:: -1 if at % 2 else 1]:
                 window.resize(*size)
-                window.actions_by_id["theme_dark" if at % 2 else "theme_light"].trigger()
                 quiet(qtbot, window)
                 qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)
                 qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
@@ -33,11 +35,13 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypatch, unstyled):
+def test_the_settings_of_before_are_offered_after_the_tour_and_not_in_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         own = Settings(5000, pattern="whitespace")
         window.session.training.set_settings(own)
         begin(qtbot, window, 1)
+        assert window.session.training.settings == SETTINGS
+        assert not window.notices.isVisible()
         for again in ("continue_tour", "take_tour"):
             press(window, Qt.Key.Key_Escape)
             qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
@@ -45,16 +49,25 @@ def test_the_offer_of_the_settings_waits_for_the_end_of_the_tour(qtbot, monkeypa
             assert not window.notices.isVisible()
         press(window, Qt.Key.Key_Escape)
         qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        assert window.notices.text.text() == "The tour has changed the training settings."
         window.notices.act_button.click()
         assert window.session.training.settings == own
+        window.actions_by_id["undo"].trigger()
+        assert not window.session.training.played
 
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch):
+def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_card_before(qtbot, monkeypatch, unstyled):
     def act(window, answers):
-        begin(qtbot, window, 2)
+        menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
+        assert "Alt+F" in menus
+        begin(qtbot, window, LAST)
         card = window.tour.card
+        buttons = (card.leave_button, card.back_button, card.next_button)
+        assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
+        while window.tour.at > 2:
+            card.back_button.click()
         for button in (card.leave_button, card.next_button):
             card.say("3 of 9", "The playhead", f"Another text for {button.text()}")
             for click in (qtbot.mouseClick, qtbot.mouseDClick):
@@ -63,18 +76,6 @@ def test_a_click_meant_for_the_card_before_does_nothing(qtbot, monkeypatch):
         card._new.stop()
         qtbot.mouseClick(card.leave_button, Qt.MouseButton.LeftButton)
         assert not window.tour.running
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_no_button_of_the_card_has_the_letter_of_a_menu(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
-        assert "Alt+F" in menus
-        begin(qtbot, window, LAST)
-        card = window.tour.card
-        buttons = (card.leave_button, card.back_button, card.next_button)
-        assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -101,7 +102,7 @@ def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch, uns
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_link_to_the_end_is_as_high_as_its_text_needs(qtbot, monkeypatch):
+def test_the_link_to_the_end_is_as_high_as_its_text_needs_and_focuses_no_button(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window)
         for larger in range(3):
@@ -115,15 +116,6 @@ def test_the_link_to_the_end_is_as_high_as_its_text_needs(qtbot, monkeypatch):
             assert window.status.rect().contains(
                 window.status.skip.mapTo(window.status, window.status.skip.rect().bottomRight())
             )
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_end_of_the_training_focuses_no_button(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        begin(qtbot, window)
-        window.actions_by_id["train"].trigger()
-        qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
         window.status.skip.setFocus()
         window.status.skip.click()
         qtbot.waitUntil(lambda: window.status.skip.isHidden(), timeout=PATIENCE)
@@ -133,24 +125,9 @@ def test_the_end_of_the_training_focuses_no_button(qtbot, monkeypatch, unstyled)
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
-def test_beside_the_reason_the_card_leaves_the_merge_in_sight(qtbot, monkeypatch, size):
-    def act(window, answers):
-        window.resize(*size)
-        begin(qtbot, window, 3)
-        window.actions_by_id["why_merge"].trigger()
-        told(qtbot, window, "no pair stood side by side more often")
-        quiet(qtbot, window)
-        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
-        assert not window.merges.visibleRegion().isEmpty()
-        assert not window.tour.card.geometry().intersects(lit(window))
-        assert not window.tour.card.geometry().intersects(window.tour.shade.place)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, monkeypatch):
     def act(window, answers):
+        reason = "no pair stood side by side more often"
         window.resize(1440, 870)
         begin(qtbot, window, 2)
         sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
@@ -163,13 +140,23 @@ def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, monkeypatch):
             assert not window.tour.card.geometry().intersects(sentence)
         while window.tour.at > 3:
             window.tour.card.back_button.click()
-        window.actions_by_id["why_merge"].trigger()
-        told(qtbot, window, "no pair stood side by side more often")
-        quiet(qtbot, window)
-        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
-        bar = next(one for one in window.findChildren(QTabBar) if "Why" in map(one.tabText, range(one.count())))
-        tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
-        assert not window.tour.card.geometry().intersects(tabs)
+        for size in ((1440, 900), (1024, 640)):
+            window.resize(*size)
+            window.reset_layout()
+            window.tour.card.back_button.click()
+            window.tour.card.next_button.click()
+            qtbot.waitUntil(lambda: reason not in window.tour.card.text.text())
+            window.actions_by_id["why_merge"].trigger()
+            told(qtbot, window, reason)
+            quiet(qtbot, window)
+            qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+            assert not window.merges.visibleRegion().isEmpty(), size
+            assert not window.tour.card.geometry().intersects(lit(window)), size
+            assert not window.tour.card.geometry().intersects(window.tour.shade.place), size
+            bars = window.findChildren(QTabBar)
+            bar = next(one for one in bars if "Why" in map(one.tabText, range(one.count())) and one.isVisible())
+            tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
+            assert size[1] < 900 or not window.tour.card.geometry().intersects(tabs)
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -131,7 +131,7 @@ def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbo
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_only_the_lit_place_takes_the_pointer(qtbot, monkeypatch):
+def test_pointer_and_tab_reach_only_the_lit_place_and_the_card(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window, 4)
         shade, card = window.tour.shade, window.tour.card
@@ -146,13 +146,6 @@ def test_only_the_lit_place_takes_the_pointer(qtbot, monkeypatch):
         qtbot.mouseClick(shade, Qt.MouseButton.LeftButton, pos=box.mapTo(window, box.rect().center()))
         assert window.session.training.settings == before
         assert not box.hasFocus()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_tab_stays_in_the_lit_place_and_the_card(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window, 4)
         reached = set()
         for _ in range(40):
             press(window, Qt.Key.Key_Tab)
@@ -161,30 +154,23 @@ def test_tab_stays_in_the_lit_place_and_the_card(qtbot, monkeypatch):
         for _ in range(40):
             window.focusNextPrevChild(True)
             reached.add(window.focusWidget())
-        inside = (window.text, window.tour.card)
+        inside = (window.text, card)
         assert all(any(one is widget or one.isAncestorOf(widget) for one in inside) for widget in reached)
-        assert {window.text.samples, window.tour.card.next_button} <= reached
+        assert {window.text.samples, card.next_button} <= reached
 
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_second_start_changes_nothing(qtbot, monkeypatch):
+def test_a_second_start_changes_nothing_and_a_closed_pane_is_shown_again(qtbot, monkeypatch):
     def act(window, answers):
-        begin(qtbot, window, 3)
+        begin(qtbot, window, 4)
         runs = list(window.session.runs.all)
         window.text.encode.input.setFocus()
         window.actions_by_id["take_tour"].trigger()
         window.tour.resume()
-        assert window.tour.at == 3
+        assert window.tour.at == 4
         assert window.session.runs.all == runs
         assert window.focusWidget() is window.tour.card
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_pane_that_is_closed_is_shown_again(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window, 4)
         window.text.close()
         told(qtbot, window, "The pane Text is closed or behind another.")
         assert window.tour.card.help_button.text() == "Show It"
@@ -222,9 +208,14 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_undo_before_the_training_is_mended(qtbot, monkeypatch):
+def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbot, monkeypatch):
     def act(window, answers):
-        begin(qtbot, window)
+        offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
+        link = next(button for button in offer if "tour" in button.text())
+        qtbot.waitActive(window)
+        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
+        assert window.tour.at == 0
+        assert QApplication.activeModalWidget() is None
         window.actions_by_id["undo"].trigger()
         told(qtbot, window, "The text or the settings are not those of the tour.")
         window.tour.card.help_button.click()
@@ -254,30 +245,18 @@ def test_an_own_corpus_is_kept_if_the_person_wants(qtbot, monkeypatch, tmp_path)
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_the_settings_of_before_are_offered_after_the_tour(qtbot, monkeypatch):
+def test_at_the_end_all_merges_are_applied_and_the_english_sentence_comes_back(qtbot, monkeypatch):
     def act(window, answers):
-        own = Settings(5000, pattern="whitespace")
-        window.session.training.set_settings(own)
-        begin(qtbot, window)
-        assert window.session.training.settings == SETTINGS
-        assert not window.notices.isVisible()
-        press(window, Qt.Key.Key_Escape)
-        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
-        assert window.notices.text.text() == "The tour has changed the training settings."
-        window.notices.act_button.click()
-        assert window.session.training.settings == own
-        window.actions_by_id["undo"].trigger()
-        assert not window.session.training.played
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_english_sentence_comes_back(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window, LAST)
         view = window.session.view
+        begin(qtbot, window, LAST - 1)
+        view.set_playhead(100)
+        window.tour.card.next_button.click()
+        assert view.playhead == 744
+        view.set_playhead(200)
         view.set_text(JAPANESE)
         window.tour.card.next_button.click()
+        assert not window.tour.running
+        assert view.playhead == 744
         assert view.text == ENGLISH
         view.set_text("My own sentence.")
         window.actions_by_id["take_tour"].trigger()
@@ -300,31 +279,5 @@ def test_a_second_tour_has_the_corpus_of_the_first(qtbot, monkeypatch):
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)
         assert has_other_corpus(first, window.session.runs.active, None)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_at_the_end_all_merges_are_applied(qtbot, monkeypatch):
-    def act(window, answers):
-        view = window.session.view
-        begin(qtbot, window, LAST - 1)
-        view.set_playhead(100)
-        window.tour.card.next_button.click()
-        assert view.playhead == 744
-        view.set_playhead(200)
-        window.tour.card.next_button.click()
-        assert not window.tour.running
-        assert view.playhead == 744
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_welcome_offers_the_tour(qtbot, monkeypatch):
-    def act(window, answers):
-        offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
-        link = next(button for button in offer if "tour" in button.text())
-        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
-        assert window.tour.at == 0
-        assert QApplication.activeModalWidget() is None
 
     assert at_the_window(monkeypatch, act) == 0

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
-from tests.gui.window.test_little_room import body_of, tabs
+from tests.gui.window.test_little_room import body_of, settle, tabs
 from tokstudio.gui.state.training_settings import Settings
 
 CENTRE = {"Compression Distribution Compare", "Merges Vocabulary Runs How Large?"}
@@ -65,14 +64,16 @@ def places(window) -> dict[str, QRect]:
 def set_height(qtbot, window, height: int) -> None:
     window.resize(1440, height)
     qtbot.waitUntil(lambda: window.height() == height)
-    qtbot.wait(120)
+    QApplication.processEvents()
+    settle(qtbot, window)
 
 
 def begin_high(qtbot, window) -> None:
     """Makes the window high, with the panes in their first places."""
     set_height(qtbot, window, 900)
     window.reset_layout()
-    qtbot.wait(50)
+    QApplication.processEvents()
+    settle(qtbot, window)
 
 
 def put_below_configure(qtbot, window) -> None:
@@ -115,7 +116,7 @@ def test_when_a_low_window_becomes_high_only_the_right_column_is_split(qtbot, mo
         window.why.raise_()
         usual = places(window)
         assert "why" in usual
-        for _ in range(3):
+        for _ in range(2):
             set_height(qtbot, window, 660)
             qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
             set_height(qtbot, window, 900)
@@ -136,24 +137,24 @@ def test_when_a_low_window_becomes_high_only_the_right_column_is_split(qtbot, mo
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("changed", ["distribution", "corpus", "why"])
-def test_closed_or_floating_panes_do_not_prevent_splitting_the_right_column(qtbot, monkeypatch, changed):
+def test_closed_or_floating_panes_do_not_prevent_splitting_the_right_column(qtbot, monkeypatch):
     def act(window, answers):
-        set_height(qtbot, window, 660)
-        assert tabs(window) == LOW
-        pane = getattr(window, changed)
-        if changed == "corpus":
-            pane.setFloating(True)
-        else:
-            pane.close()
-        set_height(qtbot, window, 900)
-        assert not {"Text Token", "Text Token Why"} & tabs(window)
-        assert window.token.y() > window.text.geometry().bottom()
-        assert pane.isFloating() is (changed == "corpus")
-        assert pane.isHidden() is (changed != "corpus")
-        if changed == "why":
-            window.show_why()
-            qtbot.waitUntil(lambda: tabs(window) == HIGH)
+        for changed in ("distribution", "corpus", "why"):
+            set_height(qtbot, window, 660)
+            window.reset_layout()
+            qtbot.waitUntil(lambda: tabs(window) == LOW)
+            pane = getattr(window, changed)
+            if changed == "corpus":
+                pane.setFloating(True)
+            else:
+                pane.close()
+            set_height(qtbot, window, 900)
+            assert not {"Text Token", "Text Token Why"} & tabs(window), changed
+            assert window.token.y() > window.text.geometry().bottom(), changed
+            assert pane.isFloating() is (changed == "corpus"), changed
+            assert pane.isHidden() is (changed != "corpus"), changed
+        window.show_why()
+        qtbot.waitUntil(lambda: tabs(window) == HIGH)
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -177,19 +178,20 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, look) == 0
 
 
-@pytest.mark.parametrize("workspace", ["train", "compare", "learn"])
-def test_a_window_keeps_its_size_when_the_right_column_is_split(qtbot, monkeypatch, workspace):
+def test_a_window_keeps_its_size_when_the_right_column_is_split(qtbot, monkeypatch):
     def act(window, answers):
         window.resize(1440, 900)
-        window.actions_by_id[f"workspace_{workspace}"].trigger()
-        qtbot.wait(120)
-        high = tabs(window)
-        for _ in range(2):
-            window.resize(1024, 640)
-            qtbot.waitUntil(lambda: tabs(window) != high, timeout=PATIENCE)
-            window.resize(1440, 900)
-            qtbot.waitUntil(lambda: tabs(window) == high, timeout=PATIENCE)
+        for workspace in ("train", "compare", "learn"):
+            window.actions_by_id[f"workspace_{workspace}"].trigger()
             QApplication.processEvents()
-            assert window.size() == QSize(1440, 900)
+            settle(qtbot, window)
+            high = tabs(window)
+            for _ in range(2):
+                window.resize(1024, 640)
+                qtbot.waitUntil(lambda high=high: tabs(window) != high, timeout=PATIENCE)
+                window.resize(1440, 900)
+                qtbot.waitUntil(lambda high=high: tabs(window) == high, timeout=PATIENCE)
+                QApplication.processEvents()
+                assert window.size() == QSize(1440, 900), workspace
 
     assert at_the_window(monkeypatch, act) == 0

@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
 from tests.gui.person import PATIENCE, at_the_window
-from tests.gui.window.test_little_room import tabs
+from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.window.dock_sizes import tab_bars
@@ -51,7 +51,8 @@ def begin(qtbot, window) -> None:
     window.why.close()
     # A place that has lost its tabs has the sizes that it will have.
     window.arrange(window.arrangement())
-    qtbot.wait(120)
+    QApplication.processEvents()
+    settle(qtbot, window)
 
 
 def alone(window) -> str:
@@ -60,7 +61,7 @@ def alone(window) -> str:
     return next(iter(seen)) if len(seen) == 1 else ""
 
 
-def test_a_double_click_on_a_title_or_a_tab_maximises_the_pane_and_gives_it_back(qtbot, monkeypatch):
+def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window)
         usual, shared = places(window), tabs(window)
@@ -81,14 +82,9 @@ def test_a_double_click_on_a_title_or_a_tab_maximises_the_pane_and_gives_it_back
         assert "vocabulary" in places(window)
         assert not window.vocabulary.title.isVisible()
         assert window.why.isHidden()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_key_maximises_the_pane_with_the_focus_and_escape_gives_it_back(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        usual = places(window)
+        # A key maximises the pane with the focus, and Escape gives the layout back.
+        window.merges.raise_()
+        qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
         field = window.merges.filter
         field.setFocus()
         qtbot.keyClick(field, Qt.Key.Key_M, KEYS)
@@ -130,47 +126,62 @@ def test_escape_closes_a_message_first(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("deed", ["workspace", "reset", "menu", "why", "filter", "close", "project", "float"])
-def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypatch, deed):
+def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypatch):
     def act(window, answers):
         begin(qtbot, window)
         usual = places(window)
         layout = window.arrangement()
-        click_title(qtbot, window.text)
-        assert alone(window) == "text"
-        if deed == "workspace":
-            window.actions_by_id["workspace_compare"].trigger()
-            window.actions_by_id["workspace_train"].trigger()
-        elif deed == "reset":
-            window.actions_by_id["reset_layout"].trigger()
+        action = window.actions_by_id
+
+        def workspace():
+            action["workspace_compare"].trigger()
+            assert not alone(window)
+            assert not action["maximise_pane"].isChecked()
+            action["workspace_train"].trigger()
+
+        def reset():
+            action["reset_layout"].trigger()
             assert not window.why.isHidden()
             window.why.close()
-        elif deed == "menu":
+
+        def menu():
             window.token.toggleViewAction().trigger()
             assert not window.token.isHidden()
-        elif deed == "why":
+
+        def why():
             window.show_why()
             assert "why" in places(window)
             window.why.close()
-        elif deed == "filter":
-            window.actions_by_id["filter"].trigger()
+
+        def filter_():
+            action["filter"].trigger()
             assert window.merges.filter.hasFocus()
-        elif deed == "close":
+
+        def close():
             window.text.toggleViewAction().trigger()
             assert window.text.isHidden()
             assert len(places(window)) == len(usual) - 1
             window.text.show()
-        elif deed == "project":
+
+        def project():
             window.arrange(layout)
-        else:
-            window.actions_by_id["float_pane"].trigger()
+
+        def floating():
+            action["float_pane"].trigger()
             assert window.text.isFloating()
-            window.actions_by_id["float_pane"].trigger()
+            action["float_pane"].trigger()
             assert not window.text.isFloating()
-        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
-        assert window.why.isHidden()
-        assert not window.actions_by_id["maximise_pane"].isChecked()
-        assert window.text.features() == window.token.features()
+
+        for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
+            window.arrange(layout)
+            qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+            click_title(qtbot, window.text)
+            assert alone(window) == "text", deed
+            deed()
+            qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+            assert window.why.isHidden(), deed
+            assert not action["maximise_pane"].isChecked(), deed
+            assert window.text.features() == window.token.features(), deed
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -223,12 +234,7 @@ def test_the_context_menu_of_a_title_or_a_tab_offers_to_float_its_pane(qtbot, mo
         click_title(qtbot, window.corpus)
         assert not window.corpus.isFloating()
         assert not alone(window)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_without_a_pane_there_is_nothing_to_maximise(qtbot, monkeypatch):
-    def act(window, answers):
+        # Without a pane there is nothing to maximise, or to float.
         for pane in window.panes:
             pane.close()
         QApplication.processEvents()

@@ -45,18 +45,15 @@ def test_a_text_added_to_a_sample_has_a_notice_and_can_replace_it(qtbot, monkeyp
         quiet(qtbot, window)
         assert names(window) == ["book.txt", "book.txt"]
         assert not card.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_another_notice_replaces_it_when_the_sample_is_removed(qtbot, monkeypatch, book):
-    def act(window, answers):
+        # Removing the sample by hand replaces the notice too.
+        window.session.corpus.remove_sources([0, 1])
         window.actions_by_id["sample_python"].trigger()
         window.opening.open_paths([book])
         quiet(qtbot, window)
-        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        assert card.text.text() == "book.txt was added to the sample A Python program."
         window.session.corpus.remove_sources([0])
-        assert window.notices.text.text() == "Removed A Python program."
+        assert card.text.text() == "Removed A Python program."
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -101,28 +98,24 @@ def test_a_first_step_has_no_notice_and_a_stop_hides_it(qtbot, monkeypatch, book
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-@pytest.mark.parametrize("settings", [Settings(100_000, held_out=0.1), Settings(5_000, pattern="("), Settings(None)])
-def test_a_sample_trains_with_settings_of_its_own(qtbot, monkeypatch, settings):
+def test_a_sample_trains_with_settings_of_its_own_and_tells_of_others(qtbot, monkeypatch):
     def act(window, answers):
         session, card = window.session, window.notices
-        session.training.set_settings(settings)
         window.actions_by_id["sample_train_article"].trigger()
         quiet(qtbot, window)
-        assert session.runs.active.config == Settings().config()
-        assert len(session.runs.active) == 1_000 - 256
-        assert card.text.text() == "The sample trains with the default settings."
-        assert card.act_button.text() == "Restore Settings"
-        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
-        assert session.training.settings == settings
+        qtbot.wait(120)
         assert not card.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_settings_of_a_sample_cause_no_notice(qtbot, monkeypatch):
-    def act(window, answers):
-        window.actions_by_id["sample_train_article"].trigger()
-        quiet(qtbot, window)
-        assert not window.notices.isVisible()
+        for settings in (Settings(100_000, held_out=0.1), Settings(5_000, pattern="("), Settings(None)):
+            session.training.set_settings(settings)
+            window.actions_by_id["sample_train_article"].trigger()
+            quiet(qtbot, window)
+            assert session.runs.active.config == Settings().config(), settings
+            assert len(session.runs.active) == 1_000 - 256
+            qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+            assert card.text.text() == "The sample trains with the default settings."
+            assert card.act_button.text() == "Restore Settings"
+            qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+            assert session.training.settings == settings
+            assert not card.isVisible()
 
     assert at_the_window(monkeypatch, act) == 0

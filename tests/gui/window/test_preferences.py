@@ -143,8 +143,14 @@ def test_reset_asks_once_and_sets_everything_to_its_default(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_page_is_reached_and_left_by_keyboard_and_every_control_has_a_name(qtbot, monkeypatch):
+def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_names(qtbot, monkeypatch):
+    file = settings_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"\x00\xff[General\ntheme=mauve\ntext_size=huge\n=\n" + bytes(range(256)))
+
     def act(window, answers):
+        assert window._theme.mode == "system"
+        assert window._theme.text_size == BODY_PIXELS
         action = window.actions_by_id["preferences"]
         assert "Ctrl+," in {key.toString() for key in action.shortcuts()}
         assert action.menuRole() == QAction.MenuRole.PreferencesRole
@@ -164,7 +170,7 @@ def test_the_page_is_reached_and_left_by_keyboard_and_every_control_has_a_name(q
 
 
 @pytest.mark.parametrize("ask", [True, False])
-def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbot, monkeypatch, book, ask):
+def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbot, monkeypatch, tmp_path, book, ask):
     kept = []
 
     def act(window, answers):
@@ -175,21 +181,14 @@ def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbo
             qtbot.mouseClick(dialog.controls["ask_before_closing"], Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
         dialog.close_button.click()
         assert isinstance(dialog.controls["ask_before_closing"], QCheckBox)
+        answers.yes = False
+        window.projects.open(tmp_path / "other.tokstudio")
+        assert answers.asked == ["Run 1 has not been saved or exported."], "opening a project asks all the same"
+        answers.asked.clear()
         kept.append(answers)
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
     assert kept[0].asked == (["Run 1 has not been saved or exported."] if ask else [])
-
-
-def test_opening_a_project_asks_all_the_same(qtbot, monkeypatch, book, tmp_path):
-    def act(window, answers):
-        window._preferences.set("ask_before_closing", False)
-        trained(qtbot, window)
-        answers.yes = False
-        window.projects.open(tmp_path / "other.tokstudio")
-        assert answers.asked == ["Run 1 has not been saved or exported."]
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
 def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, book):
@@ -241,19 +240,6 @@ def test_the_number_of_threads_changes_no_merge():
         list(trainer)
         made.append(trainer.run.merges.tolist())
     assert made[0] == made[1] == made[2]
-
-
-def test_a_damaged_settings_file_gives_the_defaults(qtbot, monkeypatch):
-    file = settings_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(b"\x00\xff[General\ntheme=mauve\ntext_size=huge\n=\n" + bytes(range(256)))
-
-    def act(window, answers):
-        assert window._theme.mode == "system"
-        assert window._theme.text_size == BODY_PIXELS
-        assert opened(qtbot, window).close()
-
-    assert at_the_window(monkeypatch, act) == 0
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.theme import BODY_PIXELS
 
 
 class Paints(QObject):
@@ -23,21 +24,13 @@ class Paints(QObject):
         return False
 
 
-def test_the_window_is_painted_again_after_a_change_of_theme(qtbot, monkeypatch):
-    def act(window, answers):
-        paints = Paints(window.text)
-        for mode in ("dark", "light"):
-            qtbot.wait(50)
-            paints.count = 0
-            window.actions_by_id[f"theme_{mode}"].trigger()
-            qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_pane_made_floating_by_a_layout_is_painted(qtbot, monkeypatch):
+def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbot, monkeypatch):
     def act(window, answers):
         pane = window.text
+        qtbot.wait(50)
+        paints = Paints(pane)
+        window.actions_by_id["theme_dark"].trigger()
+        qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
         pane.setFloating(True)
         layout = window.arrangement()
         window.reset_layout()
@@ -65,8 +58,9 @@ def test_a_change_of_text_size_updates_every_measure(qtbot, monkeypatch):
             return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
 
         before = measures()
-        for _ in range(5):
-            window.actions_by_id["text_larger"].trigger()
+        larger = window.actions_by_id["text_larger"].trigger
+        for enlarge in (larger, lambda: window._preferences.set("text_size", BODY_PIXELS + 5)):
+            enlarge()
             measures()
             assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
         assert measures() != before

@@ -26,14 +26,24 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
-def test_configure_starts_at_its_top_with_more_open(qtbot, monkeypatch, width, height):
+def test_configure_starts_at_its_top_with_more_open(qtbot, monkeypatch):
     def open_more(window, answers):
-        window.resize(width, height)
+        window.resize(1440, 900)
         window.reset_layout()
         window.actions_by_id["more_settings"].trigger()
         scrolled = body_of(window.configure.size_field).verticalScrollBar()
         qtbot.waitUntil(lambda: scrolled.value() > 0)
+
+    def look_in_a_high_window(window, answers):
+        assert window.height() > 700
+        look(window, answers)
+        window.resize(1024, 640)
+        window.reset_layout()
+        window.actions_by_id["more_settings"].trigger()
+
+    def look_in_a_low_window(window, answers):
+        assert window.height() == 640
+        look(window, answers)
 
     def look(window, answers):
         pane = window.configure
@@ -48,7 +58,8 @@ def test_configure_starts_at_its_top_with_more_open(qtbot, monkeypatch, width, h
         qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
 
     assert at_the_window(monkeypatch, open_more) == 0
-    assert at_the_window(monkeypatch, look) == 0
+    assert at_the_window(monkeypatch, look_in_a_high_window) == 0
+    assert at_the_window(monkeypatch, look_in_a_low_window) == 0
 
 
 def test_more_is_fully_visible_at_the_first_start(qtbot, monkeypatch):
@@ -117,9 +128,11 @@ def test_a_control_focused_by_tab_has_one_focus_ring(qtbot, show, mode, make, of
     assert drawn_lines(control) == of_one_ring
 
 
-@pytest.mark.parametrize("height", [619, 640])
-def test_in_a_low_window_curves_have_more_of_the_height_than_the_table_below(qtbot, monkeypatch, height):
-    def act(window, answers):
+def test_in_a_low_window_the_curves_of_every_view_have_140_pixels_and_more_than_the_table(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
+
+    def resize(window, height):
         window.resize(1024, height)
         window.reset_layout()
         QApplication.processEvents()
@@ -127,28 +140,21 @@ def test_in_a_low_window_curves_have_more_of_the_height_than_the_table_below(qtb
         assert window.merges.height() >= 120
         assert window.height() == height
 
-    assert at_the_window(monkeypatch, act) == 0
-
-
-@pytest.mark.parametrize("height", [619, 640])
-def test_in_a_low_window_the_curves_of_every_view_are_140_pixels_high(qtbot, monkeypatch, tmp_path, height):
-    path = tmp_path / "book.txt"
-    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
-
     def act(window, answers):
-        window.resize(1024, height)
-        window.reset_layout()
+        resize(window, 619)
         window.opening.open_paths([path])
         window.session.training.set_settings(Settings(400, held_out=0.1))
         trained_again(qtbot, window)
         pane = window.compression
         qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
-        for action in pane.menu.actions()[:4]:
-            action.trigger()
-            QApplication.processEvents()
-            assert pane.plot.chart.area.height() >= 140, action.text()
-        assert pane.remark_line.isVisible()
-        assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
+        for height in (619, 640):
+            resize(window, height)
+            for action in pane.menu.actions()[:4]:
+                action.trigger()
+                QApplication.processEvents()
+                assert pane.plot.chart.area.height() >= 140, (height, action.text())
+            assert pane.remark_line.isVisible()
+            assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
-from tests.gui.window.test_little_room import tabs
+from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height, widen_left
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
@@ -29,7 +29,7 @@ def enter(window, name: str) -> None:
     QApplication.processEvents()
 
 
-def test_every_pane_has_one_place_in_a_workspace(monkeypatch, unstyled):
+def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         known = [pane.objectName() for pane in window.panes]
         for workspace in WORKSPACES.values():
@@ -37,12 +37,6 @@ def test_every_pane_has_one_place_in_a_workspace(monkeypatch, unstyled):
                 columns = workspace.columns(size, known)
                 assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
                 assert sum(width for width, *_ in columns) == pytest.approx(1)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_keys_change_the_workspace_and_the_menu_checks_it(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
         window.activateWindow()
         qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
         assert checked(window) == ["train"]
@@ -70,7 +64,8 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, monke
         widen_left(qtbot, window, 60)
         window.why.close()
         window.vocabulary.raise_()
-        qtbot.wait(60)
+        QApplication.processEvents()
+        settle(qtbot, window)
         compare = places(window)
         assert compare["runs"].width() > 470
         enter(window, "train")
@@ -112,7 +107,7 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_the_layout_is_stored_as_soon_as_the_workspace_changes(monkeypatch, unstyled):
+def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_own(monkeypatch, unstyled):
     def act(window, answers):
         window.why.close()
         enter(window, "compare")
@@ -123,6 +118,22 @@ def test_the_layout_is_stored_as_soon_as_the_workspace_changes(monkeypatch, unst
         enter(window, "learn")
         assert Preferences(window._preferences.file).bytes("layout") == layout
         assert not Preferences(window._preferences.file).bytes("layout_compare").isEmpty()
+        # A project keeps the layout with its workspace.
+        assert isinstance(window.projects, ProjectDocument)
+        for name in ("compare", "train"):
+            enter(window, name)
+            window.reset_layout()
+        enter(window, "compare")
+        window.corpus.close()
+        project = window.arrangement()
+        enter(window, "train")
+        window.why.close()
+        window.arrange(project)
+        assert checked(window) == ["compare"]
+        assert window.corpus.isHidden()
+        enter(window, "train")
+        assert window.why.isHidden()
+        assert not window.corpus.isHidden()
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -146,7 +157,7 @@ def window(qtbot, session, theme, tmp_path):
         one.hide()
 
 
-def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp_path):
+def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp_path, unstyled):
     first = window()
     first.token.close()
     first.vocabulary.raise_()
@@ -162,7 +173,7 @@ def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp
     assert "vocabulary" in places(second)
 
 
-@pytest.mark.parametrize("stored", [b"", b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
+@pytest.mark.parametrize("stored", [b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
 def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyled):
     settings = Preferences(tmp_path / "settings.ini")
     for workspace in WORKSPACES.values():
@@ -180,7 +191,7 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyl
     assert set(places(made)) == {"guide", "corpus", "merges", "text", "vocabulary"}
 
 
-def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, tmp_path):
+def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, tmp_path, unstyled):
     first = window()
     first.text.close()
     first.remember()
@@ -206,42 +217,25 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
     assert places(second)["guide"].left() < places(second)["corpus"].left()
 
 
-def test_a_project_opens_in_the_workspace_in_which_it_was_saved(qtbot, monkeypatch, unstyled):
+def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot, monkeypatch):
     def act(window, answers):
-        assert isinstance(window.projects, ProjectDocument)
-        enter(window, "compare")
-        window.corpus.close()
-        layout = window.arrangement()
-        enter(window, "train")
-        window.why.close()
-        window.arrange(layout)
-        assert checked(window) == ["compare"]
-        assert window.corpus.isHidden()
-        enter(window, "train")
-        assert window.why.isHidden()
-        assert not window.corpus.isHidden()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-@pytest.mark.parametrize("name", ["compare", "learn"])
-def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot, monkeypatch, name):
-    def act(window, answers):
-        set_height(qtbot, window, 900)
-        enter(window, name)
-        high, shared = places(window), tabs(window)
-        enter(window, "train")
-        set_height(qtbot, window, 640)
-        enter(window, name)
-        qtbot.waitUntil(lambda: window.height() == 640)
-        assert len(places(window)) == len(high) - 1
-        enter(window, "train")
-        set_height(qtbot, window, 900)
-        enter(window, name)
-        qtbot.waitUntil(lambda: set(places(window)) == set(high), timeout=PATIENCE)
-        assert tabs(window) == shared
-        for pane, place in places(window).items():
-            assert abs(place.height() - high[pane].height()) < 24, pane
+        for name in ("compare", "learn"):
+            set_height(qtbot, window, 900)
+            enter(window, name)
+            high, shared = places(window), tabs(window)
+            enter(window, "train")
+            set_height(qtbot, window, 640)
+            enter(window, name)
+            qtbot.waitUntil(lambda: window.height() == 640)
+            assert len(places(window)) == len(high) - 1, name
+            enter(window, "train")
+            set_height(qtbot, window, 900)
+            enter(window, name)
+            qtbot.waitUntil(lambda high=high: set(places(window)) == set(high), timeout=PATIENCE)
+            assert tabs(window) == shared, name
+            for pane, place in places(window).items():
+                assert abs(place.height() - high[pane].height()) < 24, (name, pane)
+            enter(window, "train")
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -256,7 +250,7 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
         set_height(qtbot, window, 600)
         enter(window, "compare")
         qtbot.waitUntil(lambda: "compare" in places(window))
-        qtbot.wait(120)
+        settle(qtbot, window)
         assert window.height() == 600
         assert len(places(window)) == 3
 

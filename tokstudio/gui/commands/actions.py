@@ -37,12 +37,12 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
     for action in actions:
         built = made[action.id] = QAction(action.text, owner)
         built.setObjectName(action.id)
-        built.setStatusTip(action.tip)
         built.setCheckable(action.checkable)
         built.setMenuRole(action.role)
         sequences = [QKeySequence(key) for key in action.keys]
         built.setShortcuts([sequence for sequence in dict.fromkeys(sequences) if not sequence.isEmpty()])
         built.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        _describe(action, built)
         if action.icon:
             built.setIcon(icon(action.icon, theme))
             # A menu shows the check mark in place of the icon.
@@ -55,10 +55,19 @@ def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], ses
     """Enables the available actions; the tool tip and the status tip of a disabled action give the reason."""
     for action in actions:
         reason = action.obstacle(session)
-        built[action.id].setEnabled(reason is None)
-        keys = built[action.id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        words = action.text.replace("&", "").rstrip("…")
-        tip = reason or (f"{words} ({keys})" if keys else words)
-        if tip != built[action.id].toolTip():
-            built[action.id].setToolTip(tip)
-            built[action.id].setStatusTip(reason or action.tip)
+        shown = built[action.id]
+        if reason is None and not shown.isEnabled():
+            shown.setEnabled(True)
+            _describe(action, shown)
+        elif reason is not None and (shown.isEnabled() or reason != shown.toolTip()):
+            shown.setEnabled(False)
+            shown.setToolTip(reason)
+            shown.setStatusTip(reason)
+
+
+def _describe(action: Action, built: QAction) -> None:
+    """Sets the tips of an available action: its name and keys, and what it does."""
+    keys = built.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    words = action.text.replace("&", "").rstrip("…")
+    built.setToolTip(f"{words} ({keys})" if keys else words)
+    built.setStatusTip(action.tip)
