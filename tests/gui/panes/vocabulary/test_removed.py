@@ -9,14 +9,12 @@ from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE
 from tests.gui.picky import trained
-from tokstudio.gui.panes.vocabulary import model
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.vocabulary.selection import ID, MERGE, TOKEN, USES
 
 
 @pytest.fixture
-def pane(session, theme, actions, dock, monkeypatch) -> VocabularyPane:
-    monkeypatch.setattr(model, "_LATER", 20)
+def pane(session, theme, actions, dock) -> VocabularyPane:
     pane = VocabularyPane(session, theme, actions)
     dock(pane, 760, 320)
     return pane
@@ -28,8 +26,8 @@ def run(qtbot, session, pane):
 
 
 def ids(qtbot, pane) -> list[int]:
-    qtbot.wait(40)  # orders other than that of making follow a little later
-    qtbot.waitUntil(lambda: not pane.model.searching, timeout=PATIENCE)
+    # Orders other than that of making follow a little later.
+    qtbot.waitUntil(lambda: not pane.model._later.isActive() and not pane.model.searching, timeout=PATIENCE)
     return [pane.model.token_at(row) for row in range(pane.model.rowCount())]
 
 
