@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -413,13 +412,6 @@ def test_every_focusable_widget_has_an_accessible_name_and_the_window_fits_a_sma
         assert window.minimumSizeHint().height() <= 640
 
     assert at_the_window(monkeypatch, act) == 0
-
-
-def test_messages_of_platforms_without_a_screen_are_not_logged(tmp_path):
-    log = tmp_path / "log.txt"
-    command = [sys.executable, "-m", "tokstudio", "--demo", "--screenshot", tmp_path / "a.png", "--log-file", log]
-    done = subprocess.run(command, capture_output=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}, check=True)
-    assert b"propagateSizeHints" not in done.stdout + done.stderr + log.read_bytes()
 
 
 def test_the_window_with_the_demo_is_closed_without_a_question_while_it_trains(qtbot, monkeypatch):
