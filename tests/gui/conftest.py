@@ -99,7 +99,7 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         application.setFont(_FONT)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shortens the pauses after a key and between two updates, in milliseconds: a test waits for what comes after."""
     for name in _PAUSES:
