@@ -29,6 +29,33 @@ from tokstudio.resources import sample_text
 _FONT = QFont("Source Sans Pro")
 _FONT.setPixelSize(BODY_PIXELS)
 
+_PAUSES = (
+    "session.comparison._LATER",
+    "session.comparison._TOGETHER",
+    "session.token_facts._PAINTED",
+    "session.training_control._TICK",
+    "check_training.dialog._TICK",
+    "export.dialog._TICK",
+    "panes.compare.vocabularies._TYPED",
+    "panes.compare.words._TYPED",
+    "panes.compression.pane._SELDOM",
+    "panes.configure.forecast_job._PATIENCE",
+    "panes.configure.pattern_field._PAUSE",
+    "panes.corpus.mixture._STILL",
+    "panes.distribution.pane._LATER",
+    "panes.merges.model._LATER",
+    "panes.runs.pane._LIVE",
+    "panes.text.encode_page._COMPARED_AFTER",
+    "panes.text.page._PAUSE",
+    "panes.text.steps_page._PAUSE",
+    "panes.token.lines_page._REST",
+    "panes.token.pane._SELDOM",
+    "panes.vocabulary.model._LATER",
+    "panes.vocabulary.pane._PAINTED",
+    "panes.why.pane._SETTLED",
+    "surgery.parts._AFTER_KEYS",
+)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def font_of_a_package(qapp: QApplication) -> None:
@@ -70,6 +97,13 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         application.setStyleSheet("")
     if application.font() != _FONT:
         application.setFont(_FONT)
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shortens the pauses after a key and between two updates, in milliseconds: a test waits for what comes after."""
+    for name in _PAUSES:
+        monkeypatch.setattr(f"tokstudio.gui.{name}", 5)
 
 
 @pytest.fixture

@@ -37,107 +37,101 @@ def of_type(window, kind: type[QWidget]):
     return window.findChildren(kind)[0]
 
 
-def test_a_removed_token_is_shown_and_explained(qtbot, monkeypatch):
+def a_removed_token_is_shown_and_explained(qtbot, window, session, run):
+    token = removed(run)[3]
+    number = token - run.base_size + 1
+    session.view.look_at(token)
+    quiet(qtbot, window)
+    pane = window.token
+    assert f"removed after merge {run.removals.removed_by(token):,}" in pane.facts.text()
+    assert f"merge {number:,}" in pane.origin.text()
+    session.view.set_playhead(run.removals.removed_by(token) - 1)
+    quiet(qtbot, window)
+    assert "in the corpus" in pane.facts.text()
+    session.view.set_playhead(number - 1)
+    quiet(qtbot, window)
+    assert pane.facts.text().endswith(f"Not made yet: merge {number:,} makes it.")
+    window.show_why()
+    session.view.look_at(run.id_of_merge(run.removals.removed_by(token)))
+    quiet(qtbot, window)
+    qtbot.waitUntil(lambda: "was removed" in window.why.reason.text(), timeout=PATIENCE)
+
+
+def text_and_steps_follow_the_playhead(qtbot, window, session, run):
+    session.view.set_text("the tokenizer and the other tokens")
+    window.show_steps()
+    quiet(qtbot, window)
+    page = of_type(window, StepsPage)
+    kinds = [page.model.round(row).kind for row in range(page.model.rowCount())]
+    assert kinds.count("removal") > 0
+    row = kinds.index("removal")
+    page.bar.slider.setValue(row)
+    one = page.model.round(row)
+    assert f"(removed after merge {one.merge:,})" in page.phase.text()
+    assert page.model.index(row, 1).data() == f"{one.merge:,}"
+    assert page.model.index(row, 3).data().count(" + ") == len(one.parts) - 1
+    for merges in (0, one.merge, one.merge - 1, len(run)):
+        session.view.set_playhead(merges)
+        quiet(qtbot, window)
+        tokens = page._rounds.state(len(page._rounds) - 1).ids.tolist()
+        assert tokens == run.tokenizer.at(merges).encode(session.view.text)
+    page.ask_why_not(0, 3, of_word=False)
+    assert page.why_not.words.text()
+
+
+def every_size_is_that_of_the_vocabulary(qtbot, window, session, run):
+    assert run.vocabulary_size == SETTINGS.vocabulary_size == len(run.tokenizer)
+    window.places.open(window.sizes)
+    quiet(qtbot, window)
+    assert "of all 400" in window.sizes.answer.text()
+    session.view.set_playhead(60)
+    quiet(qtbot, window)
+    assert window.sizes._model.size_at(0).vocabulary == len(run.tokenizer.at(60))
+
+
+def find_says_that_a_token_was_removed(qtbot, window, session, run):
+    token = removed(run)[0]
+    qtbot.keyClicks(window.finder.box, str(token))
+    qtbot.waitUntil(lambda: window.finder.model.rowCount() > 0, timeout=PATIENCE)
+    row = window.finder.model.row_of_token(token)
+    number = token - run.base_size + 1
+    assert window.finder.model.index(row, 1).data() == f"merge {number:,}, removed"
+    session.view.set_playhead(number)
+    assert window.finder.model.index(row, 1).data() == f"merge {number:,}"
+
+
+def the_tokenizer_cannot_be_changed_and_the_menu_says_why(qtbot, window, session, run):
+    for name in ("extend_tokenizer", "fork_tokenizer", "prune_tokenizer", "change_specials"):
+        action = window.actions_by_id[name]
+        assert not action.isEnabled(), name
+        assert "removes tokens again (Picky BPE)" in action.statusTip(), name
+
+
+def dropout_is_refused_and_the_text_is_encoded_without_it(qtbot, window, session, run):
+    action = window.actions_by_id["encode_with_dropout"]
+    assert not action.isEnabled()
+    assert action.statusTip() == "This tokenizer removes tokens again (Picky BPE): it encodes without dropout."
+    session.view.set_text("the tokenizer")
+    session.view.set_dropout(Dropout(0.5))
+    window.show_steps()
+    quiet(qtbot, window)
+    assert of_type(window, StepsPage).model.rowCount() > 2
+
+
+def test_the_window_shows_and_explains_removals(qtbot, monkeypatch):
     def act(window, answers):
         session, run = begin(qtbot, window)
-        token = removed(run)[3]
-        number = token - run.base_size + 1
-        session.view.look_at(token)
-        quiet(qtbot, window)
-        pane = window.token
-        assert f"removed after merge {run.removals.removed_by(token):,}" in pane.facts.text()
-        assert f"merge {number:,}" in pane.origin.text()
-        session.view.set_playhead(run.removals.removed_by(token) - 1)
-        quiet(qtbot, window)
-        assert "in the corpus" in pane.facts.text()
-        session.view.set_playhead(number - 1)
-        quiet(qtbot, window)
-        assert pane.facts.text().endswith(f"Not made yet: merge {number:,} makes it.")
-        window.show_why()
-        session.view.look_at(run.id_of_merge(run.removals.removed_by(token)))
-        quiet(qtbot, window)
-        qtbot.waitUntil(lambda: "was removed" in window.why.reason.text(), timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_text_and_steps_follow_the_playhead(qtbot, monkeypatch):
-    def act(window, answers):
-        session, run = begin(qtbot, window)
-        session.view.set_text("the tokenizer and the other tokens")
-        window.show_steps()
-        quiet(qtbot, window)
-        page = of_type(window, StepsPage)
-        kinds = [page.model.round(row).kind for row in range(page.model.rowCount())]
-        assert kinds.count("removal") > 0
-        row = kinds.index("removal")
-        page.bar.slider.setValue(row)
-        one = page.model.round(row)
-        assert f"(removed after merge {one.merge:,})" in page.phase.text()
-        assert page.model.index(row, 1).data() == f"{one.merge:,}"
-        assert page.model.index(row, 3).data().count(" + ") == len(one.parts) - 1
-        for merges in (0, one.merge, one.merge - 1, len(run)):
-            session.view.set_playhead(merges)
+        for check in (
+            a_removed_token_is_shown_and_explained,
+            text_and_steps_follow_the_playhead,
+            every_size_is_that_of_the_vocabulary,
+            find_says_that_a_token_was_removed,
+            the_tokenizer_cannot_be_changed_and_the_menu_says_why,
+            dropout_is_refused_and_the_text_is_encoded_without_it,
+        ):
+            session.view.set_playhead(len(run))
             quiet(qtbot, window)
-            tokens = page._rounds.state(len(page._rounds) - 1).ids.tolist()
-            assert tokens == run.tokenizer.at(merges).encode(session.view.text)
-        page.ask_why_not(0, 3, of_word=False)
-        assert page.why_not.words.text()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_dropout_is_refused_and_the_text_is_encoded_without_it(qtbot, monkeypatch):
-    def act(window, answers):
-        session, _ = begin(qtbot, window)
-        action = window.actions_by_id["encode_with_dropout"]
-        assert not action.isEnabled()
-        assert action.statusTip() == "This tokenizer removes tokens again (Picky BPE): it encodes without dropout."
-        session.view.set_text("the tokenizer")
-        session.view.set_dropout(Dropout(0.5))
-        window.show_steps()
-        quiet(qtbot, window)
-        assert of_type(window, StepsPage).model.rowCount() > 2
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_tokenizer_cannot_be_changed_and_the_menu_says_why(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        for name in ("extend_tokenizer", "fork_tokenizer", "prune_tokenizer", "change_specials"):
-            action = window.actions_by_id[name]
-            assert not action.isEnabled(), name
-            assert "removes tokens again (Picky BPE)" in action.statusTip(), name
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_every_size_in_the_window_is_that_of_the_vocabulary(qtbot, monkeypatch):
-    def act(window, answers):
-        session, run = begin(qtbot, window)
-        assert run.vocabulary_size == SETTINGS.vocabulary_size == len(run.tokenizer)
-        window.places.open(window.sizes)
-        quiet(qtbot, window)
-        assert "of all 400" in window.sizes.answer.text()
-        session.view.set_playhead(60)
-        quiet(qtbot, window)
-        assert window.sizes._model.size_at(0).vocabulary == len(run.tokenizer.at(60))
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_find_says_that_a_token_was_removed(qtbot, monkeypatch):
-    def act(window, answers):
-        session, run = begin(qtbot, window)
-        token = removed(run)[0]
-        qtbot.keyClicks(window.finder.box, str(token))
-        qtbot.waitUntil(lambda: window.finder.model.rowCount() > 0, timeout=PATIENCE)
-        row = window.finder.model.row_of_token(token)
-        number = token - run.base_size + 1
-        assert window.finder.model.index(row, 1).data() == f"merge {number:,}, removed"
-        session.view.set_playhead(number)
-        assert window.finder.model.index(row, 1).data() == f"merge {number:,}"
+            check(qtbot, window, session, run)
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -222,17 +221,6 @@ def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeyp
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_closing_does_not_ask_about_an_exported_run(qtbot, monkeypatch, tmp_path, book):
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
-        export(qtbot, window, "huggingface", tmp_path)
-        answers.asked.clear()
-        assert window.close()
-        assert answers.asked == []
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, tmp_path, book):
     def act(window, answers):
         session, action = window.session, window.actions_by_id["export_ids"]
@@ -262,7 +250,9 @@ def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, t
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones(qtbot, monkeypatch, tmp_path, book):
+def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones_and_closing_does_not_ask_then(
+    qtbot, monkeypatch, tmp_path, book
+):
     def act(window, answers):
         trained(qtbot, window, answers, book)
         export(qtbot, window, "minbpe", tmp_path / "out")
@@ -272,6 +262,9 @@ def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones(
         assert dialog.list.chosen == ("minbpe",)
         assert dialog.folder.folder == tmp_path / "out"
         dialog.reject()
+        answers.asked.clear()
+        assert window.close()
+        assert answers.asked == []
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -324,20 +317,7 @@ def test_word_counts_are_opened_by_the_menu_and_trained_on(qtbot, monkeypatch, t
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
-    def act(window, answers):
-        for pane in window.panes:
-            pane.close()
-        assert not any(pane.isVisible() for pane in window.panes)
-        window.actions_by_id["reset_layout"].trigger()
-        qtbot.waitUntil(lambda: [pane for pane in window.panes if pane.isHidden()] == [window.guide])
-        assert len(window.tabifiedDockWidgets(window.merges)) == 3
-        assert window.text.x() > window.compression.x() > window.corpus.x()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_each_pane_has_one_tab_at_the_first_start_and_after_every_change_of_the_layout(qtbot, monkeypatch):
+def test_each_pane_has_one_tab_after_every_change_of_the_layout_and_closed_panes_are_put_back(qtbot, monkeypatch):
     def tabs(window) -> list[str]:
         bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
         return sorted(bar.tabText(tab) for bar in bars if bar.isVisible() for tab in range(bar.count()))
@@ -350,6 +330,13 @@ def test_each_pane_has_one_tab_at_the_first_start_and_after_every_change_of_the_
             change()
             qtbot.wait(50)
             assert tabs(window) == wanted
+        for pane in window.panes:
+            pane.close()
+        assert not any(pane.isVisible() for pane in window.panes)
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(lambda: [pane for pane in window.panes if pane.isHidden()] == [window.guide])
+        assert len(window.tabifiedDockWidgets(window.merges)) == 3
+        assert window.text.x() > window.compression.x() > window.corpus.x()
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -404,7 +391,7 @@ def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_every_focusable_widget_has_an_accessible_name(qtbot, monkeypatch, book):
+def test_every_focusable_widget_has_an_accessible_name_and_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
     def act(window, answers):
         trained(qtbot, window, answers, book)
         nameless = []
@@ -419,13 +406,6 @@ def test_every_focusable_widget_has_an_accessible_name(qtbot, monkeypatch, book)
                 if not internal and not (text or widget.accessibleName()):
                     nameless.append((pane.objectName(), widget))
         assert nameless == []
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
         window.resize(1024, 640)
         qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
         assert window.minimumSizeHint().width() <= 1024
@@ -434,37 +414,24 @@ def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("logged", [False, True], ids=["no log", "a log"])
-def test_messages_of_platforms_without_a_screen_are_not_logged(tmp_path, logged):
-    log = tmp_path / "log.txt"
-    command = [sys.executable, "-m", "tokstudio", "--demo", "--screenshot", tmp_path / "a.png"]
-    command += ["--log-file", log] if logged else []
-    done = subprocess.run(command, capture_output=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}, check=True)
-    said = done.stdout + done.stderr + (log.read_bytes() if logged else b"")
-    assert b"propagateSizeHints" not in said
-
-
-@pytest.mark.parametrize("moment", ["while it trains", "when it has ended"])
-def test_the_window_with_the_demo_is_closed_without_a_question(qtbot, monkeypatch, moment):
+def test_the_window_with_the_demo_is_closed_without_a_question_while_it_trains(qtbot, monkeypatch):
     asked = []
 
     def act(window, answers):
         asked.append(answers.asked)
         assert window.session.training.current is not None
-        if moment == "when it has ended":
-            quiet(qtbot, window)
-            assert len(window.session.runs.active)
 
     assert at_the_window(monkeypatch, act, ["--demo"]) == 0
     assert asked == [[]]
 
 
-def test_closing_asks_about_a_run_trained_after_the_demo(qtbot, monkeypatch):
+def test_closing_asks_about_a_run_trained_after_the_demo_but_not_about_that_of_the_demo(qtbot, monkeypatch):
     asked = []
 
     def act(window, answers):
         asked.append(answers.asked)
         quiet(qtbot, window)
+        assert len(window.session.runs.active)
         window.session.training.set_settings(Settings(300))
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)

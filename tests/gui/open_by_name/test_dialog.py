@@ -64,19 +64,73 @@ def runs(qtbot, window: MainWindow, count: int) -> None:
     qtbot.waitUntil(lambda: len(window.session.runs.all) == count, timeout=PATIENCE)
 
 
-def test_a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, monkeypatch, hub, tokenizer):
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
+def an_error_is_shown_in_the_dialog_and_the_name_stays(qtbot, window):
+    dialog = dialog_of(qtbot, window)
+    for name, told in (("me/none", "no such repository"), ("me/gated", "HF_TOKEN"), ("nonsense", "neither")):
+        dialog.name.setText(name)
+        dialog.open_button.click()
+        settled(qtbot, dialog)
+        assert told in dialog.note.text()
+        assert dialog.note.property("role") == "error"
+        assert dialog.name.text() == name
         assert dialog.focusWidget() is dialog.name
-        qtbot.keyClicks(dialog.name, "me/tiny")
-        assert hub.asked == []
-        qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-        runs(qtbot, window, 1)
-        assert not is_open(window)
-        run = window.session.runs.active
-        assert run.name == "tiny"
-        assert run.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-        assert f"Opened tiny: {len(tokenizer):,} tokens." in window.status.currentMessage()
+    dialog.name.setText("me/tiny")
+    assert dialog.note.property("role") == "muted"
+    dialog.reject()
+    assert not is_open(window)
+    assert window.session.runs.all == []
+
+
+def a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, window, hub, tokenizer):
+    hub.asked.clear()
+    dialog = dialog_of(qtbot, window)
+    assert dialog.focusWidget() is dialog.name
+    qtbot.keyClicks(dialog.name, "me/tiny")
+    assert hub.asked == []
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    runs(qtbot, window, 1)
+    assert not is_open(window)
+    run = window.session.runs.active
+    assert run.name == "tiny"
+    assert run.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+    assert f"Opened tiny: {len(tokenizer):,} tokens." in window.status.currentMessage()
+
+
+def the_revision_field_is_used_for_repositories_only(qtbot, window, hub):
+    dialog = dialog_of(qtbot, window)
+    dialog.name.setText("o200k_base")
+    assert not dialog.revision.isEnabled()
+    dialog.name.setText("me/tiny@main")
+    dialog.revision.setText("v1")
+    dialog.open_button.click()
+    assert "given twice" in dialog.note.text()
+    dialog.name.setText("me/tiny")
+    dialog.open_button.click()
+    runs(qtbot, window, 2)
+    assert "GET /api/models/me/tiny/revision/v1" in hub.asked
+
+
+def a_pair_without_a_pattern_is_asked_for_it(qtbot, window):
+    dialog = dialog_of(qtbot, window)
+    dialog.name.setText("me/pair")
+    dialog.open_button.click()
+    asked = partial(window.findChildren, PatternDialog)
+    qtbot.waitUntil(lambda: any(question.isVisible() for question in asked()), timeout=PATIENCE)
+    asked()[0].accept_button.click()
+    runs(qtbot, window, 3)
+    assert window.session.runs.active.name == "pair"
+
+
+def test_the_dialog_opens_runs_by_name_or_says_why_not(qtbot, monkeypatch, hub, tokenizer, tmp_path):
+    hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
+    hub.repositories["me/tiny"].revisions = ("main", "v1")
+    hub.repositories["me/pair"] = Repository(files_of(tokenizer, tmp_path / "pair", "gpt2"))
+
+    def act(window, answers):
+        an_error_is_shown_in_the_dialog_and_the_name_stays(qtbot, window)
+        a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, window, hub, tokenizer)
+        the_revision_field_is_used_for_repositories_only(qtbot, window, hub)
+        a_pair_without_a_pattern_is_asked_for_it(qtbot, window)
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -144,28 +198,6 @@ def test_the_recent_files_list_the_name_and_open_it_without_a_network(qtbot, mon
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_an_error_is_shown_in_the_dialog_and_the_name_stays(qtbot, monkeypatch, hub):
-    hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
-
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        for name, told in (("me/none", "no such repository"), ("me/gated", "HF_TOKEN"), ("nonsense", "neither")):
-            dialog.name.setText(name)
-            dialog.open_button.click()
-            settled(qtbot, dialog)
-            assert told in dialog.note.text()
-            assert dialog.note.property("role") == "error"
-            assert dialog.name.text() == name
-            assert dialog.focusWidget() is dialog.name
-        dialog.name.setText("me/tiny")
-        assert dialog.note.property("role") == "muted"
-        dialog.reject()
-        assert not is_open(window)
-        assert window.session.runs.all == []
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_escape_cancels_a_stalled_connection_then_closes(qtbot, monkeypatch, hub):
     hub.stalled.add("tokenizer.json")
 
@@ -185,41 +217,6 @@ def test_escape_cancels_a_stalled_connection_then_closes(qtbot, monkeypatch, hub
         dialog.open_button.click()
         runs(qtbot, window, 1)
         assert not is_open(window)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_revision_field_is_used_for_repositories_only(qtbot, monkeypatch, hub):
-    hub.repositories["me/tiny"].revisions = ("main", "v1")
-
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        dialog.name.setText("o200k_base")
-        assert not dialog.revision.isEnabled()
-        dialog.name.setText("me/tiny@main")
-        dialog.revision.setText("v1")
-        dialog.open_button.click()
-        assert "given twice" in dialog.note.text()
-        dialog.name.setText("me/tiny")
-        dialog.open_button.click()
-        runs(qtbot, window, 1)
-        assert "GET /api/models/me/tiny/revision/v1" in hub.asked
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_pair_without_a_pattern_is_asked_for_it(qtbot, monkeypatch, hub, tokenizer, tmp_path):
-    hub.repositories["me/pair"] = Repository(files_of(tokenizer, tmp_path / "pair", "gpt2"))
-
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        dialog.name.setText("me/pair")
-        dialog.open_button.click()
-        asked = partial(window.findChildren, PatternDialog)
-        qtbot.waitUntil(lambda: any(question.isVisible() for question in asked()), timeout=PATIENCE)
-        asked()[0].accept_button.click()
-        runs(qtbot, window, 1)
-        assert window.session.runs.active.name == "pair"
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -251,6 +251,25 @@ def test_another_corpus_is_measured_anew(qtbot: QtBot, two_texts: Session, make_
     assert made.texts == ("eng",)
 
 
+def test_what_was_read_of_an_earlier_corpus_is_not_taken_for_this_one(
+    qtbot: QtBot, session: Session, make_run: Make
+) -> None:
+    session.corpus.add_texts([("eng", ENGLISH)])
+    make_run(vocabulary_size=270)
+    state, jobs = session.comparison, session.jobs
+
+    def add_while_it_reads() -> None:
+        jobs.busy_changed.disconnect(add_while_it_reads)
+        jobs.running[-1].wait()  # its answer is on its way
+        session.corpus.add_texts([("deu", GERMAN)])
+
+    qtbot.waitUntil(lambda: not jobs.running, timeout=PATIENCE)
+    jobs.busy_changed.connect(add_while_it_reads)
+    state.set_seen(True)
+    qtbot.waitUntil(lambda: len(state.rows or ()) == 2, timeout=PATIENCE)
+    wait(qtbot, session)
+
+
 def test_the_text_of_the_text_pane_is_measured(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
     run = make_run(vocabulary_size=270)
     state = two_texts.comparison

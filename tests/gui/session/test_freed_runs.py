@@ -46,7 +46,7 @@ def visited(qtbot, window):
 
 
 def settled(qtbot, window):
-    qtbot.wait(20)
+    qtbot.wait(10)
     lines, why = window.token.lines, window.why
     qtbot.waitUntil(lambda: not (window.session.jobs.running or lines.searching or why.busy), timeout=PATIENCE)
 

@@ -45,7 +45,9 @@ def ended(qtbot, session):
 
 
 @pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
-def test_a_library_makes_a_run_that_its_library_encodes_for(qtbot, session, algorithm):
+def test_a_library_makes_a_run_that_its_library_encodes_for_and_that_comes_back_when_it_was_deleted(
+    qtbot, session, algorithm
+):
     begun(session, algorithm)
     ended(qtbot, session)
     (run,) = session.runs.all
@@ -56,12 +58,6 @@ def test_a_library_makes_a_run_that_its_library_encodes_for(qtbot, session, algo
     assert COLUMNS[ALGORITHM].text(run) == TITLES[algorithm]
     assert (COLUMNS[MERGES].text(run) == "–") == (algorithm != "sentencepiece-bpe")
     assert run.tokenizer.decode(run.tokenizer.encode(SENTENCE)) == SENTENCE
-
-
-def test_a_deleted_run_comes_back(qtbot, session):
-    begun(session)
-    ended(qtbot, session)
-    (run,) = session.runs.all
     session.history.delete_run(run)
     assert not session.runs.all
     session.history.undo()

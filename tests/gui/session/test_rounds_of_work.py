@@ -77,7 +77,7 @@ def test_repeated_work_leaves_no_objects(qtbot, monkeypatch, tmp_path: Path, sav
         for _ in range(2):
             work_round(qtbot, window, text, tmp_path / "opened", saved=saved)
         before = held(window)
-        for _ in range(8):
+        for _ in range(3):
             work_round(qtbot, window, text, tmp_path / "opened", saved=saved)
         assert held(window) - before == Counter()
 

@@ -97,21 +97,16 @@ def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, mo
     assert at_the_window(monkeypatch, act, [str(book) for book in books[:2]]) == 0
 
 
-def test_a_message_about_a_removal_goes_when_something_else_is_changed(qtbot, monkeypatch, books):
+def test_a_message_about_a_removal_goes_when_something_else_is_changed_and_a_typed_field_keeps_the_focus(
+    qtbot, monkeypatch, books
+):
     def act(window, answers):
         quiet(qtbot, window)
         window.actions_by_id["clear_corpus"].trigger()
         qtbot.waitUntil(window.notices.isVisible)
         window.session.training.set_settings(Settings(400))
         assert not window.notices.isVisible()
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_a_field_keeps_the_focus_when_typing_ends_a_message(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
+        window.session.corpus.add_text(TEXT)
         window.actions_by_id["clear_corpus"].trigger()
         qtbot.waitUntil(window.notices.isVisible)
         number = window.configure.size_field.number
@@ -127,7 +122,7 @@ def test_a_field_keeps_the_focus_when_typing_ends_a_message(qtbot, monkeypatch, 
     assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
 
 
-def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back(qtbot, monkeypatch, tmp_path):
+def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back_and_again(qtbot, monkeypatch, tmp_path):
     book = tmp_path / "book.txt"
     book.write_text("one\ntwo\nthree\n")
 
@@ -143,23 +138,13 @@ def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back(q
         window.session.history.undo()
         quiet(qtbot, window)
         assert window.session.corpus.sources[0].documents == 1
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_a_source_removed_while_the_text_is_divided_comes_back_divided(qtbot, monkeypatch, tmp_path):
-    book = tmp_path / "book.txt"
-    book.write_text("one\ntwo\nthree\n")
-
-    def act(window, answers):
-        quiet(qtbot, window)
         window.session.training.set_settings(Settings(documents="line"))
         assert window.session.corpus.splitting
         window.session.corpus.remove_sources([0])
         quiet(qtbot, window)
         window.session.history.undo()
         quiet(qtbot, window)
-        assert window.session.corpus.sources[0].documents == 3
+        assert window.session.corpus.sources[0].documents == 3, "it was removed while it was divided"
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
@@ -183,9 +168,12 @@ def test_training_on_a_sample_is_one_entry(qtbot, monkeypatch, books):
 # ---- settings
 
 
-def test_typing_in_one_field_is_one_entry_and_another_field_is_another(qtbot, monkeypatch):
+def test_at_the_start_there_is_no_entry_and_typing_in_one_field_is_one_and_in_another_another(qtbot, monkeypatch):
     def act(window, answers):
-        qtbot.waitActive(window)
+        assert (words(window, "undo"), words(window, "redo")) == ("Undo", "Redo")
+        assert not window.actions_by_id["undo"].isEnabled()
+        keys = {key.toString() for key in window.actions_by_id["redo"].shortcuts()}
+        assert {"Ctrl+Y", "Ctrl+Shift+Z", QKeySequence(QKeySequence.StandardKey.Redo).toString()} <= keys
         training, size = window.session.training, window.configure.size_field
         before = training.settings
         size.number.setFocus()
@@ -241,7 +229,7 @@ def test_only_the_latest_entries_are_kept(session):
 # ---- text fields
 
 
-def test_a_line_of_text_has_its_own_undo(qtbot, monkeypatch, books):
+def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_itself(qtbot, monkeypatch, books):
     def act(window, answers):
         quiet(qtbot, window)
         box = window.finder.box
@@ -253,15 +241,6 @@ def test_a_line_of_text_has_its_own_undo(qtbot, monkeypatch, books):
         assert names(window) == ["book0.txt"]
         press(qtbot, box, REDO)
         assert box.text() == "cat"
-        assert names(window) == ["book0.txt"]
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_a_field_of_many_lines_has_its_own_undo(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
         edit = window.text.encode.input
         edit.setFocus()
         qtbot.keyClicks(edit, "a cat")
@@ -271,14 +250,6 @@ def test_a_field_of_many_lines_has_its_own_undo(qtbot, monkeypatch, books):
         assert names(window) == ["book0.txt"]
         press(qtbot, edit, REDO)
         assert edit.toPlainText() == "a cat"
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_a_field_of_a_number_keeps_undo_to_itself(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
         number = window.configure.size_field.number
         number.setFocus()
         press(qtbot, number, UNDO)
@@ -412,24 +383,9 @@ def test_continue_tells_of_the_new_run_and_is_undone(qtbot, monkeypatch, books):
 # ---- the whole
 
 
-def test_opening_a_project_forgets_what_could_be_undone(qtbot, monkeypatch, books, tmp_path):
-    def act(window, answers):
-        trained(qtbot, window)
-        answers.target = tmp_path / "mine.tokstudio"
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        window.actions_by_id["delete_run"].trigger()
-        assert window.session.history.undo_text
-        window.projects.open(answers.target)
-        quiet(qtbot, window)
-        assert len(window.session.runs.all) == 1
-        assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
-        assert not window.notices.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_undo_makes_a_saved_project_unchanged_again(qtbot, monkeypatch, books, tmp_path):
+def test_undo_makes_a_saved_project_unchanged_again_and_opening_one_forgets_what_could_be_undone(
+    qtbot, monkeypatch, books, tmp_path
+):
     def act(window, answers):
         trained(qtbot, window)
         answers.target = tmp_path / "mine.tokstudio"
@@ -440,15 +396,12 @@ def test_undo_makes_a_saved_project_unchanged_again(qtbot, monkeypatch, books, t
         window.actions_by_id["undo"].trigger()
         assert not window.projects.modified
         assert not window.session.runs.active.unsaved
+        window.actions_by_id["delete_run"].trigger()
+        assert window.session.history.undo_text
+        window.projects.open(answers.target)
+        quiet(qtbot, window)
+        assert len(window.session.runs.all) == 1
+        assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
+        assert not window.notices.isVisible()
 
     assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_nothing_can_be_undone_at_the_start_and_the_keys_are_the_platforms(qtbot, monkeypatch):
-    def act(window, answers):
-        assert (words(window, "undo"), words(window, "redo")) == ("Undo", "Redo")
-        assert not window.actions_by_id["undo"].isEnabled()
-        keys = {key.toString() for key in window.actions_by_id["redo"].shortcuts()}
-        assert {"Ctrl+Y", "Ctrl+Shift+Z", QKeySequence(QKeySequence.StandardKey.Redo).toString()} <= keys
-
-    assert at_the_window(monkeypatch, act) == 0

@@ -52,6 +52,7 @@ class _Wanted:
     """What a job measures."""
 
     texts: TextSet
+    changes: int  # of the texts before it began
     columns: tuple[ComparedColumn, ...]
     needs_words: bool
     known_texts: tuple[ComparedText, ...] | None
@@ -99,6 +100,7 @@ class ComparisonState(QObject):
         self.problem = ""
         self.notes: tuple[str, ...] = ()
         self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
+        self._changes = 0  # how often the texts were chosen or changed
         self._known: dict[Key, Found] = {}
         self._news = 0  # how often something became known, or was released
         self._made: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
@@ -340,6 +342,7 @@ class ComparisonState(QObject):
 
     def _forget_rows(self) -> None:
         self._rows, self.problem, self.notes, self._cancelled, self._asked = None, "", (), False, ()
+        self._changes += 1
         self.changed.emit()
         self._again()
 
@@ -358,7 +361,7 @@ class ComparisonState(QObject):
         if self._rows is not None and not missing_works(self._known, self._rows, columns, needs_words):
             self._tell.start()
             return
-        wanted = _Wanted(self.texts, columns, needs_words, self._rows, dict(self._known))
+        wanted = _Wanted(self.texts, self._changes, columns, needs_words, self._rows, dict(self._known))
         self._job = self._jobs.start(partial(self._work, wanted), None, self._failed, asked=False)
         self._job.ended.connect(self._ended)
         self._job.cancelled.connect(self._stopped)
@@ -369,7 +372,7 @@ class ComparisonState(QObject):
         rows = wanted.known_texts
         if rows is None:
             rows, notes = yield from self._rows_work(wanted.texts)
-            self._texts_read.emit(wanted.texts, rows, notes)
+            self._texts_read.emit(wanted, rows, notes)
         columns = yield from with_words_work(wanted.columns, rows)
         works = missing_works(wanted.known, rows, columns, wanted.needs_words)
         keys = list(works)
@@ -391,8 +394,8 @@ class ComparisonState(QObject):
             rows.append(known)
         return tuple(rows), read.notes
 
-    def _take_texts(self, texts: TextSet, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
-        if texts is self.texts:
+    def _take_texts(self, wanted: _Wanted, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
+        if wanted.changes == self._changes:
             self._rows, self.notes, self.problem = rows, notes, ""
             if notes:
                 self._jobs.tell(" ".join(notes))

@@ -59,7 +59,9 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypat
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so(qtbot, monkeypatch, tmp_path, packed):
+def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so_and_a_change_of_its_bytes_is_told(
+    qtbot, monkeypatch, tmp_path, packed
+):
     project = tmp_path / "kept.tokstudio"
 
     def act(window, answers):
@@ -82,19 +84,6 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so(qtbot, monkey
         assert session.corpus.sources[0].data.tobytes() == packed.read_bytes()
         assert encodings(window) == ["bytes"]
         assert window.corpus.problems.problems == ()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_project_with_a_binary_file_of_the_same_size_but_other_bytes_says_that_it_changed(
-    qtbot, monkeypatch, tmp_path, packed
-):
-    project = tmp_path / "kept.tokstudio"
-
-    def act(window, answers):
-        window.opening.read_as_bytes(packed)
-        quiet(qtbot, window)
-        answers.target = project
         window.actions_by_id["save_project_as"].trigger()
         quiet(qtbot, window)
         changed = packed.read_bytes()[:-9] + b"\xff" * 9
@@ -102,7 +91,7 @@ def test_a_project_with_a_binary_file_of_the_same_size_but_other_bytes_says_that
         window.opening.open_paths([project])
         quiet(qtbot, window)
         assert window.corpus.problems.problems == ("book.txt.gz has changed on disk since the project was saved.",)
-        assert window.session.corpus.sources[0].data.tobytes() == changed
+        assert session.corpus.sources[0].data.tobytes() == changed
 
     assert at_the_window(monkeypatch, act) == 0
 

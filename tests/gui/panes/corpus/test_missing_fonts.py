@@ -32,7 +32,7 @@ def test_without_any_font_every_known_script_is_named(tmp_path):
     assert asked.stdout.strip() == "['Latin', 'Devanagari']"
 
 
-def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch):
+def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch, unstyled):
     known = QFontMetrics.inFontUcs4
     monkeypatch.setattr(
         "tokstudio.gui.panes.corpus.views.QFontMetrics.inFontUcs4",

@@ -23,8 +23,14 @@ def shown(guide) -> str:
     return guide.browser.toPlainText()
 
 
-def test_f1_opens_the_guide_in_every_workspace(qtbot, monkeypatch, unstyled):
+def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qtbot, monkeypatch, unstyled):
     def act(window, answers):
+        assert window.guide.isHidden()
+        window.actions_by_id["workspace_learn"].trigger()
+        QApplication.processEvents()
+        assert not window.guide.visibleRegion().isEmpty()
+        assert window.guide.x() < window.corpus.x()
+        window.actions_by_id["workspace_train"].trigger()
         assert window.guide.isHidden()
         window.activateWindow()
         qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
@@ -39,18 +45,6 @@ def test_f1_opens_the_guide_in_every_workspace(qtbot, monkeypatch, unstyled):
         qtbot.keyClick(window, Qt.Key.Key_F1, Qt.KeyboardModifier.ControlModifier)
 
     monkeypatch.setattr("tokstudio.gui.window.main_window.ShortcutsDialog.exec", lambda dialog: None)
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_learn_workspace_has_the_guide_on_the_left(monkeypatch, unstyled):
-    def act(window, answers):
-        window.actions_by_id["workspace_learn"].trigger()
-        QApplication.processEvents()
-        assert not window.guide.visibleRegion().isEmpty()
-        assert window.guide.x() < window.corpus.x()
-        window.actions_by_id["workspace_train"].trigger()
-        assert window.guide.isHidden()
-
     assert at_the_window(monkeypatch, act) == 0
 
 
@@ -238,7 +232,7 @@ def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch, unstyled
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_links_show_where_they_lead(qtbot, monkeypatch):
+def test_links_show_where_they_lead(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         window.actions_by_id["sample_train_article"].trigger()
         quiet(qtbot, window)

@@ -17,84 +17,94 @@ from tokstudio.gui.widgets.labels import TermLabel, word_of
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
-def test_every_field_of_configure_and_every_marked_word_is_in_the_glossary(monkeypatch):
-    def act(window, answers):
-        fields = window.configure.findChildren(Field)
-        assert len(fields) == 26
-        for field in fields:
-            assert word_of(field) in read_words(), field
-            assert field._control.toolTip().startswith(meaning(word_of(field))[:40])
-        labels = window.findChildren(TermLabel)
-        assert len(labels) > len(fields)
-        for label in labels:
-            assert word_of(label) in read_words(), label.text()
-            assert label.toolTip()
-
-    assert at_the_window(monkeypatch, act) == 0
+def every_field_of_configure_and_every_marked_word_is_in_the_glossary(qtbot, window):
+    fields = window.configure.findChildren(Field)
+    assert len(fields) == 26
+    for field in fields:
+        assert word_of(field) in read_words(), field
+        assert field._control.toolTip().startswith(meaning(word_of(field))[:40])
+    labels = window.findChildren(TermLabel)
+    assert len(labels) > len(fields)
+    for label in labels:
+        assert word_of(label) in read_words(), label.text()
+        assert label.toolTip()
 
 
-@pytest.mark.parametrize("floating", [False, True])
-def test_a_click_on_a_word_opens_it_also_where_the_guide_is_closed(qtbot, monkeypatch, floating):
+def headings_and_tabs_explain_their_words(qtbot, window):
+    tip, across = Qt.ItemDataRole.ToolTipRole, Qt.Orientation.Horizontal
+    tables = (
+        (
+            window.merges._merges,
+            {"#": "merge", "Token": "token", "Count": "count", "Bytes/token": "bytes-per-token"},
+        ),
+        (window.vocabulary._tokens, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
+        (
+            window.runs._model,
+            {"Corpus": "corpus", "Ties": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
+        ),
+        (window.sizes._model, {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
+        (window.why.model, {"Pair": "pair", "Count": "count"}),
+    )
+    for model, words in tables:
+        heads = {model.headerData(at, across): model.headerData(at, across, tip) for at in range(model.columnCount())}
+        for title, word in words.items():
+            assert explained("", word) in heads[title], title
+    assert explained("", "tie-rule") in window.why.tabs.tabToolTip(1)
+    assert explained("", "uses") in window.distribution.tabs.tabToolTip(1)
+    assert explained("", "playhead") in window.compression.bar.slider.toolTip()
+    assert explained("", "bytes-per-token") in window.compression.view_button.toolTip()
+    bar, at = next(
+        (bar, at)
+        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        for at in range(bar.count())
+        if bar.tabText(at) == "Vocabulary"
+    )
+    place = bar.tabRect(at).center()
+    QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, place, bar.mapToGlobal(place)))
+    assert QToolTip.text() == explained("", "vocabulary")
+    QToolTip.hideText()
+
+
+def a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, *, floating):
+    window.guide.close()
+    if floating:
+        window.configure.setFloating(True)
+    field = window.configure.size_field
+    was = field.check.isChecked()
+    qtbot.mouseClick(field.mark, Qt.MouseButton.LeftButton, pos=QPoint(2, 2))
+    assert not window.guide.visibleRegion().isEmpty()
+    assert window.guide.page == "glossary"
+    at = window.guide.browser.verticalScrollBar().value()
+    assert at > 0
+    assert field.check.isChecked() == was
+    label = window.text.findChildren(TermLabel)[0]
+    qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
+    assert window.guide.browser.verticalScrollBar().value() != at
+
+
+def f1_in_a_field_opens_its_word(qtbot, window):
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+    window.configure.pattern.choice.combo.setFocus()
+    qtbot.keyClick(window.configure.pattern.choice.combo, Qt.Key.Key_F1)
+    assert window.guide._been[-1][:2] == ("glossary", "pattern")
+    window.actions_by_id["glossary"].trigger()
+    assert window.guide._been[-1][:2] == ("glossary", "")
+
+
+def test_words_are_marked_and_lead_to_their_explanation(qtbot, monkeypatch):
     def act(window, answers):
         assert window.guide.isHidden()
-        if floating:
-            window.configure.setFloating(True)
-        field = window.configure.size_field
-        was = field.check.isChecked()
-        qtbot.mouseClick(field.mark, Qt.MouseButton.LeftButton, pos=QPoint(2, 2))
-        assert not window.guide.visibleRegion().isEmpty()
-        assert window.guide.page == "glossary"
-        at = window.guide.browser.verticalScrollBar().value()
-        assert at > 0
-        assert field.check.isChecked() == was
-        label = window.text.findChildren(TermLabel)[0]
-        qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
-        assert window.guide.browser.verticalScrollBar().value() != at
+        every_field_of_configure_and_every_marked_word_is_in_the_glossary(qtbot, window)
+        headings_and_tabs_explain_their_words(qtbot, window)
+        f1_in_a_field_opens_its_word(qtbot, window)
+        for floating in (False, True):
+            a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, floating=floating)
 
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_headings_and_tabs_explain_their_words(qtbot, monkeypatch):
-    def act(window, answers):
-        tip, across = Qt.ItemDataRole.ToolTipRole, Qt.Orientation.Horizontal
-        tables = (
-            (
-                window.merges._merges,
-                {"#": "merge", "Token": "token", "Count": "count", "Bytes/token": "bytes-per-token"},
-            ),
-            (window.vocabulary._tokens, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
-            (
-                window.runs._model,
-                {"Corpus": "corpus", "Ties": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
-            ),
-            (window.sizes._model, {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
-            (window.why.model, {"Pair": "pair", "Count": "count"}),
-        )
-        for model, words in tables:
-            heads = {
-                model.headerData(at, across): model.headerData(at, across, tip) for at in range(model.columnCount())
-            }
-            for title, word in words.items():
-                assert explained("", word) in heads[title], title
-        assert explained("", "tie-rule") in window.why.tabs.tabToolTip(1)
-        assert explained("", "uses") in window.distribution.tabs.tabToolTip(1)
-        assert explained("", "playhead") in window.compression.bar.slider.toolTip()
-        assert explained("", "bytes-per-token") in window.compression.view_button.toolTip()
-        bar, at = next(
-            (bar, at)
-            for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-            for at in range(bar.count())
-            if bar.tabText(at) == "Vocabulary"
-        )
-        place = bar.tabRect(at).center()
-        QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, place, bar.mapToGlobal(place)))
-        assert QToolTip.text() == explained("", "vocabulary")
-        QToolTip.hideText()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_label_figure_is_about_the_chosen_figure(qtbot, monkeypatch):
+def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, monkeypatch):
     def act(window, answers):
         window.session.view.set_text("a b")
         window.actions_by_id["sample_train_article"].trigger()
@@ -104,14 +114,6 @@ def test_the_label_figure_is_about_the_chosen_figure(qtbot, monkeypatch):
             window.session.comparison.choose_figure(name)
             qtbot.waitUntil(lambda word=word: word_of(window.compare._figure_label) == word, timeout=PATIENCE)
             assert window.compare._figure_label.toolTip() == explained("", word)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_words_and_marks_among_the_other_tokenizers_is_explained(qtbot, monkeypatch):
-    def act(window, answers):
-        window.actions_by_id["sample_train_article"].trigger()
-        quiet(qtbot, window)
         others = window.text.encode.others
         qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts()), timeout=PATIENCE)
         qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
@@ -120,19 +122,6 @@ def test_words_and_marks_among_the_other_tokenizers_is_explained(qtbot, monkeypa
         qtbot.mouseMove(others, place)
         qtbot.mouseClick(others, Qt.MouseButton.LeftButton, pos=place)
         assert window.guide._been[-1][:2] == ("glossary", "words-and-marks")
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_f1_in_a_field_opens_its_word(qtbot, monkeypatch):
-    def act(window, answers):
-        window.activateWindow()
-        qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
-        window.configure.pattern.choice.combo.setFocus()
-        qtbot.keyClick(window.configure.pattern.choice.combo, Qt.Key.Key_F1)
-        assert window.guide._been[-1][:2] == ("glossary", "pattern")
-        window.actions_by_id["glossary"].trigger()
-        assert window.guide._been[-1][:2] == ("glossary", "")
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -27,6 +27,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
+from tokstudio.gui.token_text.token_view import MARGIN
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
@@ -668,12 +669,13 @@ def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot
     view = trained.encode.view
     bar = view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
-    first = view.token_at(QPoint(20, 20))
+    top = QPoint(20, MARGIN)
+    first = view.token_at(top)
     view.select(first + 3, first + 4)
-    place, selected = view.token_at(QPoint(20, 20)), view.selection()
+    place, selected = view.token_at(top), view.selection()
     assert place > 100
     actions["byte_level_characters"].toggle()
     settled(qtbot, trained)
     assert "Ġ" in view._table.data.decode()
     assert view.selection() == selected
-    assert view.token_at(QPoint(20, 20)) == place
+    assert view.token_at(top) == place

@@ -214,7 +214,7 @@ def test_controls_have_names(pane):
 
 
 def settle(qtbot, pane):
-    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.model._later.isActive() and not pane.busy(), timeout=PATIENCE)
 
 
 def shown(qtbot, pane):
@@ -398,6 +398,7 @@ def test_uncounted_special_tokens_are_neither_used_nor_unused(qtbot, pane, make_
         special_tokens=("<|end|>", "<unk>"),
         unknown_token="<unk>",
     )
+    settle(qtbot, pane)
     tokenizer = run.tokenizer
     end, unknown = (tokenizer.special_tokens[text] for text in ("<|end|>", "<unk>"))
     uses = {token: pane.model.index(pane.model.row_of_token(token), USES).data() for token in ids(pane)}
@@ -491,7 +492,7 @@ def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pan
     qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)
 
 
-def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, monkeypatch):
+def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         session, pane = window.session, window.vocabulary
         session.corpus.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)

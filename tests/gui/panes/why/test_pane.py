@@ -374,7 +374,7 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypat
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_each_group_of_panes_has_one_tab_bar(qtbot, monkeypatch):
+def test_each_group_of_panes_has_one_tab_bar(qtbot, monkeypatch, unstyled):
     def act(window, answers):
         def once():
             found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
