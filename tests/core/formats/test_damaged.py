@@ -25,6 +25,7 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tests.core.new_content import give
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import load
 from tokstudio.core.formats.classic import Classic
@@ -112,7 +113,7 @@ def test_a_file_truncated_at_any_length_is_refused(place, name):
     # All lengths near both ends, and a good many between them.
     lengths = {*range(150), *range(150, len(whole) - 150, 23), *range(len(whole) - 150, len(whole))}
     for length in sorted(length for length in lengths if 0 <= length < len(whole)):
-        path.write_bytes(whole[:length])
+        give(path, whole[:length])
         tokenizer = opened(path)
         if name == "ranks.tiktoken" and tokenizer is not None:
             # Such a file has no end: cut between two lines it is a good one.
@@ -192,7 +193,7 @@ def test_a_mutant_is_read_or_refused_in_one_sentence(place, monkeypatch, name, m
     start = json.loads(whole) if mutate is mutant_of_values else whole
     refused = 0
     for _ in range(MUTANTS):
-        path.write_bytes(mutate(start, chance))
+        give(path, mutate(start, chance))
         refused += opened(path) is None
     # Of what a side file may say, much is left out without harm.
     assert refused > MUTANTS // (8 if name == "ranks.json" else 3)
@@ -214,7 +215,7 @@ files = st.fixed_dictionaries(
 @given(value=json_values | files)
 def test_any_json_is_read_or_refused_in_one_sentence(place, name, value):
     path = place(name)
-    path.write_text(json.dumps(value))
+    give(path, json.dumps(value).encode())
     opened(path)
 
 
@@ -223,7 +224,7 @@ def test_any_json_is_read_or_refused_in_one_sentence(place, name, value):
 @given(data=st.binary(max_size=50) | st.text('{}[]",:0123456789e.-\\u model', max_size=60).map(str.encode))
 def test_any_bytes_are_refused_in_one_sentence(place, name, data):
     path = place(name)
-    path.write_bytes(data)
+    give(path, data)
     assert opened(path) is None or b'"merges"' in data or name == "ranks.json"
 
 

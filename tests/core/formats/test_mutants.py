@@ -21,6 +21,7 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
+from tests.core.new_content import give
 from tokstudio.core.formats import save
 from tokstudio.core.libraries import client
 
@@ -91,8 +92,7 @@ def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path, monkeypatch, make
     assert read_or_refused(path) is not None
     results = []
     for _ in range(MUTANTS):
-        path.unlink()  # some systems wait for the disk where a file is written over
-        path.write_bytes(mutate(whole, chance))
+        give(path, mutate(whole, chance))
         results.append(read_or_refused(path) is None)
     assert True in results
 

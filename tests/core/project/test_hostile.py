@@ -17,6 +17,7 @@ import pytest
 from mutants import change, check_mutants_of_bytes, check_mutants_of_values
 from projects import differences, extended, opened, opened_or_refused, saved, small_project
 
+from tests.core.new_content import give
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import Project, ProjectRun, open_work
@@ -133,7 +134,7 @@ def test_a_journal_or_a_log_planted_beside_it_does_not_matter(path, tmp_path):
 def test_a_file_truncated_at_any_length_is_refused(path):
     whole = path.read_bytes()
     for length in sorted({*range(0, 1100), *range(1100, len(whole), 211), len(whole) - 1}):
-        path.write_bytes(whole[:length])
+        give(path, whole[:length])
         assert opened_or_refused(path) is None, length
 
 
@@ -296,7 +297,7 @@ def columns():
 def test_a_value_of_any_type_in_any_column_is_opened_or_refused_in_one_sentence(path, table, column):
     whole, tried = path.read_bytes(), 0
     for value in _HOSTILE_VALUES:
-        path.write_bytes(whole)
+        give(path, whole)
         try:
             change(path, f"UPDATE {table} SET {column} = {value.format(column)}")
         except sqlite3.IntegrityError:
