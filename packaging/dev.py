@@ -254,6 +254,8 @@ def app(arguments: list[str]) -> int:
 def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
     """What `test` runs, in order; the bundle is built and tried beside them."""
     python = str(program("python"))
+    # One process more than there are processors: some tests wait for programs that they start.
+    processes = (os.cpu_count() or 1) + 1
     return [
         ("linter", [str(program("ruff")), "check"]),
         ("format", [str(program("ruff")), "format", "--check"]),
@@ -261,7 +263,7 @@ def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
         ("import contracts", [str(program("lint-imports")), "--no-logo"]),
         # Before the tests: else several processes would compile the same loops.
         ("compiled loops", [python, "-m", "tokstudio.core.warm_up"]),
-        ("tests", [python, "-m", "pytest", "--numprocesses=auto", *arguments]),
+        ("tests", [python, "-m", "pytest", f"--numprocesses={processes}", *arguments]),
     ]
 
 
@@ -271,6 +273,7 @@ def test(arguments: list[str]) -> int:
     variables = {
         "QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen",
         "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",  # Else it asks the network for its newest version.
+        "PYTHONDONTWRITEBYTECODE": "",  # Else each program that a test starts compiles all sources again.
     }
     # Whoever wants some tests only does not wait for the bundle.
     with nullcontext(lambda: 0) if arguments else bundle_beside() as bundle_code:

@@ -207,10 +207,11 @@ def test_a_debian_without_its_venv_package_is_told_or_mended(
 # --- The commands -------------------------------------------------------------------------------------------------
 
 
-def test_pytest_comes_last_and_gets_the_arguments(dev: ModuleType) -> None:
+def test_pytest_comes_last_and_gets_the_arguments(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name, _ in dev.checks([])]
     assert names == ["linter", "format", "types", "import contracts", "compiled loops", "tests"]
-    assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=auto", "-k", "playhead"]
+    monkeypatch.setattr(dev.os, "cpu_count", lambda: 4)
+    assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=5", "-k", "playhead"]
 
 
 def test_the_first_check_that_fails_ends_test_with_its_code(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
