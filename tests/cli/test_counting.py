@@ -166,11 +166,15 @@ def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes
     assert [len(shard) for shard in shards] == lengths
 
 
+def two_processes():
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    return distributed.LocalCluster(n_workers=2, **options)
+
+
 @pytest.fixture(scope="module")
 def workers():
     """A cluster of two processes."""
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=2, **options) as made, pytest.MonkeyPatch.context() as patch:
+    with two_processes() as made, pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster, "_PATIENCE", 0.01)
         yield made
 
@@ -205,19 +209,21 @@ def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, work
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, workers, monkeypatch):
+def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, monkeypatch):
     alone = counted(files, tmp_path / "alone.parquet")
-    worker = next(iter(workers.workers.values()))
-    worker.close_gracefully()  # it is not started again; the other is left to the tests that follow
-    victim = worker.pid
     result = cluster._result_work
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.01)
+    with two_processes() as workers:
+        worker = next(iter(workers.workers.values()))
+        worker.close_gracefully()  # then it is not started again
+        victim = worker.pid
 
-    def killing(last, futures):
-        os.kill(victim, signal.SIGKILL)
-        return (yield from result(last, futures))
+        def killing(last, futures):
+            os.kill(victim, signal.SIGKILL)
+            return (yield from result(last, futures))
 
-    monkeypatch.setattr(cluster, "_result_work", killing)
-    assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+        monkeypatch.setattr(cluster, "_result_work", killing)
+        assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
     with pytest.raises(ProcessLookupError):
         os.kill(victim, 0)
 

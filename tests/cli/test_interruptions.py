@@ -150,7 +150,7 @@ def test_a_closed_terminal_exports_the_merges_so_far(tmp_path):
     settings = termios.tcgetattr(theirs)
     settings[1] &= ~termios.OPOST
     termios.tcsetattr(theirs, termios.TCSANOW, settings)
-    # Without a terminal, nothing stops its training, which takes seconds, until it is interrupted.
+    # Nothing holds this training up: the text is large enough for it to last for seconds.
     book = random_book(tmp_path, 3_000_000)
     words = ["train", book, "--vocab-size", "1000000", "--print-merges", "--json"]
     command = [sys.executable, "-m", "tokstudio", *words, "--export", f"huggingface={out}"]

@@ -42,7 +42,7 @@ def test_a_closed_pipe_is_not_an_error(text, tmp_path):
     ("arguments", "unbuffered"),
     [
         *((words, unbuffered) for words in (["--help"], ["--version"]) for unbuffered in ("", "1")),
-        # As for what the commands print; all of them print in the same way.
+        # One command stands for all: they print in the same way.
         (["train", "--vocab-size", "306", "--json"], ""),
     ],
 )

@@ -174,7 +174,7 @@ def dock(qtbot: QtBot, session: Session) -> Iterator[Callable[[QDockWidget, int,
         window.show()
         qtbot.waitExposed(window)
         window.activateWindow()
-        qtbot.waitActive(window)
+        qtbot.waitUntil(window.isActiveWindow)
 
     yield dock
     session.close()

@@ -226,7 +226,7 @@ def test_long_runs(name):
 @each_pattern
 def test_words_of_every_length(name):
     data = " ".join(f"{'a' * length}é {'B' * length}-{'c' * length}" for length in range(40)).encode()
-    for stop in range(0, len(data), 5):
+    for stop in range(len(name) % 5, len(data), 5):
         assert scanned(name, data[:stop]) == by_definition(name, data[:stop])
 
 

@@ -149,13 +149,20 @@ def test_picky_bpe_takes_many_times_the_merging_of_plain_bpe(pattern, times, mon
     )
 
 
-@pytest.mark.parametrize("rare", ["", "é", "日", "😀"])
-def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(rare):
-    # Few long matches: while memory is traced, each takes long.
-    corpus = Corpus.from_text("This sentence of some words stands here again and again." * 100_000 + rare)
-    config = TrainingConfig(vocabulary_size=400, pattern=r"[^.]+\.?|\.")
+# Tracing memory makes each match slow, so only one of these has many.
+SENTENCES = "This sentence of some words stands here again and again." * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [(LARGE[:1_200_000], r"\S+|\s+"), *((SENTENCES + rare, r"[^.]+\.?|\.") for rare in ("", "é", "日", "😀"))],
+    ids=["many matches", "ASCII", "one byte", "two bytes", "four bytes"],
+)
+def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(text, pattern):
+    corpus = Corpus.from_text(text)
+    config = TrainingConfig(vocabulary_size=400, pattern=pattern)
     made = finish(forecast_work(corpus, config))
-    train(Corpus.from_text("some words" + rare), config)
+    train(Corpus.from_text("some words" + text[-1]), config)
     tracemalloc.start()
     trainer = Trainer(corpus, config)
     while trainer.prepared is None:

@@ -425,19 +425,21 @@ def test_the_window_with_the_demo_is_closed_without_a_question_while_it_trains(q
     assert asked == [[]]
 
 
-def test_closing_asks_about_a_run_trained_after_the_demo_but_not_about_that_of_the_demo(qtbot, monkeypatch):
+@pytest.mark.parametrize("more", [False, True])
+def test_closing_asks_about_a_run_trained_after_the_demo_but_not_about_that_of_the_demo(qtbot, monkeypatch, more):
     asked = []
 
     def act(window, answers):
         asked.append(answers.asked)
         quiet(qtbot, window)
         assert len(window.session.runs.active)
-        window.session.training.set_settings(Settings(300))
-        window.actions_by_id["train"].trigger()
-        quiet(qtbot, window)
+        if more:
+            window.session.training.set_settings(Settings(300))
+            window.actions_by_id["train"].trigger()
+            quiet(qtbot, window)
 
     assert at_the_window(monkeypatch, act, ["--demo"]) == 0
-    assert asked == [["Run 2 has not been saved or exported."]]
+    assert asked == [["Run 2 has not been saved or exported."] if more else []]
 
 
 def test_the_demo_writes_a_picture_and_ends_with_zero(qtbot, tmp_path):

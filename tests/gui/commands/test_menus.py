@@ -25,7 +25,7 @@ def test_no_two_entries_of_a_menu_have_the_same_letter(monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_an_action_says_why_it_is_not_available_and_else_its_keys(qtbot, monkeypatch):
+def test_an_action_says_why_it_is_not_available_or_what_its_keys_are(qtbot, monkeypatch):
     def act(window, answers):
         corpus, training, train = window.session.corpus, window.session.training, window.actions_by_id["train"]
         keys = train.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
@@ -38,9 +38,10 @@ def test_an_action_says_why_it_is_not_available_and_else_its_keys(qtbot, monkeyp
             assert train.toolTip() == f"Train ({keys})"
             assert train.statusTip() == "Train a tokenizer on the corpus."
             corpus.set_sources(())
-        new = window.actions_by_id["open_corpus"]
-        assert new.isEnabled()
-        assert new.toolTip() != new.text()
-        assert new.statusTip()
+        available = window.actions_by_id["open_corpus"]
+        keys = available.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        assert available.isEnabled()
+        assert available.toolTip() == f"Open Corpus ({keys})"
+        assert available.statusTip() not in ("", available.toolTip())
 
     assert at_the_window(monkeypatch, act) == 0

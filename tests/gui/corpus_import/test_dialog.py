@@ -162,7 +162,7 @@ def test_every_control_has_a_name_and_is_reached_by_tab(qtbot, ask, lines):
     dialog, _ = ask(lines)
     dialog.more_button.click()
     dialog.activateWindow()
-    qtbot.waitActive(dialog)
+    qtbot.waitUntil(dialog.isActiveWindow)
     reached = []
     for _ in range(20):
         reached.append(dialog.focusWidget())

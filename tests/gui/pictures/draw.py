@@ -125,7 +125,7 @@ def draw(picture: Picture, file: Path, application: QApplication) -> None:
 if __name__ == "__main__":
     scale, folder = int(sys.argv[1]), Path(sys.argv[2])
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(scale)}
-    of_all = prepare()
+    application = prepare()
     for key, one in PICTURES.items():
         if one.scale == scale and can_draw(one):
-            draw(one, folder / f"{key}.png", of_all)
+            draw(one, folder / f"{key}.png", application)

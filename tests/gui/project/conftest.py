@@ -1,4 +1,4 @@
-"""What tests of projects stand on."""
+"""Fixtures of the tests of projects."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -158,7 +158,7 @@ def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, tmp_path):
         window.actions_by_id["train"].trigger()
         qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
         next(action for action in window.compression.speeds.actions() if action.data() == "1").trigger()
-        qtbot.waitActive(window)
+        qtbot.waitUntil(window.isActiveWindow)
         qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
         assert session.player.playing
         assert play.isChecked()

@@ -316,7 +316,7 @@ def test_delete_and_rename_in_the_runs_pane_are_undone(qtbot, monkeypatch, books
         run = trained(qtbot, window)
         window.runs.show()
         window.runs.raise_()
-        qtbot.waitActive(window)
+        qtbot.waitUntil(window.isActiveWindow)
         table.setFocus()
         qtbot.keyClick(table, Qt.Key.Key_Delete)
         assert session.runs.all == []

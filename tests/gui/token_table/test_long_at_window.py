@@ -35,7 +35,7 @@ def train(qtbot, window):
     session.training.set_settings(Settings(vocabulary_size=None, min_frequency=2, pattern="none"))
     window.actions_by_id["train"].trigger()
     qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
-    qtbot.waitActive(window)
+    qtbot.waitUntil(window.isActiveWindow)
     return session.runs.active.tokenizer.tokens
 
 

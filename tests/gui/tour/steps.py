@@ -42,7 +42,7 @@ def lit(window):
 
 def begin(qtbot, window, at=0):
     """Starts the tour, and goes on to a stop by its buttons."""
-    qtbot.waitActive(window)
+    qtbot.waitUntil(window.isActiveWindow)
     window.actions_by_id["take_tour"].trigger()
     if at:
         window.actions_by_id["train"].trigger()

@@ -212,7 +212,7 @@ def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbo
     def act(window, answers):
         offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
         link = next(button for button in offer if "tour" in button.text())
-        qtbot.waitActive(window)
+        qtbot.waitUntil(window.isActiveWindow)
         qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
         assert window.tour.at == 0
         assert QApplication.activeModalWidget() is None

@@ -1,4 +1,4 @@
-"""What tests of the whole window stand on."""
+"""Fixtures of the tests of the whole window."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -19,7 +19,7 @@ def about(qtbot, theme):
     dialog = AboutDialog(theme)
     qtbot.addWidget(dialog)
     dialog.show()
-    qtbot.waitActive(dialog)
+    qtbot.waitUntil(dialog.isActiveWindow)
     return dialog
 
 

@@ -47,7 +47,7 @@ def begin(qtbot, window) -> None:
     """A high, active window without its Why pane."""
     begin_high(qtbot, window)
     window.activateWindow()
-    qtbot.waitActive(window)
+    qtbot.waitUntil(window.isActiveWindow)
     window.why.close()
     # A place that has lost its tabs has the sizes that it will have.
     window.arrange(window.arrangement())

@@ -32,7 +32,7 @@ def book(tmp_path: Path) -> Path:
 def opened(qtbot, window) -> PreferencesDialog:
     window.actions_by_id["preferences"].trigger()
     dialog = next(dialog for dialog in window.findChildren(PreferencesDialog) if dialog.isVisible())
-    qtbot.waitActive(dialog)
+    qtbot.waitUntil(dialog.isActiveWindow)
     return dialog
 
 

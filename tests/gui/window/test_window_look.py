@@ -119,7 +119,7 @@ def test_a_control_focused_by_tab_has_one_focus_ring(qtbot, show, mode, make, of
     show(around, 240, 120)
     around.setStyleSheet(theme.style_sheet)
     around.window().activateWindow()
-    qtbot.waitActive(around.window())
+    qtbot.waitUntil(around.window().isActiveWindow)
     before.setFocus()
     qtbot.keyClick(before, Qt.Key.Key_Tab)
     qtbot.waitUntil(control.hasFocus)

@@ -22,7 +22,7 @@ TEXTS: dict[str, str] = {
 }
 
 
-class TurnChoice(NamedTuple):
+class LearnerChoice(NamedTuple):
     """A merge that was chosen, with the most frequent pair of that moment: the first met of several."""
 
     pair: Pair
@@ -60,7 +60,7 @@ class YourTurn:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = list(text)
-        self.choices: list[TurnChoice] = []
+        self.choices: list[LearnerChoice] = []
         self._best = list(text)
 
     @property
@@ -73,7 +73,7 @@ class YourTurn:
         """Whether all merges are made, or no pair is left."""
         return len(self.choices) == ROUNDS or len(self.tokens) < 2
 
-    def choose(self, pair: Pair) -> TurnChoice:
+    def choose(self, pair: Pair) -> LearnerChoice:
         """Merges a pair.
 
         Raises:
@@ -83,7 +83,7 @@ class YourTurn:
         if self.is_over or pair not in counts:
             raise TokStudioError(f"{pair[0]} and {pair[1]} cannot be joined.")
         best, count = counts.most_common(1)[0]
-        choice = TurnChoice(pair, counts[pair], best, count)
+        choice = LearnerChoice(pair, counts[pair], best, count)
         self.choices.append(choice)
         self.tokens = join(self.tokens, pair)
         if len(self._best) > 1:

@@ -1,8 +1,8 @@
 """Answers requests about files and texts with the libraries that own the formats; runs as a program for its parent.
 
 The libraries hold the interpreter's lock while they read and encode, and would freeze a window. So all but small
-requests are sent to a child process, by `client`. NumPy, half of the time in which that starts, is loaded only for
-requests that need it.
+requests are sent to a child process, by `client`. Loading NumPy would take half of the time in which that starts, so
+only requests that need it do.
 """
 
 # SPDX-License-Identifier: MIT

@@ -113,7 +113,7 @@ class Studio(QObject):
             application.file_asked.connect(self._open_file)
 
     def show(self) -> None:
-        """Shows the window, and loads the compiled loops and pyqtgraph in the background."""
+        """Shows the window; once it answers, loads pyqtgraph, and the compiled loops in the background."""
         # The window lives until the end: a garbage collection that searches it would delay its first paint.
         gc.freeze()
         self.window.show()
@@ -148,6 +148,9 @@ class Studio(QObject):
         # file is read would block the window for 150 ms.
         if self.window.isVisible():
             _log.info("The window answers.")
+            # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
+            # crashes now and then where another thread does that while this one uses them.
+            importlib.import_module("tokstudio.gui.plot.chart")
             gc.freeze()
             self.session.jobs.start(self._look_for_limits, self._tell_limits, quiet=True)
             self.session.jobs.start(self._make_ready, self._tell_limits, asked=False)
@@ -159,8 +162,6 @@ class Studio(QObject):
         return faults(self._kept)
 
     def _make_ready(self) -> Work[dict[str, str]]:
-        yield Progress("loading")
-        importlib.import_module("tokstudio.gui.plot.chart")
         yield from prepare_work()
         _log.info("Compiled loops: %s", places().complete or "compiled by this start")
         gc.freeze()

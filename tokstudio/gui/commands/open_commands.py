@@ -25,7 +25,7 @@ from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import OpenedFrom, StudioRun
+from tokstudio.gui.state.run import StudioRun, TokenizerFiles
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
@@ -39,7 +39,7 @@ _WITHOUT_PATTERN = "classic"  # the only format that never has a pattern: it doe
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedTokenizer:
+class FoundTokenizer:
     """The result of opening a tokenizer."""
 
     path: Path  # the file, the folder or the name
@@ -67,18 +67,18 @@ def sort_work(
     return ((*tokenizers, *rest), ()) if all_tokenizers else (tokenizers, rest)
 
 
-def open_work(path: Path, pattern: str | None = None) -> Work[OpenedTokenizer]:
+def open_work(path: Path, pattern: str | None = None) -> Work[FoundTokenizer]:
     """Reads a tokenizer and copies of its files."""
     try:
         loaded = yield from load_work(path, pattern)
     except PatternNeeded as needed:
-        return OpenedTokenizer(path, pattern, None, name=needed.name)
-    return OpenedTokenizer(
+        return FoundTokenizer(path, pattern, None, name=needed.name)
+    return FoundTokenizer(
         path, pattern, loaded, (yield from keep_tokenizer_work(_name(path, loaded), loaded.files, pattern))
     )
 
 
-def reread_work(run: StudioRun, pattern: str) -> Work[tuple[StudioRun, Tokenizer, OpenedFrom]]:
+def reread_work(run: StudioRun, pattern: str) -> Work[tuple[StudioRun, Tokenizer, TokenizerFiles]]:
     """Reads the stored files of a run again, with another pattern."""
     assert run.origin is not None
     assert run.origin.kept is not None
@@ -204,23 +204,23 @@ class OpenCommands(QObject):
         for path in tokenizers:
             self.load_tokenizer(path)
 
-    def _opened(self, opened: OpenedTokenizer) -> None:
+    def _opened(self, opened: FoundTokenizer) -> None:
         if opened.loaded is None:
             pattern = self._preferences.get("opened_pattern", _FIRST_PATTERN)
             self._ask(PatternQuestion(opened.name, pattern, "Open Tokenizer"), opened.path, None)
         else:
             self._add(opened, opened.loaded)
 
-    def _reread(self, made: tuple[StudioRun, Tokenizer, OpenedFrom]) -> None:
+    def _reread(self, made: tuple[StudioRun, Tokenizer, TokenizerFiles]) -> None:
         run, tokenizer, _ = made
         if run in self._session.runs.all:
             self._session.runs.replace_tokenizer(*made)
             self._session.jobs.tell(f"{run.name} now {_how(tokenizer.pattern)}.")
 
-    def _add(self, opened: OpenedTokenizer, loaded: Loaded) -> None:
+    def _add(self, opened: FoundTokenizer, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "name" if loaded.name else "tokenizer")
         says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
-        origin = OpenedFrom(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
+        origin = TokenizerFiles(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
         self._session.runs.add_tokenizer(loaded.tokenizer, _name(opened.path, loaded), origin)
         files = " and ".join(map(file_name, loaded.files))
         words = [f"Opened {loaded.name or files}: {len(loaded.tokenizer):,} tokens."]

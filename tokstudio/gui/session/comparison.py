@@ -52,7 +52,7 @@ class _Wanted:
     """What a job measures."""
 
     texts: TextSet
-    changes: int  # of the texts before it began
+    changes: int  # how often the texts had changed when it began
     columns: tuple[ComparedColumn, ...]
     needs_words: bool
     known_texts: tuple[ComparedText, ...] | None

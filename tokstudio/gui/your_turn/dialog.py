@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QPushButton
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.exercises.your_turn import ROUNDS, TEXTS, Pair, TurnChoice, YourTurn
+from tokstudio.core.exercises.your_turn import ROUNDS, TEXTS, LearnerChoice, Pair, YourTurn
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -159,7 +159,7 @@ def _names(pair: Pair) -> str:
     return " and ".join(token_name(token.encode()) for token in pair)
 
 
-def _sentence(choice: TurnChoice) -> str:
+def _sentence(choice: LearnerChoice) -> str:
     names = _names(choice.pair)
     stood = f"{names[0].upper()}{names[1:]} stood side by side {several(choice.times, 'time')}."
     if choice.times == choice.best_times:

@@ -66,7 +66,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class ListQuestion:
-    """What is listed."""
+    """Which tokens are listed."""
 
     part: int
     query: Query
