@@ -11,6 +11,7 @@ from tests.core.reference import train_slowly
 from tests.core.texts import documents, patient
 from tokstudio import ConfigError, Corpus, TrainingConfig, extend, train
 from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.run import NOTHING_LEFT
 
 ASIAN = "日本語の日本は本日の日 中日 国中国 Ωμέγα — “ω” 👩‍👩‍👧‍👦👩 "
 
@@ -51,6 +52,12 @@ def test_no_token_has_a_part_of_a_character_beside_anything_else():
     assert any(not allowed(token, characters) for token in plain.tokens if len(token) > 1)
     assert all(allowed(token, characters) for token in whole.tokens if len(token) > 1)
     assert whole.decode(whole.encode(ASIAN)) == ASIAN
+
+
+def test_nothing_is_left_where_no_token_may_join_what_is_there():
+    config = TrainingConfig(min_frequency=2, algorithm="whole-characters")
+    assert train(Corpus.from_texts([b"\xa5\xe6"]), config).run.ended == NOTHING_LEFT
+    assert train(Corpus.from_texts(["日"]), config).run.ended == "no pair occurs 2 times"
 
 
 def test_rules_of_the_user_hold_too():
