@@ -19,7 +19,7 @@ from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.session.availability import nothing_compared
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.text_set import file_set, parallel_set, story_set
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -189,7 +189,7 @@ def test_the_report_is_written(qtbot: QtBot, compared: Session, tmp_path: Path) 
 def test_the_report_has_the_hashes_of_opened_files(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
     file, gone = tmp_path / "merges.txt", tmp_path / "vocab.json"
     file.write_bytes(b"some merges")
-    origin = TokenizerFiles(tmp_path, (file, gone), "GPT-2", True)
+    origin = RunOrigin(tmp_path, (file, gone), "GPT-2", True)
     compared.runs.add_tokenizer(compared.runs.all[0].tokenizer, "opened", origin)
     qtbot.waitUntil(lambda: nothing_compared(compared) is None, timeout=PATIENCE)
     made, _ = commands(compared, tmp_path, tmp_path / "out.html")

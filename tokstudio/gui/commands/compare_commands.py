@@ -27,7 +27,7 @@ from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.text_set import TextSet, file_set, parallel_set
 from tokstudio.gui.state.training_plans import plans_of_algorithms
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -171,7 +171,7 @@ def _csv_work(comparison: Comparison) -> Work[str]:
     return comparison.to_csv()
 
 
-def _report_work(comparison: Comparison, opened: Mapping[str, TokenizerFiles]) -> Work[str]:
+def _report_work(comparison: Comparison, opened: Mapping[str, RunOrigin]) -> Work[str]:
     origins: dict[str, ReadFrom] = {}
     for name, origin in opened.items():
         if name in comparison.tokenizers:
@@ -179,7 +179,7 @@ def _report_work(comparison: Comparison, opened: Mapping[str, TokenizerFiles]) -
     return (yield from report_work(comparison, origins))
 
 
-def _hashed_work(origin: TokenizerFiles) -> Work[tuple[WrittenFile, ...]]:
+def _hashed_work(origin: RunOrigin) -> Work[tuple[WrittenFile, ...]]:
     """The files of a tokenizer with their hashes; without those that cannot be read any more."""
     files: list[WrittenFile] = []
     if origin.kept is not None:

@@ -25,7 +25,7 @@ from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
@@ -78,7 +78,7 @@ def open_work(path: Path, pattern: str | None = None) -> Work[FoundTokenizer]:
     )
 
 
-def reread_work(run: StudioRun, pattern: str) -> Work[tuple[StudioRun, Tokenizer, TokenizerFiles]]:
+def reread_work(run: StudioRun, pattern: str) -> Work[tuple[StudioRun, Tokenizer, RunOrigin]]:
     """Reads the stored files of a run again, with another pattern."""
     assert run.origin is not None
     assert run.origin.kept is not None
@@ -211,7 +211,7 @@ class OpenCommands(QObject):
         else:
             self._add(opened, opened.loaded)
 
-    def _reread(self, made: tuple[StudioRun, Tokenizer, TokenizerFiles]) -> None:
+    def _reread(self, made: tuple[StudioRun, Tokenizer, RunOrigin]) -> None:
         run, tokenizer, _ = made
         if run in self._session.runs.all:
             self._session.runs.replace_tokenizer(*made)
@@ -220,7 +220,7 @@ class OpenCommands(QObject):
     def _add(self, opened: FoundTokenizer, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "name" if loaded.name else "tokenizer")
         says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
-        origin = TokenizerFiles(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
+        origin = RunOrigin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
         self._session.runs.add_tokenizer(loaded.tokenizer, _name(opened.path, loaded), origin)
         files = " and ".join(map(file_name, loaded.files))
         words = [f"Opened {loaded.name or files}: {len(loaded.tokenizer):,} tokens."]

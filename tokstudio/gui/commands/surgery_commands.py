@@ -18,7 +18,7 @@ from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.training_settings import exact_rules
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.run_names import remark_of
@@ -109,7 +109,7 @@ class SurgeryCommands(QObject):
     # ---- results
 
     def _add(self, made: ChangedTokenizer) -> None:
-        origin = TokenizerFiles(Path(made.name), (), made.change, True, made.kept, made.change)
+        origin = RunOrigin(Path(made.name), (), made.change, True, made.kept, made.change)
         self._session.runs.add_tokenizer(made.tokenizer, made.name, origin)
         self._session.jobs.tell(f"{made.name} is in Runs: {several(len(made.tokenizer), 'token')}.")
         run = self._session.runs.all[-1]

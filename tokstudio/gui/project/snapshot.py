@@ -25,7 +25,7 @@ from tokstudio.core.project import (
 from tokstudio.core.project.json_values import Json
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
-from tokstudio.gui.state.run import HeldOutState, StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
 from tokstudio.gui.state.source_records import KeptSources, changed_since, is_missing, missing_source
 from tokstudio.gui.state.training_settings import Documents, Settings
 
@@ -295,14 +295,14 @@ def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTo
     return ProjectRun(run.name, made, places, run_state(run))
 
 
-def _origin(entry: ProjectTokenizer) -> TokenizerFiles:
+def _origin(entry: ProjectTokenizer) -> RunOrigin:
     """The origin of an opened tokenizer, as stored in the project."""
     files, path, kind = (entry.state.get(name) for name in ("files", "path", "format"))
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
     change = entry.state.get("change")
     if isinstance(change, str) and change:
-        return TokenizerFiles(Path(entry.name), (), change, True, entry, change)
-    return TokenizerFiles(
+        return RunOrigin(Path(entry.name), (), change, True, entry, change)
+    return RunOrigin(
         Path(path if isinstance(path, str) else entry.files[0].name),
         tuple(map(Path, names or [file.name for file in entry.files])),
         kind if isinstance(kind, str) else "",

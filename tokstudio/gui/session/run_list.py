@@ -16,7 +16,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.run import StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.run_uses import CountedUses
 
 LIVE = "live"  # behind the name of the live run
@@ -233,7 +233,7 @@ class RunList(QObject):
         self.activate(None)
         self.changed.emit()
 
-    def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: TokenizerFiles | None = None) -> None:
+    def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: RunOrigin | None = None) -> None:
         """Adds a tokenizer that was opened from a file."""
         self.add(StudioRun.opened(0, name, tokenizer, origin))
 
@@ -248,7 +248,7 @@ class RunList(QObject):
         else:
             self.changed.emit()
 
-    def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: TokenizerFiles) -> None:
+    def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: RunOrigin) -> None:
         """Replaces `run` by a tokenizer that was read again; the playhead does not move."""
         self._made += 1
         made = StudioRun.opened(self._made, run.name, tokenizer, origin)

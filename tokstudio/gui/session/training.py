@@ -31,7 +31,7 @@ from tokstudio.core.training.trainer import Trainer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job
-from tokstudio.gui.state.run import HeldOutState, StudioRun, TokenizerFiles
+from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
 from tokstudio.gui.state.training_settings import Settings as Settings
 
 _MOST_UNREAD = 40
@@ -245,7 +245,7 @@ def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Wor
     files = tuple(TokenizerFile(file, content) for file, content in made.files.items())
     how = f"trained by {config.library} {made.version}, {_settings(config)}"
     run = StudioRun.opened(
-        0, name, made.tokenizer, TokenizerFiles(Path(name), (), how, True, ProjectTokenizer(name, files), how)
+        0, name, made.tokenizer, RunOrigin(Path(name), (), how, True, ProjectTokenizer(name, files), how)
     )
     if made.held_out:
         try:

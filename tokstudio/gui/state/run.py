@@ -37,7 +37,7 @@ _NEVER = -1  # `saved` of a tokenizer that may have no merges
 
 
 @dataclass(frozen=True)
-class TokenizerFiles:
+class RunOrigin:
     """Where a tokenizer is from that this window has not trained: the file or folder, or how it was made."""
 
     path: Path  # what was opened; for one that was opened by its name, the name
@@ -122,7 +122,7 @@ class StudioRun:
         self.name = printable(name)  # a project may contain any name
         self.config = config
         self.corpus = corpus
-        self.origin: TokenizerFiles | None = None
+        self.origin: RunOrigin | None = None
         self.weight_scale = 1
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.replaced = 0
@@ -146,7 +146,7 @@ class StudioRun:
         self._tokenizer: Tokenizer | None = None
 
     @classmethod
-    def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: TokenizerFiles | None = None) -> StudioRun:
+    def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: RunOrigin | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but neither counts nor a corpus."""
         made, nothing = cls(key, name), np.empty(0, np.int64)
         made.log.replace(tokenizer.merges, nothing, nothing)

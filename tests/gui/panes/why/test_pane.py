@@ -22,7 +22,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.why import pane as module
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.session.training import Settings
-from tokstudio.gui.state.run import TokenizerFiles
+from tokstudio.gui.state.run import RunOrigin
 from tokstudio.resources import sample_text
 
 BY_TURNS = Settings(290, algorithm="parity", parallel=tuple(zip(NAMES, PARALLEL.values(), strict=True)))
@@ -186,7 +186,7 @@ def test_a_file_has_no_counts(session, pane):
 
 def test_a_tokenizer_that_another_library_trained_was_not_opened_from_a_file(session, pane):
     how = "trained by sentencepiece 0.2.2, vocabulary size 300"
-    origin = TokenizerFiles(Path("SentencePiece BPE"), (), how, True, None, how)
+    origin = RunOrigin(Path("SentencePiece BPE"), (), how, True, None, how)
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "SentencePiece BPE", origin)
     session.view.look_at(256)
     assert says(pane) == f"This tokenizer has no counts of candidate pairs: {how}."
