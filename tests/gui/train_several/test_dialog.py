@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QComboBox, QSpinBox
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
 from tokstudio.gui.state.training_plans import ALGORITHMS
@@ -43,7 +42,8 @@ def edit(dialog, row, column):
     index = dialog.model.index(row, column)
     dialog.table.setCurrentIndex(index)
     dialog.table.edit(index)
-    return dialog.table.viewport().findChild(QComboBox if COLUMNS[column].choices else QSpinBox)
+    # A search among the children would also find the editor of another cell that is still to be deleted.
+    return dialog.table.indexWidget(index)
 
 
 @pytest.mark.parametrize("pixels", [13, 16])
