@@ -11,7 +11,7 @@ from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 def shown(box: ChoiceBox) -> str:
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
-    return option.currentText
+    return box.shown_name(option)
 
 
 def test_a_narrow_choice_shows_what_tells_its_name_from_the_others(qtbot):

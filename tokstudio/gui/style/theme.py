@@ -6,14 +6,14 @@ See also `style_sheet.py`, which uses these colours, and `icons.py`, whose icons
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette, QPixmapCache
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory, QWidget
 
 from tokstudio.gui.style.style_sheet import image_folders, style_sheet
 
@@ -222,10 +222,23 @@ class Theme(QObject):
         if self._families[0]:
             font.setFamilies([self._families[0]])
         # Qt takes four times as long to replace one sheet by another as to remove the first.
-        self._application.setStyleSheet("")
+        with _untold(self._application.allWidgets()):
+            self._application.setStyleSheet("")
         self._application.setFont(font)
         self._application.setPalette(widget_palette(self._palette))
         self._application.setStyleSheet(self.style_sheet)
+
+
+@contextmanager
+def _untold(widgets: Sequence[QWidget]) -> Iterator[None]:
+    """Qt tells no widget of a new style in this block, so that none is laid out for a style that does not stay."""
+    has_own = Qt.WidgetAttribute.WA_SetStyle
+    told = [widget for widget in widgets if not widget.testAttribute(has_own)]
+    for widget in told:
+        widget.setAttribute(has_own, True)
+    yield
+    for widget in told:
+        widget.setAttribute(has_own, False)
 
 
 def widget_palette(palette: Palette) -> QPalette:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLocale, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.gui.style.theme import Theme, pad_spin_box
+from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.scroll_body import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
@@ -74,19 +75,28 @@ class ChoiceBox(QComboBox):
         self.view().setMinimumWidth(min(widest + 40, self.screen().availableSize().width() - 40))
         super().showPopup()
 
-    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
-        """Shows only the name."""
-        super().initStyleOption(option)
-        if 0 <= self.currentIndex() < len(self.choices):
-            name, style = self.choices[self.currentIndex()].name, self.style()
-            field = style.SubControl.SC_ComboBoxEditField
-            room = style.subControlRect(style.ComplexControl.CC_ComboBox, option, field, self).width()
-            short = [
-                option.fontMetrics.elidedText(choice.name, Qt.TextElideMode.ElideRight, room) for choice in self.choices
-            ]
-            option.currentText = short[self.currentIndex()]
-            if short.count(option.currentText) > 1:  # only the ends of the names tell them apart
-                option.currentText = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideLeft, room)
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the closed box with the name alone."""
+        option, style = QStyleOptionComboBox(), self.style()
+        self.initStyleOption(option)
+        option.currentText = self.shown_name(option)
+        with guarded_painter(self) as painter:
+            painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+            style.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option, painter, self)
+            style.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option, painter, self)
+
+    def shown_name(self, option: QStyleOptionComboBox) -> str:
+        """The name of the choice, shortened to the room that the closed box has for it."""
+        if not 0 <= self.currentIndex() < len(self.choices):
+            return option.currentText
+        name, style = self.choices[self.currentIndex()].name, self.style()
+        field = style.SubControl.SC_ComboBoxEditField
+        room = style.subControlRect(style.ComplexControl.CC_ComboBox, option, field, self).width()
+        metrics, right = option.fontMetrics, Qt.TextElideMode.ElideRight
+        short = metrics.elidedText(name, right, room)
+        if short != name and [metrics.elidedText(each.name, right, room) for each in self.choices].count(short) > 1:
+            return metrics.elidedText(name, Qt.TextElideMode.ElideLeft, room)  # only the ends tell the names apart
+        return short
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Moves between choices with the arrow keys; Enter confirms the current one."""
