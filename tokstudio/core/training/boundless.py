@@ -301,7 +301,7 @@ class _RunTable:
         starts, stops = edges[::2], edges[1::2]
         long = stops - starts > 1
         starts, stops = starts[long], stops[long]
-        texts = np.cumsum(marked == BREAK)[starts]
+        texts = np.searchsorted(np.flatnonzero(marked == BREAK), starts)
         within = np.zeros(len(marked) + 1, np.int64)
         within[starts], within[stops] = 1, -1
         tokens = marked[np.cumsum(within[:-1]) > 0] & ~ALONE
