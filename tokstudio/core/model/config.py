@@ -6,6 +6,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from types import MappingProxyType
 from typing import Literal, cast, get_args
@@ -217,10 +218,10 @@ class TrainingConfig:
         """Special tokens whose ids come after those of the merges."""
         return tuple(self.special_tokens) if self.special_placement == "last" else ()
 
-    @property
-    def base_specials(self) -> tuple[str, ...]:
-        """Special tokens in the base vocabulary."""
-        return tuple(entry for entry in self.base_vocabulary or () if len(entry) > 1)
+    @cached_property
+    def base_specials(self) -> Mapping[str, int]:
+        """Special tokens in the base vocabulary, each with its place there."""
+        return {entry: at for at, entry in enumerate(self.base_vocabulary or ()) if len(entry) > 1}
 
     @property
     def all_specials(self) -> tuple[str, ...]:

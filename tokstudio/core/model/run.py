@@ -257,9 +257,7 @@ def special_ids(config: TrainingConfig, end: int, start: _StartTokenizer | None 
     if start is not None:
         return dict(start.special_tokens)
     ids = {token: number for number, token in enumerate(config.leading_specials)}
-    for at, entry in enumerate(config.base_vocabulary or ()):
-        if len(entry) > 1:
-            ids[entry] = len(config.leading_specials) + at
+    ids |= {entry: len(config.leading_specials) + at for entry, at in config.base_specials.items()}
     return ids | {token: end + number for number, token in enumerate(config.trailing_specials)}
 
 
@@ -277,7 +275,8 @@ def vocabulary_size(config: TrainingConfig, base_size: int, merges: int, start: 
 def may_continue(run: Run, config: TrainingConfig) -> bool:
     """Whether training could continue a run with these settings: its own, but for a larger limit."""
     # Not by a copy of the configuration, which is checked: that would take too long for every menu.
-    changed = {name for name, value in vars(config).items() if value != vars(run.config)[name]}
+    names = (each.name for each in fields(config))
+    changed = {name for name in names if getattr(config, name) != getattr(run.config, name)}
     if changed - {"vocabulary_size", "min_frequency"}:
         return False
     limit, least = run.max_merges(config), config.min_frequency
