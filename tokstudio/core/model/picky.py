@@ -98,11 +98,15 @@ class Falling:
         self._starts: list[int] = [0]
         self._parts: list[int] = []
 
-    def at(self, merges: NDArray[np.int32], rows: NDArray[np.int64]) -> Falls:
-        """The falls in all these events, which begin with those of earlier calls."""
+    def follow(self, merges: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
+        """Takes all these events, which begin with those of earlier calls."""
         done = len(self._pairs)
         for (left, right), row in zip(merges[done:].tolist(), rows[done:].tolist(), strict=True):
             self._add(left, right, row)
+
+    def at(self, merges: NDArray[np.int32], rows: NDArray[np.int64]) -> Falls:
+        """The falls in all these events; see `follow`."""
+        self.follow(merges, rows)
         columns = np.array(self._rows, np.int64).reshape(-1, 3)
         return Falls(
             columns[:, 0],

@@ -321,7 +321,7 @@ class StudioRun:
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         self.log.append(batch)
-        self.uses.falls()  # a batch at a time, so that no answer waits for all
+        self.uses.follow()
 
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""

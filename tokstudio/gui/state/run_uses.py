@@ -116,20 +116,23 @@ class RunUses:
         known = {self._config.unknown_token: self.unknown + self.written}
         return {number: known.get(text) for text, number in ids.items()}
 
-    def falls(self) -> Falls | None:
-        """Of Picky BPE: what removed tokens fall into; asked for after each batch, it answers quickly."""
-        rows = self._log.removals
-        if rows is None or self.base is None:
-            return None
-        if self._falling is None and self._run is not None and len(self._run) == len(rows):
+    def follow(self) -> None:
+        """Takes the merges that were appended to the log, so that no answer of Picky BPE waits for all of them."""
+        if self._log.removals is not None and self.base is not None:
+            self._falling = self._falling or Falling(len(self.base))
+            self._falling.follow(self._log.merges, self._log.removals)
+
+    def _falls(self, base: NDArray[np.int64], rows: NDArray[np.int64]) -> Falls:
+        """Of Picky BPE: what removed tokens fall into."""
+        if self._falling is None and self._run is not None and self._run.falls is not None:
             return self._run.falls  # no merge was made since `take`
-        self._falling = self._falling or Falling(len(self.base))
+        self._falling = self._falling or Falling(len(base))
         return self._falling.at(self._log.merges, rows)
 
     def _count(self, base: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        merges, rows, falls = self._log.merges[:n], self._log.removals, self.falls()
-        if rows is not None and falls is not None:
-            return uses_of_picky(base, merges, rows[:n], falls)
+        merges, rows = self._log.merges[:n], self._log.removals
+        if rows is not None:
+            return uses_of_picky(base, merges, rows[:n], self._falls(base, rows))
         merged, counts = self._log.merged[:n], self._log.start_counts
         if self._start is None or counts is None:
             return uses(base, merges, merged, second_stage=self._log.second_stage)
