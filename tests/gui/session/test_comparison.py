@@ -192,9 +192,12 @@ def test_all_positions_of_the_playhead_follow_from_one_encoding(
 def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
     one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
     state = two_texts.comparison
-    two_texts.runs.show_curve(one, False)
-    two_texts.runs.show_curve(two, False)
+    told = list[str]()
+    two_texts.runs.changed.connect(lambda: told.append("changed"))
+    two_texts.runs.show_curves({one: False, two: False})
+    two_texts.runs.show_curves({one: False, two: False})
     assert [column.name for column in state.columns] == ["Run 2"]
+    assert told == ["changed"]
 
 
 def test_the_active_run_is_never_left_out(two_texts: Session, make_run: Make) -> None:
@@ -268,6 +271,33 @@ def test_what_was_read_of_an_earlier_corpus_is_not_taken_for_this_one(
     state.set_seen(True)
     qtbot.waitUntil(lambda: len(state.rows or ()) == 2, timeout=PATIENCE)
     wait(qtbot, session)
+
+
+def test_an_error_of_earlier_texts_is_not_shown(
+    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(vocabulary_size=270)
+    state, jobs, problems = two_texts.comparison, two_texts.jobs, list[str]()
+    monkeypatch.setattr(state, "_rows_work", lambda _: refused())
+
+    def refused() -> Work[None]:
+        yield Progress("reading")
+        raise FormatError("The text cannot be read.")
+
+    def change_while_it_reads() -> None:
+        jobs.busy_changed.disconnect(change_while_it_reads)
+        jobs.running[-1].wait()  # it has failed, which is not delivered yet
+        monkeypatch.undo()
+        state.changed.connect(lambda: problems.append(state.problem))
+        two_texts.corpus.add_texts([("fra", "le chat\n")])
+
+    qtbot.waitUntil(lambda: not jobs.running, timeout=PATIENCE)
+    jobs.busy_changed.connect(change_while_it_reads)
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+    assert state.rows is not None
+    assert [row.name for row in state.rows] == ["eng", "deu", "fra"]
+    assert set(problems) == {""}
 
 
 def test_the_text_of_the_text_pane_is_measured(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:

@@ -29,8 +29,6 @@ def show_alone(session: Session, shown: Collection[StudioRun], text: str, messag
 
 
 def _show(session: Session, shown: Mapping[StudioRun, bool], simple: Set[str]) -> None:
-    runs, state = session.runs, session.comparison
-    for run in [each for each in runs.all if each in shown]:
-        runs.show_curve(run, shown[run])
-    for name in state.simple | simple:
-        state.show_simple(name, name in simple)
+    runs = session.runs
+    runs.show_curves({run: shown[run] for run in runs.all if run in shown})
+    session.comparison.set_simple(simple)

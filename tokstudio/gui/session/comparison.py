@@ -6,6 +6,7 @@ What was measured once is kept by the text and the tokenizer, so that a new colu
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -291,7 +292,11 @@ class ComparisonState(QObject):
 
     def show_simple(self, name: str, shown: bool) -> None:
         """Adds or removes a simple tokenizer."""
-        self.simple = self.simple | {name} if shown else self.simple - {name}
+        self.set_simple(self.simple | {name} if shown else self.simple - {name})
+
+    def set_simple(self, names: Set[str]) -> None:
+        """Compares these simple tokenizers and no others."""
+        self.simple = frozenset(names)
         self._again()
 
     def set_seen(self, seen: bool) -> None:
@@ -412,7 +417,8 @@ class ComparisonState(QObject):
     def _failed(self, error: Exception) -> None:
         if self.sender() is not self._job:
             return
-        self.problem = str(error)
+        if self._asked:  # else the texts have changed since it began
+            self.problem = str(error)
         if not isinstance(error, TokStudioError):
             self._jobs.report(error)
 

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
@@ -84,8 +86,14 @@ class RunList(QObject):
 
     def show_curve(self, run: StudioRun, shown: bool) -> None:
         """Shows or hides the curves of a run; those of the active run are always shown."""
-        if run.curve_hidden == shown:
-            run.note(curve_hidden=not shown)
+        self.show_curves({run: shown})
+
+    def show_curves(self, shown: Mapping[StudioRun, bool]) -> None:
+        """Does the same for several runs."""
+        changed = [run for run in shown if run.curve_hidden == shown[run]]
+        for run in changed:
+            run.note(curve_hidden=not shown[run])
+        if changed:
             self.changed.emit()
 
     def mark_exported(self, run: StudioRun) -> None:

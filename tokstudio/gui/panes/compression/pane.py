@@ -221,9 +221,7 @@ class CompressionPane(Pane):
             set_why_not(action, "" if shown in others.values() else _NO_OTHERS[shown])
 
     def _show_curves(self, keys: set[int], shown: bool) -> None:
-        for run in self._with_curves:
-            if run.key in keys:
-                self._session.runs.show_curve(run, shown)
+        self._session.runs.show_curves({run: shown for run in self._with_curves if run.key in keys})
 
     @property
     def _with_curves(self) -> list[StudioRun]:
