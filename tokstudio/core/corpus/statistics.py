@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -45,12 +46,13 @@ class Statistics:
 
 def statistics_work(corpus: Corpus) -> Work[Statistics]:
     """Counts the statistics of a corpus in bounded pieces."""
-    counts = np.zeros(0x110000, dtype=np.int64)
+    counts = np.zeros(0, np.int64)
     lines = longest = done = 0
     total = sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
         if source.counts is not None:
             for points, occurrences, size in _weighted_characters(source, source.counts):
+                counts = _with_room(counts, points)
                 np.add.at(counts, points, occurrences)
                 done += size
                 yield Progress("counting characters", done, total)
@@ -58,6 +60,7 @@ def statistics_work(corpus: Corpus) -> Work[Statistics]:
         more, longest_here = yield from _lines(source)
         lines, longest = lines + more, max(longest, longest_here)
         for points, size in _characters(source):
+            counts = _with_room(counts, points)
             np.add.at(counts, points, 1)
             done += size
             yield Progress("counting characters", done, total)
@@ -79,12 +82,13 @@ def statistics_work(corpus: Corpus) -> Work[Statistics]:
 
 def main_script_work(sources: Sequence[Source]) -> Work[str]:
     """The script of most letters, in 1 MiB of text from all parts of the sources; "" where there are no letters."""
-    counts = np.zeros(0x110000, dtype=np.int64)
+    counts = np.zeros(0, np.int64)
     total = sum(len(source.data) for source in sources)
     step = max(1, total // _LOOKED_AT) * _LOOK
     for source in sources:
         for start in range(0, len(source.data), step):
             for points, _ in code_points(source.data[start : start + _LOOK]):
+                counts = _with_room(counts, points)
                 np.add.at(counts, points, 1)
             yield Progress("counting characters", start, len(source.data))
     counts[_INVALID] = 0
@@ -152,6 +156,12 @@ def _split_characters(source: Source) -> list[int]:
         ends = source.ends[first:last]
         borders += ends[(piece[ends - start] & 0xC0) == 0x80].tolist()
     return borders
+
+
+def _with_room(counts: NDArray[np.int64], points: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Counts by code point that have a place for each of these."""
+    size = int(points.max(initial=0)) + 1
+    return counts if size <= len(counts) else grown(counts, size)
 
 
 def _scripts(counts: NDArray[np.int64]) -> Work[tuple[tuple[str, float], ...]]:
