@@ -201,12 +201,10 @@ class NaiveTrainer:
                 wrong = recipe.old_neighbours if times < 0 else recipe.new_neighbours
                 if changed == pair or wrong not in (_BOTH, side):
                     words.counts.add(changed, weight * times)
-            touched.update(changed for changed, _, _ in changes)
-            before, after = set(pairwise(word)), set(pairwise(made))
-            for gone in before - after:
-                words.where[gone].discard(number)
-            for there in after - before:
-                words.where[there].add(number)
+            after = set(pairwise(made))
+            for changed in {changed for changed, _, _ in changes}:
+                touched.add(changed)
+                (words.where[changed].add if changed in after else words.where[changed].discard)(number)
         if not (recipe.first_place_only and recipe.recounts):
             words.counts.add(pair, -words.counts[pair])
         if self._stale is not None:
