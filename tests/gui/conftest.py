@@ -66,6 +66,13 @@ def font_of_a_package(qapp: QApplication) -> None:
     qapp.setFont(_FONT)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def old_objects() -> None:
+    """Keeps what is there before the first test out of the garbage collection that each test ends with."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def freeze(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Gives `gc.freeze`, and takes it from the program, whose window stays until the end: those of tests shall not."""
