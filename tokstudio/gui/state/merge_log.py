@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.model.picky import REPLACED
+from tokstudio.core.model.picky import REPLACED, lost
 from tokstudio.core.model.run import STOPPED, ChosenBy, MergeBatch, Run, SecondStage, merged
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 
@@ -25,6 +25,7 @@ class MergeLog:
         self._chosen_by = np.empty(0, np.int16)
         self._overtaken: NDArray[np.int64] | None = None  # of BoundlessBPE
         self._removals: NDArray[np.int64] | None = None  # of Picky BPE
+        self._lost = 0, 0  # the merges that were looked at, and how many of them have no token
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
@@ -73,6 +74,12 @@ class MergeLog:
     def removals(self) -> NDArray[np.int64] | None:
         """See `Run.removals`."""
         return None if self._removals is None else self._removals[: self._length]
+
+    def lost(self, base_size: int) -> int:
+        """How many merges have no token that is present; see `picky.lost`."""
+        if self._lost[0] != self._length:
+            self._lost = self._length, lost(self.removals, base_size)
+        return self._lost[1]
 
     def begin(self, tokens: int, begun: Run) -> None:
         """Sets the tokens before the first merge, and what the run before it says of who chooses."""
@@ -131,6 +138,7 @@ class MergeLog:
     def replace(self, merges: NDArray[np.int32], count: NDArray[np.int64], tokens_after: NDArray[np.int64]) -> None:
         """Replaces all merges by others, which may have no counts."""
         self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)
+        self._lost = 0, 0
 
     def tokens_at(self, merges: int) -> int:
         """Tokens of the corpus after a number of merges."""

@@ -20,7 +20,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import RESULT, Removals, lost
+from tokstudio.core.model.picky import RESULT, Removals
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, may_continue, special_ids, vocabulary_size
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -426,7 +426,7 @@ class StudioRun:
     @property
     def vocabulary_size(self) -> int:
         """The number of tokens after all merges so far."""
-        return self.unmerged + len(self) - lost(self.log.removals, self.base_size)
+        return self.unmerged + len(self) - self.log.lost(self.base_size)
 
     @property
     def unmerged(self) -> int:

@@ -50,8 +50,6 @@ class RunTable(ReadOnlyTable):
         self._choices: dict[int, bool] = {}
         self._widths: list[int] = []  # for the heading and all texts of each column
         self.setModel(model)
-        for signal in (model.modelReset, model.rowsInserted, model.rowsRemoved):
-            signal.connect(self._measure)
         model.dataChanged.connect(self._follow_data)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = self.horizontalHeader()
