@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,30 @@ def joined_ends(pattern, data, start=0, stop=None):
     array = np.frombuffer(data, np.uint8)
     pieces = splitter(pattern).ends_work(array, start, len(data) if stop is None else stop)
     return [end for piece in pieces for end in piece.tolist()]
+
+
+def test_the_classes_stay_in_memory_while_a_loop_reads_them(monkeypatch):
+    """Threads that ask for them first at once get arrays of their own, and a loop gets an address."""
+    asked = []
+
+    def own():
+        made = classes().copy()
+        asked.append(weakref.ref(made))
+        return made
+
+    def while_they_are_there(loop):
+        def called(*given):
+            assert asked[-1]() is not None
+            return loop(*given)
+
+        return called
+
+    monkeypatch.setattr(patterns, "classes", own)
+    monkeypatch.setattr(scan, "scan_at", while_they_are_there(scan.scan_at))
+    monkeypatch.setattr(scan, "cut_at", while_they_are_there(scan.cut_at))
+    assert splitter("gpt2").split("one two") == [b"one", b" two"]
+    assert patterns.cut(np.frombuffer(b"one two", np.uint8), 1, 7) == 3
+    assert len(asked) == 2
 
 
 def test_the_expressions_are_those_of_their_owners():

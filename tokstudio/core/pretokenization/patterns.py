@@ -104,8 +104,10 @@ class Splitter:
             from tokstudio.core.kernels.scan import scan_at
 
             ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
+            # Held: threads that ask first at once get arrays of their own, and an address keeps none of them.
+            known = classes()
             while start < stop:
-                n = scan_at(self.kind, data.ctypes.data, start, stop, classes().ctypes.data, ends)
+                n = scan_at(self.kind, data.ctypes.data, start, stop, known.ctypes.data, ends)
                 yield ends[:n].copy()
                 start = int(ends[n - 1])
 
@@ -145,4 +147,5 @@ def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
     """
     from tokstudio.core.kernels.scan import cut_at
 
-    return cut_at(data.ctypes.data, at, stop, classes().ctypes.data)
+    known = classes()  # held, as in `Splitter.ends_work`
+    return cut_at(data.ctypes.data, at, stop, known.ctypes.data)
