@@ -288,7 +288,7 @@ class Tokenizer:
     def ready(self) -> bool:
         """Whether `encode` starts at once, because its hash table of merges exists or is quickly made.
 
-        The events of Picky BPE take longer.
+        With Picky BPE, only where its events exist: they are not quickly made.
         """
         return "merges" in self._shared or (self._removals is None and len(self._merges) <= _SOON)
 
@@ -545,14 +545,15 @@ class Tokenizer:
         """Of Picky BPE: all merges and removals as encoding repeats them, made once for a run; else None."""
         if self._removals is None:
             return None
-        # Threads that encode side by side wait for the first of them: it takes long, and in Python.
-        with _MAKING_EVENTS:
-            if "merges" not in self._shared:
-                from tokstudio.core.tokenizer.picky_encoder import events_of
+        if "merges" not in self._shared:
+            # Making them takes long and holds the interpreter, so other threads wait for the first.
+            with _MAKING_EVENTS:
+                if "merges" not in self._shared:
+                    from tokstudio.core.tokenizer.picky_encoder import events_of
 
-                # The first merge always makes a new token.
-                first = int(self._results[0]) if len(self._results) else 0
-                self._shared["merges"] = events_of(self._merges, self._removals, first)
+                    # The first merge always makes a new token.
+                    first = int(self._results[0]) if len(self._results) else 0
+                    self._shared["merges"] = events_of(self._merges, self._removals, first)
         return self._shared["merges"]
 
     def words_with_letters(self) -> NDArray[np.bool_]:
