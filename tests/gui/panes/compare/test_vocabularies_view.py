@@ -189,6 +189,24 @@ def test_scripts_are_not_cut_and_columns_say_whose_they_are(view: VocabulariesVi
         assert heads.sectionSize(at) >= metrics.horizontalAdvance("100,000") + 12
 
 
+def test_a_new_name_and_another_text_are_followed(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
+    first = session.runs.all[0]
+    session.runs.rename(first, "English")
+    qtbot.waitUntil(lambda: view.parts.tabText(ONLY_FIRST).startswith("Only in English: "), timeout=PATIENCE)
+    assert "are in English's vocabulary, too." in view.note.text()
+    assert view.first.currentText().strip() == "English"
+    choose(qtbot, view, BOTH)
+    before = view.note.text()
+    session.corpus.add_texts([("more", "the dog and the cat " * 9)])
+    qtbot.waitUntil(lambda: view.note.text() != before and "too." in view.note.text(), timeout=PATIENCE)
+    used = np.bincount(session.runs.all[1].tokenizer.encode(GERMAN), minlength=300)
+    used += np.bincount(session.runs.all[1].tokenizer.encode("the dog and the cat " * 9), minlength=300)
+    shared = [
+        number for number, token in enumerate(session.runs.all[1].tokenizer.tokens) if token in first.tokenizer.tokens
+    ]
+    assert f" {percent_text(used[shared].sum() / used.sum(), 1)} of Run 2's tokens" in view.note.text()
+
+
 def test_one_tokenizer_alone_is_not_compared(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
     session.runs.delete(session.runs.all[0])
     view.refresh()

@@ -81,6 +81,7 @@ class VocabulariesView(QWidget):
         self._columns: tuple[ComparedColumn, ...] = ()
         self._pair: Pair | None = None
         self._made_of: tuple[object, object] | None = None
+        self._shown_of: tuple[object, object] | None = None  # the names and the texts of what is shown
         self._picked: tuple[str | None, int | None] = (None, None)
         self._told = ""  # of the pair
         self._sorting = (USES, True)
@@ -192,8 +193,9 @@ class VocabulariesView(QWidget):
         first, second = (self._columns[box.currentIndex()] for box in (self.first, self.second))
         keys = first.key, second.key
         if keys == self._made_of:
-            if self._pair is not None and any(uses is None for uses in self._pair.uses):
-                self._use_counts(self._pair, first, second)
+            pair, is_same = self._pair, self._shown_of == self._to_show(first, second)
+            if pair is not None and not (is_same and all(uses is not None for uses in pair.uses)):
+                self._use_counts(pair, first, second)
             return
         self._made_of, self._pair = keys, None
         self.note.setText("")
@@ -206,12 +208,18 @@ class VocabulariesView(QWidget):
         first, second = (self._columns[box.currentIndex()] for box in (self.first, self.second))
         self._use_counts(pair, first, second)
 
+    def _to_show(self, first: ComparedColumn, second: ComparedColumn) -> tuple[object, object]:
+        """What the words and the counts of a pair depend on."""
+        return (first.name, second.name), tuple(text.sha256 for text in self._state.rows or ())
+
     def _use_counts(self, pair: Pair, first: ComparedColumn, second: ComparedColumn) -> None:
         known = [self._state.uses(each) for each in (first, second)]
         made = [None if counts is None else pair.vocabularies.uses(counts, which) for which, counts in enumerate(known)]
-        if self._pair is not None and all(uses is None for uses in made):
+        asked = self._to_show(first, second)
+        if self._pair is not None and asked == self._shown_of and all(uses is None for uses in made):
             return
-        self._pair = pair = replace(pair, uses=(made[0], made[1]))
+        self._shown_of = asked
+        self._pair = pair = replace(pair, names=(first.name, second.name), uses=(made[0], made[1]))
         titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
         for part, title in enumerate(titles):
             self.parts.setTabText(part, f"{title}: {np.count_nonzero(pair.part(part)):,}".replace("&", "&&"))
