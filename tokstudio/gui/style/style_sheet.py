@@ -175,7 +175,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox { background: 
 QLineEdit { padding: 5px 8px; }
 QPlainTextEdit, QTextEdit { padding: 4px 6px; }
 QAbstractSpinBox { padding: 5px 24px 5px 2px; }
-QComboBox { padding: 5px 26px 5px 8px; combobox-popup: 0; }
+QComboBox { padding: 5px 0 5px 8px; combobox-popup: 0; }
 QLineEdit:hover, QAbstractSpinBox:hover, QComboBox:hover { border-color: $control; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus,
 QComboBox:focus { border-color: $accent; }
