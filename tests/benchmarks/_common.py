@@ -131,7 +131,7 @@ def is_installed(library: str) -> bool:
     """Whether a rival is there; where it is not, a line says so."""
     if importlib.util.find_spec(library) is not None:
         return True
-    print(f"{library} is not installed here (not every system has it ready built): left out.", flush=True)
+    print(f"{library} is not installed here (see BENCHMARKS.md): left out.", flush=True)
     return False
 
 

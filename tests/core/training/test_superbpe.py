@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,7 @@ def large():
 )
 def test_the_definition_on_large_text(large, transition, pattern, second, more):
     corpus, config = Corpus.from_texts(large), superbpe(transition + 25, transition, pattern, second_pattern=second)
-    run = train(corpus, TrainingConfig(**{**vars(config), **more})).run
+    run = train(corpus, replace(config, **more)).run
     first = run.merges[: transition - 256]
     # Stage 1 is plain BPE, which is held against its definition elsewhere.
     settings = {"pattern": pattern, "tie_break": run.config.tie_break}

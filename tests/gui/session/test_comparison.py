@@ -278,6 +278,7 @@ def test_an_error_of_earlier_texts_is_not_shown(
 ) -> None:
     make_run(vocabulary_size=270)
     state, jobs, problems = two_texts.comparison, two_texts.jobs, list[str]()
+    original = state._rows_work
     monkeypatch.setattr(state, "_rows_work", lambda _: refused())
 
     def refused() -> Work[None]:
@@ -287,7 +288,7 @@ def test_an_error_of_earlier_texts_is_not_shown(
     def change_while_it_reads() -> None:
         jobs.busy_changed.disconnect(change_while_it_reads)
         jobs.running[-1].wait()  # it has failed, which is not delivered yet
-        monkeypatch.undo()
+        monkeypatch.setattr(state, "_rows_work", original)
         state.changed.connect(lambda: problems.append(state.problem))
         two_texts.corpus.add_texts([("fra", "le chat\n")])
 

@@ -99,7 +99,7 @@ class Falling:
         self._parts: list[int] = []
 
     def follow(self, merges: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-        """Takes all these events, which begin with those of earlier calls."""
+        """Adds these events, which begin with those of earlier calls."""
         done = len(self._pairs)
         for (left, right), row in zip(merges[done:].tolist(), rows[done:].tolist(), strict=True):
             self._add(left, right, row)

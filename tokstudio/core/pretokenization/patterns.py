@@ -104,7 +104,7 @@ class Splitter:
             from tokstudio.core.kernels.scan import scan_at
 
             ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
-            # Held: threads that ask first at once get arrays of their own, and an address keeps none of them.
+            # A reference, because threads whose first calls coincide get separate arrays, and an address keeps none.
             known = classes()
             while start < stop:
                 n = scan_at(self.kind, data.ctypes.data, start, stop, known.ctypes.data, ends)
@@ -147,5 +147,5 @@ def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
     """
     from tokstudio.core.kernels.scan import cut_at
 
-    known = classes()  # held, as in `Splitter.ends_work`
+    known = classes()  # a reference, as in `Splitter.ends_work`
     return cut_at(data.ctypes.data, at, stop, known.ctypes.data)

@@ -296,8 +296,9 @@ class ComparisonState(QObject):
 
     def set_simple(self, names: Set[str]) -> None:
         """Compares these simple tokenizers and no others."""
-        self.simple = frozenset(names)
-        self._again()
+        if names != self.simple:
+            self.simple = frozenset(names)
+            self._again()
 
     def set_seen(self, seen: bool) -> None:
         """Measures only while somebody looks."""
@@ -417,7 +418,7 @@ class ComparisonState(QObject):
     def _failed(self, error: Exception) -> None:
         if self.sender() is not self._job:
             return
-        if self._asked:  # else the texts have changed since it began
+        if self._asked:  # else the texts have changed since the job began
             self.problem = str(error)
         if not isinstance(error, TokStudioError):
             self._jobs.report(error)

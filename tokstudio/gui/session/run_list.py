@@ -89,7 +89,7 @@ class RunList(QObject):
         self.show_curves({run: shown})
 
     def show_curves(self, shown: Mapping[StudioRun, bool]) -> None:
-        """Does the same for several runs."""
+        """Shows or hides the curves of several runs."""
         changed = [run for run in shown if run.curve_hidden == shown[run]]
         for run in changed:
             run.note(curve_hidden=not shown[run])

@@ -25,7 +25,7 @@ class MergeLog:
         self._chosen_by = np.empty(0, np.int16)
         self._overtaken: NDArray[np.int64] | None = None  # of BoundlessBPE
         self._removals: NDArray[np.int64] | None = None  # of Picky BPE
-        self._lost = 0, 0  # the merges that were looked at, and how many of them have no token
+        self._lost = 0, 0  # the number of merges counted, and how many of them have no token
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)

@@ -117,7 +117,7 @@ class RunUses:
         return {number: known.get(text) for text, number in ids.items()}
 
     def follow(self) -> None:
-        """Takes the merges that were appended to the log, so that no answer of Picky BPE waits for all of them."""
+        """With Picky BPE, adds the removals of merges that were appended to the log, so that `at` has few to add."""
         if self._log.removals is not None and self.base is not None:
             self._falling = self._falling or Falling(len(self.base))
             self._falling.follow(self._log.merges, self._log.removals)

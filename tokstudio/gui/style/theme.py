@@ -222,7 +222,7 @@ class Theme(QObject):
         if self._families[0]:
             font.setFamilies([self._families[0]])
         # Qt takes four times as long to replace one sheet by another as to remove the first.
-        with _untold(self._application.allWidgets()):
+        with _no_style_changes(self._application.allWidgets()):
             self._application.setStyleSheet("")
         self._application.setFont(font)
         self._application.setPalette(widget_palette(self._palette))
@@ -230,15 +230,17 @@ class Theme(QObject):
 
 
 @contextmanager
-def _untold(widgets: Sequence[QWidget]) -> Iterator[None]:
-    """Qt tells no widget of a new style in this block, so that none is laid out for a style that does not stay."""
+def _no_style_changes(widgets: Sequence[QWidget]) -> Iterator[None]:
+    """Qt sends no StyleChange event in this block, so that no widget is laid out for a temporary style."""
     has_own = Qt.WidgetAttribute.WA_SetStyle
-    told = [widget for widget in widgets if not widget.testAttribute(has_own)]
-    for widget in told:
+    receivers = [widget for widget in widgets if not widget.testAttribute(has_own)]
+    for widget in receivers:
         widget.setAttribute(has_own, True)
-    yield
-    for widget in told:
-        widget.setAttribute(has_own, False)
+    try:
+        yield
+    finally:
+        for widget in receivers:
+            widget.setAttribute(has_own, False)
 
 
 def widget_palette(palette: Palette) -> QPalette:

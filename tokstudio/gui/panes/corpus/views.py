@@ -319,8 +319,8 @@ def _is_delete(event: QKeyEvent) -> bool:
 
 TIP = "No installed font has their characters, so they are drawn as boxes. Install one, such as Noto Sans."
 
-# A letter that every font of the script has; Droid Sans Fallback has "가", but three syllables of Hangul in all. Other
-# scripts are not checked.
+# A letter that every font of the script has. For Hangul it is not "가", which Droid Sans Fallback has as one of three
+# syllables. Other scripts are not checked.
 _LETTERS = {
     "Latin": "a", "Cyrillic": "ж", "Han": "中", "Hiragana": "あ", "Katakana": "ア", "Hangul": "한", "Arabic": "م",
     "Devanagari": "न", "Greek": "λ", "Hebrew": "ש", "Thai": "ส", "Bengali": "ক", "Tamil": "க", "Telugu": "క",
