@@ -133,7 +133,13 @@ class CountsGrid(QWidget):
         return [*cells, (f"{more} more", "")] if more else cells
 
     def _arrange(self) -> None:
-        self._columns = max(1, (self.width() + _GAP) // (self._theme.scaled(_NARROWEST) + _GAP))
+        # Columns are wide enough for whole names, unless cells would then need more rows.
+        metrics, narrowest = QFontMetrics(self._font), self._theme.scaled(_NARROWEST)
+        cells = (metrics.horizontalAdvance(f"{name} {figure(count)}") for name, count in self._counts)
+        widest = max(narrowest, *cells, 0)
+        most, whole = ((self.width() + _GAP) // (width + _GAP) for width in (narrowest, widest))
+        needed = -(-len(self._counts) // _MOST_ROWS)
+        self._columns = max(1, whole, min(needed, most))
         rows = min(-(-len(self._counts) // self._columns), _MOST_ROWS)
         self.setFixedHeight(max(rows, 1) * self._height)
         self.update()
