@@ -52,16 +52,14 @@ def statistics_work(corpus: Corpus) -> Work[Statistics]:
     for source in corpus.sources:
         if source.counts is not None:
             for points, occurrences, size in _weighted_characters(source, source.counts):
-                counts = _with_room(counts, points)
-                np.add.at(counts, points, occurrences)
+                counts = _added(counts, points, occurrences)
                 done += size
                 yield Progress("counting characters", done, total)
             continue
         more, longest_here = yield from _lines(source)
         lines, longest = lines + more, max(longest, longest_here)
         for points, size in _characters(source):
-            counts = _with_room(counts, points)
-            np.add.at(counts, points, 1)
+            counts = _added(counts, points, 1)
             done += size
             yield Progress("counting characters", done, total)
     invalid = int(counts[_INVALID].sum())
@@ -88,8 +86,7 @@ def main_script_work(sources: Sequence[Source]) -> Work[str]:
     for source in sources:
         for start in range(0, len(source.data), step):
             for points, _ in code_points(source.data[start : start + _LOOK]):
-                counts = _with_room(counts, points)
-                np.add.at(counts, points, 1)
+                counts = _added(counts, points, 1)
             yield Progress("counting characters", start, len(source.data))
     counts[_INVALID] = 0
     scripts = yield from _scripts(counts)
@@ -158,10 +155,13 @@ def _split_characters(source: Source) -> list[int]:
     return borders
 
 
-def _with_room(counts: NDArray[np.int64], points: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Counts by code point that have a place for each of these."""
+def _added(counts: NDArray[np.int64], points: NDArray[np.uint32], times: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """Adds how often code points occur to the counts by code point, which grow to the highest."""
     size = int(points.max(initial=0)) + 1
-    return counts if size <= len(counts) else grown(counts, size)
+    if size > len(counts):
+        counts = grown(counts, size)
+    np.add.at(counts, points, times)
+    return counts
 
 
 def _scripts(counts: NDArray[np.int64]) -> Work[tuple[tuple[str, float], ...]]:
