@@ -17,7 +17,7 @@ from tokstudio.gui.app.app import Studio, make_application
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
-TICK = 16
+TICK = 2  # milliseconds, so that a gap is hardly longer than what holds the window
 BAR = 50
 _ANSWERS = 0.5  # seconds after which nothing of the start goes on but jobs
 _AT_LEAST = 0.4  # seconds that are watched after an action
@@ -26,7 +26,7 @@ HEAD = ["what goes on in the window", "takes", "median gap", "99 %", "worst gap"
 
 
 class Clock(QObject):
-    """Notes every gap between two ticks of a timer of 16 ms, in milliseconds."""
+    """Notes every gap between two ticks of a timer, in milliseconds."""
 
     def __init__(self) -> None:
         super().__init__()

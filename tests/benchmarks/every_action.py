@@ -2,7 +2,7 @@
 
 A corpus is read and trained on, a tokenizer of 100,000 tokens beside it is opened if --tokenizer names one. Then a
 person types, drags, sorts and turns the wheel, and every action of the menus that can be done is done, one after the
-other, with a timer of 16 ms running. Dialogs are answered.
+other, with a timer running. Dialogs are answered.
 """
 
 # SPDX-License-Identifier: MIT
