@@ -19,7 +19,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer import encoder, picky_encoder, short_texts
+from tokstudio.core.tokenizer import encoder, short_texts
 from tokstudio.core.training.trainer import train
 
 PART = 64
@@ -115,27 +115,3 @@ def test_progress_counts_bytes_and_never_falls():
     shown = [(each.done, each.total) for each in trained("gpt2").encode_work(TEXT, threads=2) if each.total]
     assert {total for _, total in shown} == {len(TEXT.encode())}
     assert [done for done, _ in shown] == sorted(done for done, _ in shown)
-
-
-def test_threads_wait_for_one_that_makes_the_events_of_picky_bpe(monkeypatch):
-    made, original, begin, another = [], picky_encoder.events_of, threading.Barrier(4), threading.Event()
-
-    def counted(*given):
-        made.append(given)
-        if len(made) > 1:
-            another.set()
-        another.wait(0.3)  # where nothing keeps them, the others come here meanwhile
-        return original(*given)
-
-    def ask(_):
-        begin.wait()
-        return tokenizer.events
-
-    monkeypatch.setattr(picky_encoder, "events_of", counted)
-    tokenizer = trained("gpt2", algorithm="picky")
-    assert not tokenizer.ready
-    with ThreadPoolExecutor(4) as threads:
-        events = list(threads.map(ask, range(4)))
-    assert tokenizer.ready
-    assert all(each is events[0] for each in events)
-    assert len(made) == 1

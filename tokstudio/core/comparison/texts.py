@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -111,7 +112,10 @@ def _word_types(source: Source) -> Work[tuple[Counter[bytes], Units]]:
     unspaced, tibetan = regex.compile(f"[{_UNSPACED}]"), regex.compile(r"\p{Tibetan}")
     apart = regex.compile(r"[\s\u1361]+")
     data, at = counted.data[: int(counted.ends[-1]) if len(counted.ends) else 0].tobytes(), 0
-    for number, (end, occurs) in enumerate(zip(counted.ends.tolist(), counted.counts.tolist(), strict=True)):
+    # A list of all words at once would hold the interpreter for 50 ms at 100 MB.
+    blocks = (slice(first, first + _WORDS) for first in range(0, len(counted.ends), _WORDS))
+    words = (zip(counted.ends[one].tolist(), counted.counts[one].tolist(), strict=True) for one in blocks)
+    for number, (end, occurs) in enumerate(chain.from_iterable(words)):
         if number % _WORDS == 0:
             yield Progress("counting words", number, len(counted.ends))
         raw, at = data[at:end].strip(b" "), end

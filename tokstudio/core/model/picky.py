@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 
 THRESHOLD = 0.9  # of the paper
@@ -65,6 +66,7 @@ class Falls:
         places: int64 [r], how often it stood in the corpus.
         starts: int64 [r + 1], where its parts begin in `parts`, and the end of the last.
         parts: int32, the present tokens that it falls into.
+        spans: int64 [merges], how many base tokens each merge is of.
     """
 
     merges: NDArray[np.int64]
@@ -72,6 +74,7 @@ class Falls:
     places: NDArray[np.int64]
     starts: NDArray[np.int64]
     parts: NDArray[np.int32]
+    spans: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.merges)
@@ -85,65 +88,14 @@ class Falls:
         return self.parts[self.starts[number] : self.starts[number + 1]]
 
 
-class Falling:
-    """Finds what removed tokens fall into, for more and more events; ids below `base_size` are not made by merges."""
+def falls_of(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int) -> Falls:
+    """The falls of a run of Picky BPE: its merges, its rows of removals, and the ids before those of the merges."""
+    from tokstudio.core.kernels.falls import list_falls
 
-    def __init__(self, base_size: int) -> None:
-        self._base = base_size
-        self._pairs: list[tuple[int, int]] = []
-        self._spelled: list[str] = []  # of each merge, its base tokens as characters
-        self._newest: dict[str, int] = {}  # the last token made of them
-        self._present: set[int] = set()
-        self._rows: list[tuple[int, int, int]] = []
-        self._starts: list[int] = [0]
-        self._parts: list[int] = []
-
-    def follow(self, merges: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-        """Adds these events, which begin with those of earlier calls."""
-        done = len(self._pairs)
-        for (left, right), row in zip(merges[done:].tolist(), rows[done:].tolist(), strict=True):
-            self._add(left, right, row)
-
-    def at(self, merges: NDArray[np.int32], rows: NDArray[np.int64]) -> Falls:
-        """The falls in all these events; see `follow`."""
-        self.follow(merges, rows)
-        columns = np.array(self._rows, np.int64).reshape(-1, 3)
-        return Falls(
-            columns[:, 0],
-            columns[:, 1].astype(np.int32),
-            columns[:, 2],
-            np.array(self._starts, np.int64),
-            np.array(self._parts, np.int32),
-        )
-
-    def _add(self, left: int, right: int, row: list[int]) -> None:
-        self._pairs.append((left, right))
-        spelled = self._spell(left) + self._spell(right)
-        self._spelled.append(spelled)
-        if row[RESULT] == self._base + len(self._pairs) - 1:
-            self._newest[spelled] = row[RESULT]
-            self._present.add(row[RESULT])
-        gone = [(part, places) for part, places in zip((left, right), row[LEFT_GONE:], strict=True) if places >= 0]
-        self._present.difference_update(part for part, _ in gone)
-        for part, places in gone:
-            self._rows.append((len(self._pairs) - 1, part, places))
-            self._parts += self._parts_of(part)
-            self._starts.append(len(self._parts))
-
-    def _spell(self, token: int) -> str:
-        return chr(token) if token < self._base else self._spelled[token - self._base]
-
-    def _parts_of(self, removed: int) -> list[int]:
-        waiting, found = [*reversed(self._pairs[removed - self._base])], list[int]()
-        while waiting:
-            part = waiting.pop()
-            if part >= self._base:
-                part = self._newest[self._spell(part)]
-            if part < self._base or part in self._present:
-                found.append(part)
-            else:
-                waiting += reversed(self._pairs[part - self._base])
-        return found
+    gone = rows[:, LEFT_GONE:] >= 0
+    spans, starts, parts = list_falls(read_only(merges), read_only(rows[:, RESULT]), read_only(gone), base_size)
+    after, sides = np.nonzero(gone)
+    return Falls(after, merges[after, sides], rows[after, LEFT_GONE + sides], starts, parts, spans)
 
 
 def lost(rows: NDArray[np.int64] | None, base_size: int, merges: int | None = None) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import REPLACED, Falling, Falls, lost, uses_of_picky
+from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_picky
 
 REACHED_SIZE = "reached vocabulary size"
 NOTHING_LEFT = "nothing left to merge"
@@ -219,7 +219,7 @@ class Run:
     @cached_property
     def falls(self) -> Falls | None:
         """Of Picky BPE: what removed tokens fall into."""
-        return None if self.removals is None else Falling(self.base_size).at(self.merges, self.removals)
+        return None if self.removals is None else falls_of(self.merges, self.removals, self.base_size)
 
     @property
     def weight_scale(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.picky import RESULT, Falling
+from tokstudio.core.model.picky import RESULT, falls_of
 from tokstudio.core.tokenizer.encoder import Encoder, KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
@@ -25,28 +25,28 @@ def events_of(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int
     """The events of a run of Picky BPE: its merges, its rows of removals, and the ids before those of the merges."""
     from tokstudio.core.kernels import replay
 
-    n, falls = len(merges), Falling(base_size).at(merges, rows)
+    n, falls = len(merges), falls_of(merges, rows, base_size)
     slots = 1 << max(4, (2 * n).bit_length())
-    results = rows[:, RESULT].astype(np.int32)
     removed, amounts = np.full(base_size + n, -1, np.int64), np.zeros(base_size + n, np.int64)
     # A token that is merged with itself has one removal, as the left part.
     is_right = falls.tokens != merges[falls.merges, 0]
     removed[falls.tokens] = 3 * falls.merges + 1 + is_right
     amounts[falls.tokens] = np.diff(falls.starts)
-    order = np.argsort(falls.tokens, kind="stable")
-    parts = [falls.of(number) for number in order.tolist()]
+    part_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(amounts)])
+    parts = np.empty_like(falls.parts)
+    # Each token is removed once at most; its parts go from their place in the order of removals to that by ids.
+    moved = part_starts[falls.tokens] - falls.starts[:-1]
+    parts[np.arange(len(parts)) + np.repeat(moved, np.diff(falls.starts))] = falls.parts
     events = replay.Events(
         pairs=np.full(2 * slots, -1, np.int64),
         following=np.full(n, -1, np.int32),
         merges=read_only(merges),
-        results=read_only(results),
+        results=read_only(rows[:, RESULT].astype(np.int32)),
         removed=removed,
-        part_starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(amounts)]),
-        parts=np.concatenate([np.empty(0, np.int32), *parts]),
-        spans=np.ones(base_size + n, np.int64),
+        part_starts=part_starts,
+        parts=parts,
+        spans=np.concatenate([np.ones(base_size, np.int64), falls.spans]),
     )
-    for row, (left, right) in enumerate(merges.tolist()):
-        events.spans[base_size + row] = events.spans[left] + events.spans[right]
     replay.fill_events(events)
     return events
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.encoder import Encoder
 
 _PLAIN = Preparation()
-_MAKING_EVENTS = Lock()
-_SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
+_SOON = 1 << 14  # merges that fit into a hash table in a few milliseconds
 
 
 class Tokenizer:
@@ -286,11 +284,8 @@ class Tokenizer:
 
     @property
     def ready(self) -> bool:
-        """Whether `encode` starts at once, because its hash table of merges exists or is quickly made.
-
-        With Picky BPE, only where its events exist: they are not quickly made.
-        """
-        return "merges" in self._shared or (self._removals is None and len(self._merges) <= _SOON)
+        """Whether `encode` starts at once, because its hash table of merges exists or is quickly made."""
+        return "merges" in self._shared or len(self._merges) <= _SOON
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -546,14 +541,11 @@ class Tokenizer:
         if self._removals is None:
             return None
         if "merges" not in self._shared:
-            # Making them takes long and holds the interpreter, so other threads wait for the first.
-            with _MAKING_EVENTS:
-                if "merges" not in self._shared:
-                    from tokstudio.core.tokenizer.picky_encoder import events_of
+            from tokstudio.core.tokenizer.picky_encoder import events_of
 
-                    # The first merge always makes a new token.
-                    first = int(self._results[0]) if len(self._results) else 0
-                    self._shared["merges"] = events_of(self._merges, self._removals, first)
+            # The first merge always makes a new token.
+            first = int(self._results[0]) if len(self._results) else 0
+            self._shared["merges"] = events_of(self._merges, self._removals, first)
         return self._shared["merges"]
 
     def words_with_letters(self) -> NDArray[np.bool_]:

@@ -321,7 +321,6 @@ class StudioRun:
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         self.log.append(batch)
-        self.uses.follow()
 
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""

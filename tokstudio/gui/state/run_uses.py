@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import Falling, Falls, uses_of_picky
+from tokstudio.core.model.picky import Falls, falls_of, uses_of_picky
 from tokstudio.core.model.run import Run, special_ids, uses
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.state.merge_log import MergeLog
@@ -43,7 +43,7 @@ class RunUses:
         self.counted: CountedUses | None = None
         self._log, self._config, self._start = log, config, start
         self._run: Run | None = None
-        self._falling: Falling | None = None  # of Picky BPE, from the first merge that was made here
+        self._known_falls: Falls | None = None  # of Picky BPE, while the run is trained
         self._last: tuple[int, NDArray[np.int64]] | None = None
 
     def begin(self, base: NDArray[np.int64], unknown: int, written: int) -> None:
@@ -116,18 +116,13 @@ class RunUses:
         known = {self._config.unknown_token: self.unknown + self.written}
         return {number: known.get(text) for text, number in ids.items()}
 
-    def follow(self) -> None:
-        """With Picky BPE, adds the removals of merges that were appended to the log, so that `at` has few to add."""
-        if self._log.removals is not None and self.base is not None:
-            self._falling = self._falling or Falling(len(self.base))
-            self._falling.follow(self._log.merges, self._log.removals)
-
     def _falls(self, base: NDArray[np.int64], rows: NDArray[np.int64]) -> Falls:
         """Of Picky BPE: what removed tokens fall into."""
-        if self._falling is None and self._run is not None and self._run.falls is not None:
-            return self._run.falls  # no merge was made since `take`
-        self._falling = self._falling or Falling(len(base))
-        return self._falling.at(self._log.merges, rows)
+        if self._run is not None and self._run.falls is not None and len(self._run) == len(rows):
+            return self._run.falls
+        if self._known_falls is None or len(self._known_falls.spans) != len(rows):
+            self._known_falls = falls_of(self._log.merges, rows, len(base))
+        return self._known_falls
 
     def _count(self, base: NDArray[np.int64], n: int) -> NDArray[np.int64]:
         merges, rows = self._log.merges[:n], self._log.removals
