@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.characters import wide
 from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import Int32, Int64
 from tokstudio.core.kernels.weights import weight_at
+from tokstudio.core.text.unicode_classes import LETTER
 
 Bytes = NDArray[np.uint8]
 
@@ -157,3 +159,36 @@ def measure_tokens(merges: Int32, results: Int32, lengths: Int64) -> None:
     """Writes the length in bytes of every merge's result; the parts of a merge precede it."""
     for k in range(len(merges)):
         lengths[results[k]] = lengths[merges[k, 0]] + lengths[merges[k, 1]]
+
+
+@njit(nogil=True, cache=True)
+def mark_letters(
+    merges: Int32, results: Int32, edges: Bytes, sizes: Int64, holds_letter: NDArray[np.bool_], classes: Bytes
+) -> None:
+    """Writes whether the result of each merge holds a letter; the parts of a merge precede it.
+
+    Args:
+        merges: int32 [n, 2].
+        results: int32 [n].
+        edges: uint8 [ids, 6], the first three bytes of each token and, up to the end of its row, the last three.
+        sizes: int64 [ids], how many of three there are.
+        holds_letter: bool [ids].
+        classes: uint8 [0x110000], `unicode_classes.classes()`.
+    """
+    border = np.empty(6, np.uint8)
+    for k in range(len(merges)):
+        left, right, made = merges[k, 0], merges[k, 1], results[k]
+        before, after = sizes[left], sizes[right]
+        for i in range(before):
+            border[i] = edges[left, 6 - before + i]
+        for i in range(after):
+            border[before + i] = edges[right, i]
+        found = holds_letter[left] or holds_letter[right]
+        # Characters that begin in the left part and end in the right one.
+        for i in range(before):
+            kind = wide(border.ctypes.data, i, before + after, classes.ctypes.data)
+            found = found or (kind & LETTER != 0 and i + (kind >> 8) > before)
+        holds_letter[made], sizes[made] = found, min(3, before + after)
+        for i in range(3):
+            edges[made, i] = edges[left, i] if i < before else edges[right, i - before]
+            edges[made, 5 - i] = edges[right, 5 - i] if i < after else edges[left, 5 - i + after]

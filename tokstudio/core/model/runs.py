@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.model.tokens import TokenParts
-from tokstudio.core.text.unicode_classes import LETTER, classes
 
 #: The bit of a token in a run; and what stands between two texts, as in `kernels.runs`.
 ALONE, BREAK = np.uint32(1 << 31), (1 << 31) - 1
@@ -55,15 +53,3 @@ class Joining:
                 at = end
             yield Progress("encoding", at, len(ids))
         return ids[:to]
-
-
-def letters_of(parts: TokenParts, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
-    r"""Which of these tokens hold a letter, `\p{L}`; bool [all ids + 1]. Bytes that are not UTF-8 hold none."""
-    texts = [""] * (parts.size + 1)
-    for token in ids.tolist():
-        texts[token] = parts[token].decode("utf-8", "ignore")
-    points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-    owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    found = np.zeros(len(texts), np.bool_)
-    found[owners[classes()[points] & LETTER != 0]] = True
-    return found

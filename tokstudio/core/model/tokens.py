@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.text.unicode_classes import LETTER, classes
 from tokstudio.core.text.utf8 import is_utf8
 
 _LONGEST_KEPT = 512
@@ -90,6 +91,22 @@ class TokenParts:
         measure_tokens(self._merges, self._results, lengths)
         lengths.setflags(write=False)
         return lengths
+
+    @cached_property
+    def holds_letter(self) -> NDArray[np.bool_]:
+        r"""Bool [size], which tokens hold a letter, `\p{L}`; bytes that are not UTF-8 hold none."""
+        from tokstudio.core.kernels.symbols import mark_letters
+
+        edges, sizes = np.zeros((self.size, 6), np.uint8), np.zeros(self.size, np.int64)
+        found, ids, base = np.zeros(self.size, np.bool_), list(self._base), self._base.values()
+        ends = b"".join([made[:3].ljust(3, b"\0") + made[-3:].rjust(3, b"\0") for made in base])
+        edges[ids] = np.frombuffer(ends, np.uint8).reshape(-1, 6)
+        sizes[ids] = [min(len(made), 3) for made in base]
+        texts = [made.decode("utf-8", "ignore") for made in base]
+        points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+        found[np.repeat(ids, [len(text) for text in texts])[classes()[points] & LETTER != 0]] = True
+        mark_letters(self._merges, self._results, edges, sizes, found, classes())
+        return found
 
 
 class Tokens(Sequence[bytes | None]):

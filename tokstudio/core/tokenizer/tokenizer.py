@@ -18,7 +18,7 @@ from tokstudio.core.model.alphabet import Alphabet, frozen_ids
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
-from tokstudio.core.model.runs import Joining, letters_of
+from tokstudio.core.model.runs import Joining
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
 from tokstudio.core.pretokenization.patterns import known_name
@@ -284,8 +284,11 @@ class Tokenizer:
 
     @property
     def ready(self) -> bool:
-        """Whether `encode` starts at once, because its hash table of merges exists or is quickly made."""
-        return "merges" in self._shared or len(self._merges) <= _SOON
+        """Whether `encode` starts at once, because its hash table of merges exists or is quickly made.
+
+        With Picky BPE, only where its events exist.
+        """
+        return "merges" in self._shared or (self._removals is None and len(self._merges) <= _SOON)
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -551,7 +554,9 @@ class Tokenizer:
     def words_with_letters(self) -> NDArray[np.bool_]:
         """Bool [all ids and more], which base tokens and results of merges within words hold a letter."""
         within = self._results if self._supermerges is None else self._results[~self._supermerges]
-        return letters_of(self._parts, np.concatenate([self._alphabet.ids, within]))
+        found, words = np.zeros(self._parts.size + 1, np.bool_), np.concatenate([self._alphabet.ids, within])
+        found[words] = self._parts.holds_letter[words]
+        return found
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
