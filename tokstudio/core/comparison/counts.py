@@ -134,7 +134,7 @@ def words_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[WordPieces]:
     split, whole = sizes > 1, sizes == 1
     if isinstance(tokenizer, Tokenizer) and tokenizer.alphabet.unknown is not None:
         whole[whole] = ids[ends[whole] - 1] != tokenizer.alphabet.unknown
-    occurrences = np.fromiter(text.word_types.values(), np.int64, len(words))
+    occurrences = text.word_types.counts
     return WordPieces(text.words, int(occurrences[split].sum()), len(words), int(np.count_nonzero(whole)))
 
 

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.comparison.word_types import NO_WORDS
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -93,7 +93,7 @@ def _cell_work(row: ComparedText, column: ComparedColumn, known: Found | None, n
     cell = known if isinstance(known, Cell) else None
     if cell is None:
         # What is kept does not keep the text.
-        text = replace(row, source=Source.from_texts([]), word_types=Counter[bytes]())
+        text = replace(row, source=Source.from_texts([]), word_types=NO_WORDS)
         cell = Cell(Compared(column.name, column.tokenizer), text, (yield from counts_work(column.tokenizer, row)))
     if needs_words and cell.words is None:
         cell = replace(cell, words=(yield from words_work(column.tokenizer, row)))

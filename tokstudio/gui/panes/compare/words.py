@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.texts import ComparedText, in_running_text
+from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.comparison.word_types import in_running_text
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.words_model import MOST, WORD, CutWords, WordRows, cut_words_work
 from tokstudio.gui.session.jobs import LatestJob
@@ -243,8 +244,7 @@ def _words_work(asked: _Asked) -> Work[tuple[CutWords, str]]:
     """Encodes the words, and says which are left out."""
     yield from prepare_work()
     if asked.text is not None:
-        types = [word for word, _ in asked.text.word_types.most_common(FREQUENT)]
-        return (yield from cut_words_work(asked.columns, types)), ""
+        return (yield from cut_words_work(asked.columns, asked.text.word_types.most_common(FREQUENT))), ""
     words = list(dict.fromkeys(filter(None, _BETWEEN.split(asked.own))))
     fitting = [word for word in words if len(word) <= LONGEST_WORD]
     left_out: list[str] = []
