@@ -496,7 +496,7 @@ def test_other_threads_and_garbage_collection_do_not_block_the_window(qtbot, mon
             yield Progress("waiting")
 
     def act(window, answers):
-        assert sys.getswitchinterval() == pytest.approx(0.0002)
+        assert sys.getswitchinterval() == pytest.approx(0.00005)
         qtbot.waitUntil(lambda: gc.get_freeze_count() > frozen + 1000)
         over.append(True)
 

@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 _DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
 _PICTURE_SETTLES = 400
 # Seconds. At Python's default of 5 ms, each of the hundreds of Qt calls that open a dialog would wait that long.
-_TURN_OF_A_THREAD = 0.0002
+_TURN_OF_A_THREAD = 0.00005
 _DEMO_TEXT = (
     "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
 )
