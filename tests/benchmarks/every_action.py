@@ -1,8 +1,8 @@
 """How long the window is deaf through every action it has, with a large corpus and vocabulary behind it, offscreen.
 
 A corpus is read and trained on, a tokenizer of 100,000 tokens beside it is opened if --tokenizer names one. Then a
-person types, drags, sorts and turns the wheel, and every action of the menus that can be done is done, one after the
-other, with a timer running. Dialogs are answered.
+person types, drags, sorts and turns the wheel, and every action of the menus that can be done is done, with a timer
+running. Dialogs are answered.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-"""How long the window is ever deaf: the worst gap of a 16 ms timer in the GUI thread while a corpus trains, offscreen.
+"""How long the window is ever deaf: the worst gap of a timer in the GUI thread while a corpus trains, offscreen.
 
 The whole window is there, with a text of 10 kB in tokens, following the newest merge.
 """

@@ -1,6 +1,6 @@
 """How long a vocabulary of 200,000 tokens takes to be sorted, filtered and searched, in the whole window, offscreen.
 
-Beside the time until the rows are there stands the worst gap of a 16 ms timer in the GUI thread. With `--file`, the
+Beside the time until the rows are there stands the worst gap of a timer in the GUI thread. With `--file`, the
 tokens are those of a tokenizer from a file.
 """
 
