@@ -131,3 +131,37 @@ def test_no_job_starts_after_the_end(qtbot):
     assert not running
     assert not keeper.running
     assert not seen
+
+
+def test_a_job_begins_after_the_current_event(qtbot):
+    seen, now = list[int](), threading.Event()
+
+    def work() -> Work[None]:
+        now.set()
+        yield from counting(1, seen)
+
+    job, listener = listened(work)
+    job.start()
+    begun = now.wait(0.2)
+    assert not begun
+    assert job.running
+    qtbot.waitUntil(lambda: ("ended", None) in listener.heard)
+    assert seen == [0]
+
+
+def test_a_job_that_is_cancelled_before_it_begins_does_nothing_and_says_so(qtbot):
+    seen = list[int]()
+    job, listener = listened(lambda: counting(50, seen))
+    job.start()
+    job.cancel()
+    qtbot.waitUntil(lambda: ("ended", None) in listener.heard)
+    assert listener.heard == [("cancelled", None), ("ended", None)]
+    assert not seen
+
+
+def test_jobs_that_have_not_begun_at_the_end_never_do(qtbot):
+    keeper, seen = Jobs(), list[int]()
+    keeper.start(lambda: counting(50, seen))
+    keeper.end()
+    qtbot.wait(50)
+    assert not seen

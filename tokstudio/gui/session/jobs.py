@@ -89,7 +89,9 @@ class Job(QObject):
         super().__init__(parent)
         self._thread = _Thread(work)
         self._thread.outcome.connect(self._settle)
-        self._over = False
+        self._begin = QTimer(self, singleShot=True)
+        self._begin.timeout.connect(self._thread.start)
+        self._started = self._over = False
         self.quiet, self.writes = quiet, writes
 
     @property
@@ -100,7 +102,7 @@ class Job(QObject):
     @property
     def running(self) -> bool:
         """Whether it has started and not ended; also while it is paused."""
-        return self._thread.isRunning() and not self._over
+        return self._started and not self._over
 
     @property
     def paused(self) -> bool:
@@ -113,8 +115,9 @@ class Job(QObject):
         return self._thread.cancelled.is_set()
 
     def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
+        """Starts the thread once the current event is handled: until then, it would only slow down the window."""
+        self._started = True
+        self._begin.start()
 
     def pause(self) -> None:
         """Waits before the next step. May be called from any thread, including the worker."""
@@ -132,7 +135,8 @@ class Job(QObject):
         self._thread.go.set()
 
     def wait(self) -> None:
-        """Blocks until the thread has ended; for the end of the program, after `cancel`."""
+        """Blocks until the thread has ended, if it has begun; for the end of the program, after `cancel`."""
+        self._begin.stop()
         self._thread.wait()
 
     def reveal(self) -> None:
