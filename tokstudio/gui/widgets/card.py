@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QAbstractSlider,
     QAbstractSpinBox,
     QApplication,
     QBoxLayout,
@@ -24,7 +23,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenuBar,
     QPlainTextEdit,
-    QScrollBar,
+    QSlider,
     QTabBar,
     QWidget,
 )
@@ -43,12 +42,12 @@ _STEP = 8
 _AT_REST = 100  # milliseconds without a change before the card is placed again
 _CONTROLS = (
     QAbstractButton,
-    QAbstractSlider,
     QAbstractSpinBox,
     QComboBox,
     QLineEdit,
     QMenuBar,
     QPlainTextEdit,
+    QSlider,
     QTabBar,
 )
 
@@ -109,7 +108,7 @@ class BottomCard(QFrame):
         around = self.parentWidget()
         if around is None:
             return
-        taken = [_visible_rect(widget, around) for widget in self._controls(around)]
+        taken = list(self._taken(around))
         shapes = [(x, width, self._height_at(width)) for x, width in _spans(around)]
         positions = [
             QRect(x, around.height() - height - _ABOVE_STATUS - higher, width, height)
@@ -149,32 +148,30 @@ class BottomCard(QFrame):
         name, role = self._drawing
         self._sign.setPixmap(icon(name, self._theme, role).pixmap(_ICON, _ICON))
 
-    def _controls(self, around: QWidget) -> Iterator[QWidget]:
-        """The widgets that the card must not cover: controls and other cards."""
-        for kind in (*_CONTROLS, BottomCard):
-            for widget in around.findChildren(kind):
-                if widget.isVisible() and not isinstance(widget, QScrollBar) and not self.isAncestorOf(widget):
-                    yield widget
+    def _taken(self, around: QWidget) -> Iterator[QRect]:
+        """What the card must not cover, in the coordinates of `around`: the visible parts of controls and other cards.
+
+        What is above them, as the card itself, is ignored.
+        """
+        waiting = [around]
+        while waiting:
+            # One walk over what is seen; otherwise all widgets would be looked at for each class.
+            for child in waiting.pop().findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+                seen = child.visibleRegion().boundingRect()
+                if child is self or seen.isEmpty():
+                    continue
+                if isinstance(child, (*_CONTROLS, BottomCard)):
+                    yield seen.translated(child.mapTo(around, QPoint()))
+                else:
+                    waiting.append(child)
 
 
 def _spans(around: QWidget) -> Iterator[tuple[int, int]]:
     """The left edge and the width of each possible position: in the middle, then over each pane."""
     width = min(_WIDEST, around.width() - 2 * _MARGIN)
     yield (around.width() - width) // 2, width
-    docks = [dock for dock in around.findChildren(QDockWidget) if not dock.visibleRegion().isEmpty()]
+    docks = [dock for dock in around.children() if isinstance(dock, QDockWidget) and not dock.visibleRegion().isEmpty()]
     for dock in sorted(docks, key=lambda dock: -dock.width()):
         room = min(_WIDEST, dock.width() - _MARGIN)
         if not dock.isFloating() and room >= _NARROWEST:
             yield dock.x() + (dock.width() - room) // 2, room
-
-
-def _visible_rect(widget: QWidget, around: QWidget) -> QRect:
-    """The visible part of a widget, in the coordinates of `around`; a card above it is ignored."""
-    seen, inner = QRect(widget.rect()), widget
-    while inner is not around:
-        outer = inner.parentWidget()
-        if outer is None:
-            return QRect()
-        seen = seen.translated(inner.pos()).intersected(outer.rect())
-        inner = outer
-    return seen
