@@ -11,7 +11,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
 
-_AFTER_THE_PANES = 100  # milliseconds: the panes are painted before a notice about their change is placed
+_AFTER_THE_PANES = 250  # milliseconds: before a notice about their change is placed, panes are painted and filled
 
 
 class RecoveryCard(BottomCard):
