@@ -82,7 +82,7 @@ class Legend(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
         self.setAccessibleName("Curves")
-        theme.changed.connect(self._rebuild)
+        theme.changed.connect(self._apply_style)
         self._rebuild()
 
     def set_entries(self, entries: Sequence[LegendEntry]) -> None:
@@ -121,6 +121,14 @@ class Legend(QWidget):
             action = self._menu.addAction(self._swatch(entry), entry.text.replace("&", "&&"))
             action.setData(entry.key)
         self.updateGeometry()
+        self._fit()
+
+    def _apply_style(self) -> None:
+        # A single curve has no button.
+        for entry, button, action in zip(self._entries, self._buttons, self._menu.actions(), strict=False):
+            self._name(button, entry)
+            for shown in (button, action):
+                shown.setIcon(self._swatch(entry))
         self._fit()
 
     def _button(self, entry: LegendEntry) -> QToolButton:
