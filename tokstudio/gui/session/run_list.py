@@ -145,8 +145,10 @@ class RunList(QObject):
     def begin(self, run: StudioRun) -> None:
         """Makes a run in training active; it stays active until `release`."""
         self._in_training = run
-        self.activate(run)
-        self.changed.emit()
+        if run is self.active:
+            self.changed.emit()
+        else:
+            self.activate(run)
 
     def release(self) -> None:
         """Allows other runs to become active after a training."""
