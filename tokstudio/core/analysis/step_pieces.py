@@ -64,7 +64,7 @@ class Making:
         supermerges = tokenizer.supermerges
         self._ranks = _Ranks(tokenizer, None if supermerges is None else ~supermerges)
         self._supermerges = None if supermerges is None else _Ranks(tokenizer, supermerges)
-        self._letters = tokenizer.words_with_letters()
+        self._letters = np.zeros(0, np.bool_) if supermerges is None else tokenizer.words_with_letters()
         self._run: list[int] = []  # the pieces of words that supermerges may join
         self._results: list[int] = tokenizer.merge_results.tolist()
         self._events = tokenizer.events
