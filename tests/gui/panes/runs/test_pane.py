@@ -402,7 +402,7 @@ def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
     qtbot.waitUntil(lambda: view.viewport().width() < 400)
     assert not view.isColumnHidden(CORPUS)
     session.runs.rename(session.runs.all[0], name := "English and Spanish, 32k")
-    assert view.columnWidth(NAME) > view.fontMetrics().horizontalAdvance(name)
+    qtbot.waitUntil(lambda: view.columnWidth(NAME) > view.fontMetrics().horizontalAdvance(name))
     assert view.isColumnHidden(CORPUS)
     assert not view.isColumnHidden(RATIO)
     session.training.set_settings(Settings(1_000_000))
@@ -411,7 +411,7 @@ def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert text(three, 3, VOCABULARY).endswith(" of 1,000,000")
     wanted = view.fontMetrics().horizontalAdvance(text(three, 3, VOCABULARY))
-    assert view.columnWidth(VOCABULARY) > wanted + 18
+    qtbot.waitUntil(lambda: view.columnWidth(VOCABULARY) > wanted + 18)
 
 
 def test_a_context_menu_needs_a_row(three):

@@ -3,7 +3,18 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    Qt,
+    QTimer,
+    Signal,
+    SignalInstance,
+)
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -49,6 +60,8 @@ class RunTable(ReadOnlyTable):
         self._seldom = {ALGORITHM: False, HELD_OUT: False}  # columns for what few runs have, and whether one has it
         self._choices: dict[int, bool] = {}
         self._widths: list[int] = []  # for the heading and all texts of each column
+        self._measuring = QTimer(self, singleShot=True)
+        self._measuring.timeout.connect(self._measure)
         self.setModel(model)
         model.dataChanged.connect(self._follow_data)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -153,7 +166,8 @@ class RunTable(ReadOnlyTable):
     def _follow_data(self, first: QModelIndex, last: QModelIndex) -> None:
         # The progress of a training changes other columns, many times a second.
         if first.column() <= NAME:
-            self._measure()
+            # Once for all changes of an event.
+            self._measuring.start()
 
     def _measure(self) -> None:
         """Measures the texts of all runs, and fits the columns if that has changed anything."""
