@@ -148,8 +148,11 @@ def _exercise_text() -> None:
 
 
 def _exercise_algorithms() -> None:
+    import numpy as np
+
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.model.config import TrainingConfig
+    from tokstudio.core.model.picky import falls_of
     from tokstudio.core.training.trainer import train
 
     corpus = Corpus.from_text("an article, a tail and a tale; " * 40)
@@ -161,6 +164,8 @@ def _exercise_algorithms() -> None:
     # Words, and a text that is longer than a short word.
     some = Corpus.from_text("abc abd ab " * 9)
     train(some, TrainingConfig(vocabulary_size=260, algorithm="picky", threshold=0.1)).encode("abc abd ab" * 9)
+    for base in (1 << 8, 1 << 16, 1 << 20):
+        falls_of(np.zeros((0, 2), np.int32), np.zeros((0, 4), np.int64), base)
 
 
 _PARTS = {"merging": _exercise_merging, "text": _exercise_text, "algorithms": _exercise_algorithms}

@@ -5,6 +5,8 @@
 # pyright: reportArgumentType=false, reportAssignmentType=false, reportReturnType=false
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +15,12 @@ from tokstudio.core.kernels.tables import HASH_LEFT, Int32, Int64
 
 
 @njit(nogil=True, cache=True)
-def _first_spelled_so(units: Int32, starts: Int64, index: Int32, row: int) -> int:
+def _first_spelled_so(units: NDArray[Any], starts: Int64, index: Int32, row: int) -> int:
     """The first row whose base tokens are those of `row`, which is entered where there is none."""
     begin, length, mask = starts[row], starts[row + 1] - starts[row], index.size - 1
     key = np.int64(length)
     for n in range(length):
-        key = (key ^ units[begin + n]) * HASH_LEFT
+        key = (key ^ np.int64(units[begin + n])) * HASH_LEFT
     slot = (key >> 32) & mask
     while index[slot] >= 0:
         other = np.int64(index[slot])
@@ -34,7 +36,9 @@ def _first_spelled_so(units: Int32, starts: Int64, index: Int32, row: int) -> in
 
 
 @njit(nogil=True, cache=True)
-def list_falls(merges: Int32, results: Int64, gone: NDArray[np.bool_], base: int) -> tuple[Int64, Int64, Int32]:
+def list_falls(
+    merges: Int32, results: Int64, gone: NDArray[np.bool_], base: int, narrow: NDArray[Any]
+) -> tuple[Int64, Int64, Int32]:
     """What each removal of a run does, in their order.
 
     Args:
@@ -42,6 +46,7 @@ def list_falls(merges: Int32, results: Int64, gone: NDArray[np.bool_], base: int
         results: int64 [n], the id that each makes: its own, base + its row, or that of a token that is present.
         gone: bool [n, 2], which parts are removed after it; never a base token.
         base: Ids before those of the merges.
+        narrow: An array of the narrowest type that has room for them: the base tokens of all merges may be many.
 
     Returns:
         int64 [n], the base tokens of each merge; int64 [removals + 1], where the parts of each removed token begin, and
@@ -54,12 +59,12 @@ def list_falls(merges: Int32, results: Int64, gone: NDArray[np.bool_], base: int
         for side in range(2):
             part = np.int64(merges[row, side]) - base
             starts[row + 1] += 1 if part < 0 else starts[part + 1] - starts[part]
-    units, size = np.empty(starts[n], np.int32), 16
+    units, size = np.empty(starts[n], narrow.dtype), 16
     while size < 2 * n:
         size *= 2
     index = np.full(size, -1, np.int32)
     # By row: the first row of the same base tokens; there, the newest token made of them. And what is there.
-    alike, newest, present = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.bool_)
+    alike, newest, present = np.empty(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     ends, parts, removals, found = np.zeros(gone.sum() + 1, np.int64), np.empty(64, np.int32), 0, 0
     for row in range(n):
         to = starts[row]

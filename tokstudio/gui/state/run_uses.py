@@ -118,7 +118,7 @@ class RunUses:
 
     def _falls(self, base: NDArray[np.int64], rows: NDArray[np.int64]) -> Falls:
         """Of Picky BPE: what removed tokens fall into."""
-        if self._run is not None and self._run.falls is not None and len(self._run) == len(rows):
+        if self._run is not None and len(self._run) == len(rows) and self._run.falls is not None:
             return self._run.falls
         if self._known_falls is None or len(self._known_falls.spans) != len(rows):
             self._known_falls = falls_of(self._log.merges, rows, len(base))
