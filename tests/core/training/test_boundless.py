@@ -309,3 +309,9 @@ class TestTraining:
         with pytest.raises(ConfigError, match="dropout is not defined"):
             TRAINED.with_dropout(0.1)
         assert TRAINED.at(2).with_dropout(0.1).dropout is not None
+
+
+@pytest.mark.parametrize("base", ["bytes", "characters"])
+def test_an_empty_corpus_gives_no_merges(base):
+    config = TrainingConfig(vocabulary_size=300, algorithm="boundless", pattern="gpt2", base=base)
+    assert not len(train(Corpus.from_text(""), config).merges)

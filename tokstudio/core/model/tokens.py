@@ -98,7 +98,8 @@ class TokenParts:
         from tokstudio.core.kernels.symbols import mark_letters
 
         edges, sizes = np.zeros((self.size, 6), np.uint8), np.zeros(self.size, np.int64)
-        found, ids, base = np.zeros(self.size, np.bool_), list(self._base), self._base.values()
+        ids, base = np.array([*self._base], np.int64), self._base.values()
+        found = np.zeros(self.size, np.bool_)
         ends = b"".join([made[:3].ljust(3, b"\0") + made[-3:].rjust(3, b"\0") for made in base])
         edges[ids] = np.frombuffer(ends, np.uint8).reshape(-1, 6)
         sizes[ids] = [min(len(made), 3) for made in base]

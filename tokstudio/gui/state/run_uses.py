@@ -53,6 +53,7 @@ class RunUses:
     def take(self, run: Run) -> None:
         """Takes the counts of a run, whose merges are in the log."""
         self.base, self._run = run.base_counts, run
+        self._known_falls = None
 
     def take_counted(self, counted: CountedUses | None) -> None:
         """Stores the counts of an opened tokenizer, or that they are not known any more."""
