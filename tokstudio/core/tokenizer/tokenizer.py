@@ -286,7 +286,7 @@ class Tokenizer:
     def ready(self) -> bool:
         """Whether `encode` starts at once, because its hash table of merges exists or is quickly made.
 
-        With Picky BPE, only where its events exist.
+        With Picky BPE, only where its events exist: its loops may still have to be compiled.
         """
         return "merges" in self._shared or (self._removals is None and len(self._merges) <= _SOON)
 
@@ -540,7 +540,7 @@ class Tokenizer:
 
     @property
     def events(self) -> Events | None:
-        """Of Picky BPE: all merges and removals as encoding repeats them, made once for a run; else None."""
+        """Of Picky BPE: all merges and removals as encoding repeats them, for all tokenizers of a run; else None."""
         if self._removals is None:
             return None
         if "merges" not in self._shared:

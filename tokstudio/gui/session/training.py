@@ -179,6 +179,7 @@ class Training(QObject):
             made = replace(earlier, config=config, ended=STOPPED)
         if self._recorder is not None:
             self._recorder.finish(made)
+        _ = made.falls  # of Picky BPE, for the window
         return made
 
     def _rest_work(self, trainer: Trainer, made: int) -> Work[None]:
@@ -213,6 +214,7 @@ class Training(QObject):
     def _begin_work(self, trainer: Trainer) -> Work[Run]:
         """Starts to record the run; returns it as it is before its first merge."""
         begun = trainer.run
+        _ = begun.falls  # loads the loop of Picky BPE here, so that the window never waits for it
         if self._recorder is not None:
             earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
             sources: list[ProjectSource] = []

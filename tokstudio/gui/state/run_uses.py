@@ -42,8 +42,7 @@ class RunUses:
         self.unknown = self.written = 0
         self.counted: CountedUses | None = None
         self._log, self._config, self._start = log, config, start
-        self._run: Run | None = None
-        self._known_falls: Falls | None = None  # of Picky BPE, while the run is trained
+        self._known_falls: Falls | None = None  # of Picky BPE
         self._last: tuple[int, NDArray[np.int64]] | None = None
 
     def begin(self, base: NDArray[np.int64], unknown: int, written: int) -> None:
@@ -52,8 +51,7 @@ class RunUses:
 
     def take(self, run: Run) -> None:
         """Takes the counts of a run, whose merges are in the log."""
-        self.base, self._run = run.base_counts, run
-        self._known_falls = None
+        self.base, self._known_falls = run.base_counts, run.falls
 
     def take_counted(self, counted: CountedUses | None) -> None:
         """Stores the counts of an opened tokenizer, or that they are not known any more."""
@@ -119,8 +117,6 @@ class RunUses:
 
     def _falls(self, base: NDArray[np.int64], rows: NDArray[np.int64]) -> Falls:
         """Of Picky BPE: what removed tokens fall into."""
-        if self._run is not None and len(self._run) == len(rows) and self._run.falls is not None:
-            return self._run.falls
         if self._known_falls is None or len(self._known_falls.spans) != len(rows):
             self._known_falls = falls_of(self._log.merges, rows, len(base))
         return self._known_falls
