@@ -153,17 +153,20 @@ class BottomCard(QFrame):
 
         What is above them, as the card itself, is ignored.
         """
-        waiting = [around]
+        waiting = [(around, QPoint(), around.rect())]
         while waiting:
             # One walk over what is seen; otherwise all widgets would be looked at for each class.
-            for child in waiting.pop().findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
-                seen = child.visibleRegion().boundingRect()
-                if child is self or seen.isEmpty():
+            outer, origin, part = waiting.pop()
+            for child in outer.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+                if child is self or child.isWindow() or not child.isVisible():
+                    continue
+                seen = child.geometry().translated(origin).intersected(part)
+                if seen.isEmpty():
                     continue
                 if isinstance(child, (*_CONTROLS, BottomCard)):
-                    yield seen.translated(child.mapTo(around, QPoint()))
+                    yield seen
                 else:
-                    waiting.append(child)
+                    waiting.append((child, origin + child.pos(), seen))
 
 
 def _spans(around: QWidget) -> Iterator[tuple[int, int]]:
