@@ -265,3 +265,22 @@ def test_a_cancelled_division_restores_the_setting(qtbot, session, monkeypatch):
     qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
     assert [source.documents for source in session.corpus.sources] == [2]
     assert session.training.settings.documents == "line"
+
+
+def test_the_begin_of_a_training_is_told_once_for_a_new_run_and_for_a_continued_one(qtbot, session):
+    session.corpus.add_text(TEXT)
+    told = list[object]()
+    for size in (270, 290):
+        earlier = session.runs.active
+        session.training.set_settings(Settings(size))
+        note = session.runs.changed.connect(lambda: told.append(session.runs.active))
+        if earlier is None:
+            session.training.start()
+        else:
+            session.training.continue_run(earlier)
+        session.runs.changed.disconnect(note)
+        assert session.training.current is not None
+        assert told == [session.training.current.run]
+        told.clear()
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert [len(run) for run in session.runs.all] == [14, 34]

@@ -143,12 +143,9 @@ class RunList(QObject):
         return run
 
     def begin(self, run: StudioRun) -> None:
-        """Makes a run in training active; it stays active until `release`."""
+        """Makes a new run, whose training begins, active; it stays active until `release`."""
         self._in_training = run
-        if run is self.active:
-            self.changed.emit()
-        else:
-            self.activate(run)
+        self.activate(run)
 
     def release(self) -> None:
         """Allows other runs to become active after a training."""
