@@ -370,3 +370,14 @@ def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_
         "Count of chosen pair": True,
         "Saved by a merge": True,
     }
+
+
+def test_a_change_of_theme_recolours_the_names_of_curves(pane, theme, trained, make_run):
+    make_run(vocabulary_size=280)
+    buttons = [button for button in pane.legend.findChildren(QToolButton) if button.property("key") is not None]
+    assert len(buttons) > 1
+    before = [button.icon().pixmap(20, 14).toImage() for button in buttons]
+    theme.set_mode("dark" if theme.mode != "dark" else "light")
+    after = [button for button in pane.legend.findChildren(QToolButton) if button.property("key") is not None]
+    assert after == buttons
+    assert all(button.icon().pixmap(20, 14).toImage() != old for button, old in zip(buttons, before, strict=True))

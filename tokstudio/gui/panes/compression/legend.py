@@ -124,11 +124,12 @@ class Legend(QWidget):
         self._fit()
 
     def _apply_style(self) -> None:
-        # A single curve has no button.
-        for entry, button, action in zip(self._entries, self._buttons, self._menu.actions(), strict=False):
-            self._name(button, entry)
-            for shown in (button, action):
-                shown.setIcon(self._swatch(entry))
+        if self._buttons:  # a single curve has none
+            for entry, button, action in zip(self._entries, self._buttons, self._menu.actions(), strict=True):
+                self._name(button, entry)
+                for shown in (button, action):
+                    shown.setIcon(self._swatch(entry))
+        self.updateGeometry()
         self._fit()
 
     def _button(self, entry: LegendEntry) -> QToolButton:
