@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -315,3 +316,16 @@ class TestTraining:
 def test_an_empty_corpus_gives_no_merges(base):
     config = TrainingConfig(vocabulary_size=300, algorithm="boundless", pattern="gpt2", base=base)
     assert not len(train(Corpus.from_text(""), config).merges)
+
+
+@pytest.mark.parametrize("base", ["bytes", "characters"])
+def test_tokens_with_letters_are_those_with_letters_in_their_text(base):
+    """Letters may be cut by the border of two parts."""
+    words = [
+        f"{first}{second}{mark}" for first in "é太🌍𐐀ﬁ" for second in "ا1ж⁂語" for mark in ("", "!", "\u0301", "7")
+    ]
+    tokenizer = train(Corpus.from_text(" ".join(words) * 3), TrainingConfig(vocabulary_size=600, base=base))
+    found = tokenizer.words_with_letters()
+    texts = [(tokenizer.tokens[token] or b"").decode("utf-8", "ignore") for token in range(len(tokenizer))]
+    assert found[: len(texts)].tolist() == [regex.search(r"\p{L}", text) is not None for text in texts]
+    assert 10 < np.count_nonzero(found) < len(texts) - 10

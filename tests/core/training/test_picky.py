@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.core.picky_reference import Recount, merge, train_picky_slowly
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, CorpusError, Run, Tokenizer, Trainer, TrainingConfig, extend, train
-from tokstudio.core.model.picky import share_merged
+from tokstudio.core.model.picky import falls_of, share_merged
 from tokstudio.core.training import picky_engine
 
 WORDS = regex.compile(r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+")
@@ -261,3 +261,26 @@ def test_what_has_no_sense_is_refused():
         made.with_dropout(0.1)
     with pytest.raises(ConfigError, match="removes tokens again"):
         made.compact()
+
+
+@pytest.mark.parametrize("base", [300, 70_000])
+def test_falls_do_not_depend_on_the_number_of_base_tokens(base):
+    run = train(Corpus.from_text(RIGHT), picky(vocabulary_size=900, threshold=0.3, pattern="gpt2")).run
+    assert run is not None
+    few = run.falls
+    assert run.removals is not None
+    assert few is not None
+    assert len(few) > 100
+
+    def moved(tokens):
+        """The same tokens, with the highest ids below `base` for the bytes."""
+        return (tokens + (base - run.base_size)).astype(np.int32)
+
+    rows = run.removals.copy()
+    rows[:, 0] += base - run.base_size
+    many = falls_of(moved(run.merges), rows, base)
+    assert many.tokens.tolist() == moved(few.tokens).tolist()
+    assert many.parts.tolist() == moved(few.parts).tolist()
+    for name in ("merges", "places", "starts", "spans"):
+        assert getattr(many, name).tolist() == getattr(few, name).tolist()
+    assert int(few.spans[:20].min()) == 2
