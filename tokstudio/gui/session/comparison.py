@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,13 @@ from tokstudio.gui.state.comparison_work import (
     missing_works,
     with_words_work,
 )
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
 MOST = 12  # tokenizers in one table
 SIMPLE = ("Characters", "Bytes", "Words and marks")
+
+_OfRun: TypeAlias = tuple[int, str, int, int]  # key and name of a run, its merges up to the playhead, and all
 
 _LATER = 150  # milliseconds after the last change
 _TOGETHER = 60  # milliseconds in which results are shown together
@@ -105,6 +109,7 @@ class ComparisonState(QObject):
         self._known: dict[Key, Found] = {}
         self._news = 0  # how often something became known, or was released
         self._made: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
+        self._of_runs: dict[_OfRun, ComparedColumn] = {}
         self._texts: dict[tuple[str, int], ComparedText] = {}
         self._job: Job | None = None
         self._asked: tuple[object, ...] = ()  # what the job measures
@@ -144,15 +149,16 @@ class ComparisonState(QObject):
 
     @property
     def _chosen(self) -> list[ComparedColumn]:
-        made: list[ComparedColumn] = []
+        of_runs: dict[_OfRun, ComparedColumn] = {}
         for run in self._runs.shown:
             is_active = run is self._runs.active
             if run.ended is None or not run.ready or (run.curve_hidden and not is_active):
                 continue
             merges = min(self._view.playhead, len(run)) if is_active else len(run)
-            whole = run.tokenizer
-            column = ComparedColumn(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)
-            made.append(column)
+            known = run.key, run.name, merges, len(run)
+            of_runs[known] = self._of_runs.get(known) or _column_of(run, merges)
+        self._of_runs = of_runs
+        made = list(of_runs.values())
         simple: dict[str, AnyTokenizer | None] = {
             "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
         }  # fmt: skip
@@ -330,6 +336,7 @@ class ComparisonState(QObject):
         """Releases what belongs to deleted runs."""
         kept = {run.key for run in self._runs.shown} | set(SIMPLE)
         self._known = {key: found for key, found in self._known.items() if key[1][0] in kept}
+        self._of_runs = {key: column for key, column in self._of_runs.items() if key[0] in kept}
         self._news, self._made = self._news + 1, None
         if self.texts is self._held_out_set and self._held_out_of is not self._runs.active:
             self._forget_rows()
@@ -448,3 +455,8 @@ class ComparisonState(QObject):
     def _read_text(self) -> Work[ReadTexts]:
         yield from ()
         return ReadTexts([("Text", Source.from_texts([self._view.text]))] if self._view.text else [])
+
+
+def _column_of(run: StudioRun, merges: int) -> ComparedColumn:
+    whole = run.tokenizer
+    return ComparedColumn(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)

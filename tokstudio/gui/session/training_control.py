@@ -41,7 +41,8 @@ class TrainingControl(QObject):
 
     Signals:
         state_changed: Training started, paused, resumed or ended, or `obstacle` changed.
-        merges_added: The active run has new merges; at most every 50 ms.
+        merges_added: The active run has new merges; at most every 50 ms. If the playhead has followed them, the view
+            says so in the next event.
         settings_changed: `settings`.
         forecast_changed: `forecast`.
 
@@ -92,6 +93,9 @@ class TrainingControl(QObject):
         self._plays = False
         self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._tick)
+        # The new merges are drawn before everything else follows the playhead: together, both would take too long.
+        self._followed = QTimer(self, singleShot=True, interval=0)
+        self._followed.timeout.connect(view.tell_playhead)
         corpus.sources_changed.connect(self._forget_forecast)
         corpus.sources_changed.connect(self.state_changed)
         corpus.weights_settled.connect(self.state_changed)
@@ -426,7 +430,7 @@ class TrainingControl(QObject):
         moved = self._view.follow()
         self.merges_added.emit()
         if moved:
-            self._view.tell_playhead()
+            self._followed.start()
 
     def _finished(self, run: Run) -> None:
         training = self.current
@@ -446,6 +450,9 @@ class TrainingControl(QObject):
         self._jobs.report(self.failure)
 
     def _ended(self) -> None:
+        if self._followed.isActive():
+            self._followed.stop()
+            self._view.tell_playhead()
         training, self.current = self.current, None
         self._timer.stop()
         self._runs.release()

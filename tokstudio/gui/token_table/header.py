@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.delegate import PADDING
+from tokstudio.gui.token_table.cells import PADDING
 from tokstudio.gui.token_table.model import TokenTable
 from tokstudio.gui.widgets.painting import guarded_painter
 

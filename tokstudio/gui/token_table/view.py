@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.delegate import TokenCells
+from tokstudio.gui.token_table.cells import TokenCells
 from tokstudio.gui.token_table.header import TokenHeader
 from tokstudio.gui.token_table.model import TokenColumn, TokenTable
+from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.sliced_work import Slices
 from tokstudio.gui.widgets.tables import keeps_copy
 
@@ -47,8 +48,7 @@ class FollowTable(QTableView):
         self._chosen_widths: dict[int, int] = {}
         self._fitted: tuple[object, ...] = ()
         self._slices = Slices(self)
-        self._cells = TokenCells(theme, self)
-        self.setItemDelegate(self._cells)
+        self._cells = TokenCells(theme)
         self._header = TokenHeader(theme, self)
         self.setHorizontalHeader(self._header)
         self.setModel(model)
@@ -201,6 +201,34 @@ class FollowTable(QTableView):
         self._fitted = ()
         self.refit()
         self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the rows.
+
+        Qt would call a delegate and the model for each cell, and wait for the interpreter each time during a training.
+        """
+        with guarded_painter(self.viewport()) as painter:
+            self._paint_rows(painter, event.rect())
+
+    def _paint_rows(self, painter: QPainter, area: QRect) -> None:
+        first, last = self.rowAt(area.top()), self.rowAt(area.bottom())
+        if first < 0:
+            return
+        height, places = self.verticalHeader().defaultSectionSize(), []
+        for column in range(len(self._model.columns)):
+            left, width = self.columnViewportPosition(column), self.columnWidth(column)
+            if width and left <= area.right() and left + width > area.left():
+                places.append((column, left, width))
+        selected = self._selected()
+        for row in range(first, last + 1 if last >= 0 else self._model.rowCount()):
+            is_selected = any(top <= row <= bottom for top, bottom in selected)
+            top = self.rowViewportPosition(row)
+            for column, left, width in places:
+                painter.save()
+                self._cells.paint(
+                    painter, QRect(left, top, width, height), self._model, row, column, selected=is_selected
+                )
+                painter.restore()
 
     # ---- keys
 

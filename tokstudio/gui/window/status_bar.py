@@ -222,9 +222,12 @@ class StatusLine(QStatusBar):
         caption = self.captions.follow(training.run, now) if training is not None and played else ""
         self.label.setText(caption or self._in_queue(progress.phase, doing, paused=job.paused))
         self.bar.setVisible(not played and elapsed > _BAR_AFTER and not job.paused)
+        # Else the bar would draw the window at once, with all that changed in it.
+        self.bar.setUpdatesEnabled(False)
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
             self.bar.setValue(1000 * progress.done // progress.total)
+        self.bar.setUpdatesEnabled(True)
         _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
         self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
         left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None

@@ -61,6 +61,17 @@ def choose(pane: ComparePane, figure: str) -> None:
     pane.figures.setCurrentIndex(list(FIGURES).index(figure))
 
 
+def test_a_change_of_something_else_updates_no_cell(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+    session.comparison.choose_figure("tokens")
+    told = []
+    compared.matrix.model.dataChanged.connect(lambda: told.append("cells"))
+    session.comparison.changed.connect(lambda: told.append("state"))
+    session.comparison.choose_figure("tokens")
+    assert told == ["state"]
+    session.comparison.choose_figure("bytes_per_token")
+    assert told == ["state", "cells", "state"]
+
+
 def test_the_matrix_has_a_row_for_each_text_and_a_column_for_each_run(compared: ComparePane) -> None:
     model = compared.matrix.model
     assert [model.headerData(at, Qt.Orientation.Horizontal) for at in range(3)] == ["Text", "Run 1", "Run 2"]

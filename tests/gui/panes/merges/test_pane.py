@@ -105,6 +105,20 @@ def test_during_training_rows_stay_still_unless_the_view_is_at_the_top(qtbot, se
     assert first_visible(pane) == 1744
 
 
+def test_new_merges_are_drawn_as_made_before_anything_follows_the_playhead(qtbot, session, pane):
+    session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(2000, None))
+    told = []
+    session.training.merges_added.connect(
+        lambda: told.append((pane.model.rowCount(), any(pane.model.cell(row, 1).dimmed for row in range(3))))
+    )
+    session.view.playhead_changed.connect(lambda: told.append(session.view.playhead))
+    for made in range(1, 6):
+        session.training.step()
+        qtbot.waitUntil(lambda made=made: told[-1] == made, timeout=PATIENCE)
+    assert told[-4:] == [(4, False), 4, (5, False), 5]
+
+
 def test_moving_the_playhead_scrolls_to_its_row(pane, trained):
     trained.view.set_playhead(20)
     row = pane.model.row_of_number(20)

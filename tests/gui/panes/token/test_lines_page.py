@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
-from tests.gui.token_table.test_delegate import lefts
+from tests.gui.token_table.test_cells import lefts
 from tokstudio import load
 from tokstudio.core.analysis.library_concordance import MOST
 from tokstudio.core.base.progress import Progress, finish

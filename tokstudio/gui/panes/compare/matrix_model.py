@@ -36,9 +36,9 @@ _WORST = 2.0  # times the best value: without colour
 GRADE, SHARE, BEST = (Qt.ItemDataRole.UserRole + number for number in range(3))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class MatrixContent:
-    """What a matrix shows."""
+    """What a matrix shows. Two are equal if they are of the same comparison and show the same of it."""
 
     comparison: Comparison
     figure: Figure
@@ -84,6 +84,7 @@ class MatrixModel(QAbstractTableModel):
         self._values: NDArray[np.float64] = np.zeros((0, 0))
         self._titles: list[tuple[str, str]] = []  # of summaries: the title and its meaning
         self._below: list[Below] = []  # the summaries
+        self._best: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)  # of the values
         self._order: NDArray[np.int64] = np.zeros(0, np.int64)
         self._sorting: tuple[int, Qt.SortOrder] | None = None
         self._headings: Mapping[str, str] = {}  # shown instead of names, by name
@@ -105,7 +106,7 @@ class MatrixModel(QAbstractTableModel):
             if self._summaries:
                 self._take_summaries(content)
             else:
-                self._values = content.table.values
+                self._values, self._best = content.table.values, content.table.best
         self._order = self._sorted()
         after = self.rowCount(), self.columnCount()
         if shape != after:
@@ -203,7 +204,7 @@ class MatrixModel(QAbstractTableModel):
             return _RIGHT
         if role == Qt.ItemDataRole.FontRole:
             font = self._theme.tabular_font()
-            font.setBold(self._is_best(content, row, number))
+            font.setBold(bool(self._best[row, number]))
             return font
         if role == Qt.ItemDataRole.ForegroundRole and (np.isnan(value) or content.is_simple(number)):
             failed = not self._summaries and isinstance(content.comparison.result(row, number), TokStudioError)
@@ -218,12 +219,7 @@ class MatrixModel(QAbstractTableModel):
         if role == SHARE:
             most = float(np.nanmax(self._values[row]))
             return value / most if most > 0 else 0.0
-        return self._is_best(content, row, number) if role == BEST else None
-
-    def _is_best(self, content: MatrixContent, row: int, number: int) -> bool:
-        if not self._summaries:
-            return bool(content.table.best[row, number])
-        return bool(content.table.best_below(self._below[row])[number])
+        return bool(self._best[row, number]) if role == BEST else None
 
     def _written(self, content: MatrixContent, row: int, number: int) -> str:
         if self._summaries:
@@ -267,9 +263,9 @@ class MatrixModel(QAbstractTableModel):
                 rows.append((meaning, Below("Worst premium", worst, 2, better="less")))
         self._titles = [(below.name, meaning) for meaning, below in rows]
         self._below = [below for _, below in rows]
-        self._values = (
-            np.array([below.values for below in self._below]) if rows else np.zeros((0, len(comparison.compared)))
-        )
+        if rows:
+            self._values = np.array([below.values for below in self._below])
+            self._best = np.array([content.table.best_below(below) for below in self._below])
 
     def _sorted(self) -> NDArray[np.int64]:
         rows = np.arange(len(self._values))

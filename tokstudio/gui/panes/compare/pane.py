@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent
@@ -58,9 +58,7 @@ class ComparePane(Pane):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("compare", "Compare")
         self._session, self._state, self._actions = session, session.comparison, actions
-        self.matrix, self.dots, self.vocabularies = Matrix(theme), Dots(theme), VocabulariesView(session, theme)
-        self.same_text = SameTextView(session, theme)
-        self.words = WordsView(session, theme, actions["open_compared_words"])
+        self.matrix, self.dots = Matrix(theme), Dots(theme)
         self.tabs = HeaderTabs("Views of the comparison", _TABS)
         self.tabs.currentChanged.connect(self._refresh)
         self.header.insertWidget(1, self.tabs)
@@ -94,7 +92,7 @@ class ComparePane(Pane):
         self._views = stacked(self.matrix, self.dots)
         page = QWidget()
         column((self._views, 1), self.meaning, spacing=8, parent=page)
-        self._stack = stacked(page, self.empty, self.vocabularies, self.same_text, self.words)
+        self._stack = stacked(page, self.empty)
         whole = QWidget()
         column(self._choices, self._problem, (self._stack, 1), spacing=8, parent=whole)
         # A narrow column is as narrow as other panes let it be.
@@ -111,9 +109,32 @@ class ComparePane(Pane):
         self._state.changed.connect(self._refresh)
         self._state.stack_asked.connect(partial(self._show_tab, _SAME_TEXT))
         self._state.words_asked.connect(partial(self._show_tab, _WORDS))
-        self.vocabularies.tokenAsked.connect(self._show_token)
-        self.same_text.tokenAsked.connect(self._show_token)
         self.matrix.menuAsked.connect(self._show_menu)
+
+    # Views that are made when they are first shown.
+
+    @cached_property
+    def vocabularies(self) -> VocabulariesView:
+        """The tokens that one of two tokenizers has, and those of both."""
+        view = VocabulariesView(self._session, self._theme)
+        view.tokenAsked.connect(self._show_token)
+        self._stack.addWidget(view)
+        return view
+
+    @cached_property
+    def same_text(self) -> SameTextView:
+        """A line in each tokenizer."""
+        view = SameTextView(self._session, self._theme)
+        view.tokenAsked.connect(self._show_token)
+        self._stack.addWidget(view)
+        return view
+
+    @cached_property
+    def words(self) -> WordsView:
+        """Words with their pieces."""
+        view = WordsView(self._session, self._theme, self._actions["open_compared_words"])
+        self._stack.addWidget(view)
+        return view
 
     def fill_menu(self, menu: QMenu, number: int, at: int) -> None:
         """Fills the menu of a row, -1 for none, and a column of the matrix."""
@@ -141,7 +162,8 @@ class ComparePane(Pane):
         self._refresh()
 
     def _refresh(self) -> None:
-        self.vocabularies.forget_missing()
+        if "vocabularies" in vars(self):
+            self.vocabularies.forget_missing()
         if not self._seen:
             # Deleted runs are released at once, even in a hidden pane.
             self._show_content(None)
@@ -156,7 +178,7 @@ class ComparePane(Pane):
         if not columns:
             self._stack.setCurrentWidget(self.empty)
         elif tab >= _SAME_TEXT:
-            view = {_SAME_TEXT: self.same_text, _VOCABULARIES: self.vocabularies, _WORDS: self.words}[tab]
+            view = self.same_text if tab == _SAME_TEXT else self.vocabularies if tab == _VOCABULARIES else self.words
             view.refresh()
             self._stack.setCurrentWidget(view)
         else:
@@ -215,8 +237,9 @@ class ComparePane(Pane):
         self.meaning.setText(" ".join(filter(None, (*sentences, NOT_RANKED if comparison.loses_text.any() else ""))))
 
     def _show_content(self, content: MatrixContent | None) -> None:
-        self.matrix.show_content(content)
-        self.dots.show_content(content)
+        if content != self.matrix.model.content:
+            self.matrix.show_content(content)
+            self.dots.show_content(content)
 
     def _fill_texts(self) -> None:
         sets = self._state.sets

@@ -108,6 +108,7 @@ class MergesPane(TablePane):
     def _merges_added(self) -> None:
         if self.seen:
             self._merges.grow()
+            self._merges.set_playhead(self._session.view.playhead)
             self.choose_page()
 
     def _playhead_changed(self) -> None:

@@ -85,7 +85,6 @@ class TextPage(QWidget):
         self._characters.toggled.connect(self.refresh)
         session.runs.changed.connect(self._forget_other_run)
         session.view.playhead_changed.connect(self.refresh)
-        session.training.merges_added.connect(self.refresh)
         session.view.target_changed.connect(self._follow_target)
         session.view.occurrence_asked.connect(self._go_to_occurrence)
         self.view.occurrencesChanged.connect(self._tell_occurrences)

@@ -96,9 +96,8 @@ class StepsPage(QWidget):
         actions["byte_level_characters"].toggled.connect(self._rewrite)
         session.view.text_changed.connect(self._close_answer)
         session.view.selection_changed.connect(self._follow_selection)
-        for signal in (session.view.text_changed, session.view.playhead_changed, session.training.merges_added):
-            signal.connect(self.refresh)
-        for signal in (session.runs.changed, session.view.dropout_changed):
+        view = session.view
+        for signal in (view.text_changed, view.playhead_changed, view.dropout_changed, session.runs.changed):
             signal.connect(self.refresh)
 
     # ---- the interface of the pages

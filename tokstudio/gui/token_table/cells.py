@@ -9,16 +9,14 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import accumulate
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_offsets
-from tokstudio.gui.widgets.painting import guarded_painter
 
 PADDING = 6  # left and right of the text of a cell
 _MARK_WIDTH = 3
@@ -27,16 +25,10 @@ _PLUS = " + "
 _MOST_MEASURED = 4096  # cells
 
 
-class TokenCells(QStyledItemDelegate):
-    """Paints the cells of a `TokenTable` in the colours and sizes of the theme.
+class TokenCells:
+    """Paints the cells of a `TokenTable` in the colours and sizes of the theme."""
 
-    Args:
-        theme: Fonts and colours.
-        parent: The view.
-    """
-
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self.apply_style()
 
@@ -65,24 +57,10 @@ class TokenCells(QStyledItemDelegate):
         metrics = self.metrics[column.kind in ("number", "words")]
         return round(metrics.horizontalAdvance(text) + 0.5) + 2 * PADDING
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """The height of every row; the table sets widths."""
-        return QSize(60, self.row_height)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        """Paints one cell."""
-        with guarded_painter(painter):
-            model = index.model()
-            if isinstance(model, TokenTable):
-                self._paint(painter, option, model, index.row(), index.column())
-
-    def _paint(self, painter: QPainter, option: QStyleOptionViewItem, model: TokenTable, row: int, at: int) -> None:
+    def paint(self, painter: QPainter, rect: QRect, model: TokenTable, row: int, at: int, *, selected: bool) -> None:
+        """Paints a cell, given by row and column, into a rectangle; changes the state of the painter."""
         cell, column = model.cell(row, at), model.columns[at]
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
-        if state & QStyle.StateFlag.State_Selected:
+        if selected:
             painter.fillRect(rect, self._soft)
         elif cell.marked:
             painter.fillRect(rect, self._hover)
