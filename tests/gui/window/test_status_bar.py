@@ -133,7 +133,8 @@ def test_an_extension_counts_its_own_merges_alone(qtbot, session, line):
     qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
     assert line._rate < 10, "those of the start are not merges of a tenth of a second"
     before, after = start.log.tokens_at(10), session.runs.active.log.tokens_at(11)
-    assert line.figures.text().endswith(f"{after:,} tokens in corpus ({before:,} before the new merges)")
+    figures = f"{after:,} tokens in corpus ({before:,} before the new merges)"
+    qtbot.waitUntil(lambda: line.figures.text().endswith(figures))
     session.view.set_playhead(4)
     assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
 

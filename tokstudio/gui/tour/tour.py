@@ -33,8 +33,8 @@ from tokstudio.gui.tour.stops import (
 from tokstudio.gui.widgets.card import BottomCard
 from tokstudio.gui.widgets.pane import Pane
 
-#: The preference with the number of the stop to continue at; 0 if the tour was not begun, or was finished.
-PROGRESS = "tour_stop"
+# The preference with the number of the stop to continue at; 0 if the tour was not begun, or was finished.
+_PROGRESS = "tour_stop"
 _LAYOUT = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
 _TABS = 44  # pixels above a pane for its tabs
 _TITLE = "Take the Tour"
@@ -61,6 +61,8 @@ class Tour(QObject):
         self._window, self._stage, self._commands, self._preferences = window, stage, commands, preferences
         self.shade, self.card = Shade(theme, window), TourCard(theme, window)
         self.at = -1  # the number of the stop, from 0; -1 while it does not run
+        kept = preferences.get(_PROGRESS, 0)
+        self.kept = kept if 0 < kept < len(STOPS) else 0  # the stop at which it can be continued; 0 if there is none
         self._scene = Scene(stage, 0, "")
         self._done = False
         self._before: Settings | None = None  # the settings before the tour, to restore
@@ -91,12 +93,6 @@ class Tour(QObject):
     def running(self) -> bool:
         """Whether it runs."""
         return self.at >= 0
-
-    @property
-    def kept(self) -> int:
-        """The stop at which it can be continued, from 0; 0 if there is none."""
-        kept = self._preferences.get(PROGRESS, 0)
-        return kept if 0 < kept < len(STOPS) else 0
 
     def start(self) -> None:
         """Starts at the first stop, with the sample; while it runs, its card gets the focus."""
@@ -168,10 +164,14 @@ class Tour(QObject):
         if self.at + 1 < len(STOPS):
             self._go_to(self.at + 1)
         else:
-            self._preferences.set(PROGRESS, 0)
+            self._keep(0)
             if is_of_tour(self._stage.session.runs.active):
                 to_the_end(self._stage.session)
             self.leave()
+
+    def _keep(self, at: int) -> None:
+        self.kept = at
+        self._preferences.set(_PROGRESS, at)
 
     def _go_back(self) -> None:
         self._go_to(max(self.at - 1, 0))
@@ -183,7 +183,7 @@ class Tour(QObject):
     def _go_to(self, at: int) -> None:
         self.at, stop = at, STOPS[at]
         session = self._stage.session
-        self._preferences.set(PROGRESS, at)
+        self._keep(at)
         session.training.set_played(not stop.with_run)
         if stop.enter is not None:
             stop.enter(session)

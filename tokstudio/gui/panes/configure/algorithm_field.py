@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar, cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
@@ -27,6 +29,8 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
 from tokstudio.gui.widgets.layouts import column
+
+_Fields = TypeVar("_Fields", bound=OwnFields)
 
 #: What each algorithm is for, and whose it is.
 ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
@@ -75,31 +79,44 @@ class AlgorithmField(QWidget):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
-        self._training = session.training
+        self._session, self._theme, self._actions = session, theme, actions
         self.corpus_problem = ""  # why the algorithm cannot train on this corpus; "" if it can
         self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
-        self.parity = ParityFields(session, theme, actions)
-        self.superbpe = SuperBpeFields(theme)
-        self.picky = PickyFields(theme)
-        of_sentencepiece = SentencePieceFields(theme)
-        self.groups: Mapping[Algorithm | LibraryAlgorithm, OwnFields] = {
-            "parity": self.parity,
-            "superbpe": self.superbpe,
-            "picky": self.picky,
-            "sentencepiece-bpe": of_sentencepiece,
-            "sentencepiece-unigram": of_sentencepiece,
-        }
-        self._each = tuple(dict.fromkeys(self.groups.values()))
-        column(self.choice, *self._each, spacing=8, parent=self)
+        self._made: list[OwnFields] = []
+        self._items = column(self.choice, spacing=8, parent=self)
         self.choice.changed.connect(self.changed)
-        for group in self._each:
-            group.changed.connect(self.changed)
-            group.refresh_asked.connect(self.refresh_asked)
 
-    @property
-    def controls(self) -> list[QWidget]:
-        """The controls, in their order."""
-        return [self.choice.combo, *(control for group in self._each for control in group.controls)]
+    # The fields of each algorithm are made when it is first chosen.
+
+    @cached_property
+    def parity(self) -> ParityFields:
+        """Those of Parity-aware BPE."""
+        return self._added(ParityFields(self._session, self._theme, self._actions))
+
+    @cached_property
+    def superbpe(self) -> SuperBpeFields:
+        """Those of SuperBPE."""
+        return self._added(SuperBpeFields(self._theme))
+
+    @cached_property
+    def picky(self) -> PickyFields:
+        """Those of Picky BPE."""
+        return self._added(PickyFields(self._theme))
+
+    @cached_property
+    def sentencepiece(self) -> SentencePieceFields:
+        """Those of both algorithms of SentencePiece."""
+        return self._added(SentencePieceFields(self._theme))
+
+    def _added(self, group: _Fields) -> _Fields:
+        group.hide()
+        self._items.addWidget(group)
+        self._made.append(group)
+        group.changed.connect(self.changed)
+        group.refresh_asked.connect(self.refresh_asked)
+        for one, other in pairwise([self.choice.combo, *group.controls]):
+            QWidget.setTabOrder(one, other)
+        return group
 
     @property
     def named_fields(self) -> Mapping[str, Field]:
@@ -110,15 +127,17 @@ class AlgorithmField(QWidget):
         """Returns the settings with the values of these fields."""
         chosen = cast("Algorithm | LibraryAlgorithm", self.choice.value)
         if chosen != settings.algorithm:
-            return settings.with_algorithm(chosen, self._training.defaults)
+            return settings.with_algorithm(chosen, self._session.training.defaults)
         return self._group.taken_over(settings) if self._group else settings
 
     def show_settings(self, settings: Settings) -> None:
         """Shows settings without emitting signals."""
         self.choice.set_value(settings.algorithm)
-        for group in self._each:
-            group.setVisible(group is self.groups.get(settings.algorithm))
-            group.show_settings(settings)
+        chosen = self._group
+        for group in self._made:
+            group.setVisible(group is chosen)
+        if chosen is not None:
+            chosen.show_settings(settings)
 
     def show_corpus(self, settings: Settings, corpus: Corpus) -> None:
         """Shows what depends on the corpus."""
@@ -131,4 +150,14 @@ class AlgorithmField(QWidget):
 
     @property
     def _group(self) -> OwnFields | None:
-        return self.groups.get(cast("Algorithm | LibraryAlgorithm", self.choice.value))
+        match self.choice.value:
+            case "parity":
+                return self.parity
+            case "superbpe":
+                return self.superbpe
+            case "picky":
+                return self.picky
+            case "sentencepiece-bpe" | "sentencepiece-unigram":
+                return self.sentencepiece
+            case _:
+                return None

@@ -103,8 +103,9 @@ class ConfigurePane(Pane):
         self._keep_room_for_buttons()
         order: list[QWidget] = [self.size_field.check, self.size_field.number]
         order += [self.frequency_field.check, self.frequency_field.number]
-        order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, *self.algorithm.controls]
-        order += [self.more_button, *self.more.controls, *self._links, *self.buttons.values()]
+        order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview]
+        order += [self.algorithm.choice.combo, self.more_button, *self.more.controls, *self._links]
+        order += self.buttons.values()
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
 
