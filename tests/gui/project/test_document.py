@@ -373,6 +373,8 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
         assert "in progress" in answers.asked[1]
         assert "Run 1 has not been saved or exported." in answers.asked[1]
         opened(qtbot, window, project)
+        told = f"Opened {project.name}. Other files are not opened with a project."
+        assert window.status.currentMessage() == told
         assert [run.name for run in session.runs.all] == ["Run 1"]
         assert len(session.runs.all[0]) == 44
         assert [source.name for source in session.corpus.sources] == [book.name]

@@ -147,9 +147,7 @@ class OpenCommands(QObject):
         if not paths:
             return
         if (project := next((path for path in paths if path.suffix == SUFFIX), None)) is not None:
-            self._projects.open(project)
-            if len(paths) > 1:
-                self._session.jobs.refuse(f"Only {file_name(project)} is opened: a project opens without other files.")
+            self._projects.open(project, alone=len(paths) == 1)
             return
         self._preferences.keep_texts_folder(paths[0].parent)
         self.importing.open_paths(paths)

@@ -167,16 +167,21 @@ class ProjectDocument(QObject):
         if paths:
             self.open(paths[0])
 
-    def open(self, path: Path) -> None:
-        """Opens a project instead of the current one; asks first if unsaved work would be lost."""
-        begin = partial(self._open, path)
+    def open(self, path: Path, *, alone: bool = True) -> None:
+        """Opens a project instead of the current one; asks first if unsaved work would be lost.
+
+        Args:
+            path: The file.
+            alone: False if the user wanted to open other files with it, which is not possible.
+        """
+        begin = partial(self._open, path, alone)
         # While a question or a save is pending, another project is already about to open, as after a double click.
         if not (self._session.training.opening or self._asking or self._then) and self.may_leave("Open Project", begin):
             begin()
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path, alone: bool) -> None:
         self._preferences.folder = path.parent
-        self.begin_opening(partial(_open_work, path), self._adopt)
+        self.begin_opening(partial(_open_work, path), partial(self._adopt, alone))
 
     def begin_opening(self, work: Callable[[], Work], take: Callable[..., None]) -> None:
         """Runs work and replaces everything by its result with `take`; ends a training first."""
@@ -207,20 +212,20 @@ class ProjectDocument(QObject):
             self._save_when_idle = False
             self.save()
 
-    def _adopt(self, opened: tuple[Path, Stamp | None, OpenedProject]) -> None:
+    def _adopt(self, alone: bool, opened: tuple[Path, Stamp | None, OpenedProject]) -> None:
         path, stamp, reopened = opened
         self.take_over(reopened, path)
         self._stamp, self.in_file = stamp, self.state
         for run in self._session.runs.all:
             run.note(saved=len(run))
         self._session.runs.tell()
-        self._tell("Opened", path)
+        self._tell("Opened", path, "" if alone else " Other files are not opened with a project.")
 
-    def _tell(self, verb: str, path: Path) -> None:
+    def _tell(self, verb: str, path: Path, more: str = "") -> None:
         """After saving or opening: the file has everything."""
         self._preferences.add_recent([path], "project")
         self.changed.emit()
-        self.done.emit(f"{verb} {file_name(path)}.")
+        self.done.emit(f"{verb} {file_name(path)}.{more}")
         self.saved.emit()
 
     def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
