@@ -54,6 +54,11 @@ def test_a_text_added_to_a_sample_has_a_notice_and_can_replace_it(qtbot, monkeyp
         assert card.text.text() == "book.txt was added to the sample A Python program."
         window.session.corpus.remove_sources([0])
         assert card.text.text() == "Removed A Python program."
+        # Escape closes it; Edit still undoes the removal.
+        qtbot.keyClick(window, Qt.Key.Key_Escape)
+        assert not card.isVisible()
+        window.actions_by_id["undo"].trigger()
+        assert names(window) == ["A Python program", "book.txt"]
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -561,9 +561,11 @@ class MainWindow(QMainWindow):
         return not any(_is_behind(pane, widget) for pane in self.panes) and not self.tour.holds_back(widget)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape closes the message or restores the layout, unless the focused widget uses the key."""
+        """Escape closes a message or a notice, or restores the layout, unless the focused widget uses the key."""
         if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
             self.messages.clear()
+        elif event.key() == Qt.Key.Key_Escape and self.notices.isVisible():
+            self.notices.clear()
         elif event.key() == Qt.Key.Key_Escape and self.places.maximised is not None:
             self.places.give_back()
         else:
