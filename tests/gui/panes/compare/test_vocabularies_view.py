@@ -179,6 +179,20 @@ def test_unreachable_tokens_are_found(qtbot: QtBot, session: Session, theme: The
     qtbot.waitUntil(lambda: {token.encode() for token in tokens(view)} == expected, timeout=PATIENCE)
 
 
+def test_titles_say_which_tokenizer_they_are_of_where_both_are_shown(qtbot: QtBot, view: VocabulariesView) -> None:
+    header = view.table.horizontalHeader()
+
+    def titles() -> list[str]:
+        shown = (at for at in range(header.count()) if not header.isSectionHidden(at))
+        return [view.rows.headerData(at, Qt.Orientation.Horizontal) for at in shown]
+
+    both = ["Token", "Length", "Id 1", "Merge 1", "Uses 1", "Id 2", "Merge 2", "Uses 2", "Script"]
+    for part in (BOTH, ONLY_SECOND, BOTH, ONLY_FIRST):
+        choose(qtbot, view, part)
+        expected = both if part == BOTH else ["Token", "Length", "Id", "Merge", "Uses", "Script"]
+        qtbot.waitUntil(lambda expected=expected: titles() == expected, timeout=PATIENCE)
+
+
 def test_scripts_are_not_cut_and_columns_say_whose_they_are(view: VocabulariesView) -> None:
     metrics, heads = view.summary.fontMetrics(), view.summary.horizontalHeader()
     assert heads.sectionSize(0) >= metrics.horizontalAdvance("Devanagari") + 12

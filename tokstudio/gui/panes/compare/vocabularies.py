@@ -24,6 +24,7 @@ from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabulary_rows import (
+    BOTH,
     ID,
     IN_TEXTS,
     KINDS_SHOWN,
@@ -254,9 +255,9 @@ class VocabulariesView(QWidget):
         self._listing.run(partial(rows_work, pair, question))
 
     def _take_rows(self, rows: NDArray[np.int64]) -> None:
-        self.rows.show(self._pair, rows)
-        self.table.scrollToTop()
         part, (column, descending) = self.parts.currentIndex(), self._sorting
+        self.rows.show(self._pair, rows, numbered=part == BOTH)
+        self.table.scrollToTop()
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
         self.table.horizontalHeader().setSortIndicator(column, order)
         for at in _OF_FIRST:

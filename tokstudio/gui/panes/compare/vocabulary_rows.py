@@ -169,11 +169,12 @@ class VocabularyRows(QAbstractTableModel):
         self._theme = theme
         self.pair: Pair | None = None
         self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._numbered = False
 
-    def show(self, pair: Pair | None, rows: NDArray[np.int64]) -> None:
-        """Lists some tokens of a pair."""
+    def show(self, pair: Pair | None, rows: NDArray[np.int64], *, numbered: bool = False) -> None:
+        """Lists some tokens of a pair. If `numbered`, titles say which of the tokenizers a column is of, 1 or 2."""
         self.beginResetModel()
-        self.pair, self._rows = pair, rows
+        self.pair, self._rows, self._numbered = pair, rows, numbered
         self.endResetModel()
 
     def ids_at(self, row: int) -> tuple[int, int]:
@@ -194,13 +195,15 @@ class VocabularyRows(QAbstractTableModel):
         """Names the columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(TITLES):
             return None
+        of_one = ID <= section < SCRIPT
         if role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[section]
+            number = f" {1 + (section >= SECOND_ID)}" if of_one and self._numbered else ""
+            return TITLES[section] + number
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _LEFT if section in (TOKEN, SCRIPT) else _RIGHT
         if role == Qt.ItemDataRole.ToolTipRole:
-            column = ID + (section - ID) % 3 if ID <= section < SCRIPT else section
-            name = self.pair.names[section >= SECOND_ID] if self.pair is not None and ID <= section < SCRIPT else ""
+            column = ID + (section - ID) % 3 if of_one else section
+            name = self.pair.names[section >= SECOND_ID] if self.pair is not None and of_one else ""
             return ", ".join(filter(None, (name, _TIPS.get(column, ""))))
         return None
 
