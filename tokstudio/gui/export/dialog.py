@@ -19,7 +19,7 @@ from tokstudio.core.base.wording import printable, several
 from tokstudio.core.formats import FORMATS, ExportReport, Fit
 from tokstudio.gui.export import plan
 from tokstudio.gui.export.folder_field import FolderField
-from tokstudio.gui.export.format_list import FormatList, rule
+from tokstudio.gui.export.format_list import FormatList
 from tokstudio.gui.export.format_row import INDENT
 from tokstudio.gui.export.plan import TABLES, TOKENIZERS, ExportOutcome, ExportTargets, RunPart, TargetCheck
 from tokstudio.gui.export.queue import Exporting, InTurn, Order
@@ -32,7 +32,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label, plain
-from tokstudio.gui.widgets.layouts import column, resize_on_screen, row
+from tokstudio.gui.widgets.layouts import column, resize_on_screen, row, rule
 
 _SIZE = QSize(660, 640)
 _TICK = 100  # milliseconds between two updates of the progress

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from tokstudio.core.formats import Fit, Format
 from tokstudio.gui.export.format_row import FormatRow
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.layouts import column, rule
 from tokstudio.gui.widgets.scroll_body import TallBody
 
 
@@ -110,10 +110,3 @@ class FormatList(QFrame):
         else:
             self._wanted.discard(name)
         self.changed.emit()
-
-
-def rule() -> QFrame:
-    """A thin line between rows."""
-    made = QFrame()
-    made.setProperty("rule", "true")
-    return made

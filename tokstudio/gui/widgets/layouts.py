@@ -1,4 +1,4 @@
-"""Columns, rows and stacks of widgets, as one expression."""
+"""Columns, rows and stacks of widgets, as one expression, and lines between them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QMargins, QSize, Qt
-from PySide6.QtWidgets import QBoxLayout, QDialog, QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QDialog, QFrame, QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from tokstudio.gui.style.theme import Theme
 
@@ -71,6 +71,13 @@ def stacked(*pages: QWidget) -> QStackedWidget:
     for page in pages:
         stack.addWidget(page)
     return stack
+
+
+def rule() -> QFrame:
+    """A thin line between rows."""
+    made = QFrame()
+    made.setProperty("rule", "true")
+    return made
 
 
 def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, Q
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
@@ -17,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, SHARE, MatrixContent, MatrixModel
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.layouts import column, rule
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.tables import ReadOnlyTable
 
@@ -69,9 +68,8 @@ class Matrix(QWidget):
         self.summary.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.summary.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.table.horizontalScrollBar().valueChanged.connect(self.summary.horizontalScrollBar().setValue)
-        line = QFrame(frameShape=QFrame.Shape.HLine)
-        self._line = line
-        column((self.table, 1), line, self.summary, spacing=0, parent=self)
+        self._line = rule()
+        column((self.table, 1), self._line, self.summary, spacing=0, parent=self)
         theme.changed.connect(self._apply_style)
         self._apply_style()
 
