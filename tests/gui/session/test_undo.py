@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
 from tokstudio.gui.panes.runs.model import NAME
-from tokstudio.gui.session.undo import LIMIT
+from tokstudio.gui.session.undo import _FIELDS, LIMIT
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -204,6 +204,29 @@ def test_what_is_typed_and_taken_back_by_hand_is_no_entry(session):
     training.set_settings(Settings(500))
     training.set_settings(Settings())
     assert session.history.undo_text == ""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Settings(algorithm="sentencepiece-unigram", character_coverage=0.99),
+        Settings(algorithm="sentencepiece-unigram", byte_fallback=True),
+        Settings(algorithm="picky", threshold=0.7),
+        Settings(algorithm="boundless", max_words=3),
+    ],
+)
+def test_each_field_of_an_algorithm_is_an_entry(session, changed):
+    before = Settings(algorithm=changed.algorithm)
+    session.training.set_settings(before)
+    session.training.set_settings(changed)
+    assert session.training.settings == changed
+    assert session.history.undo_text not in ("", "Training Settings")
+    session.history.undo()
+    assert session.training.settings == before
+
+
+def test_every_setting_has_a_name_in_the_menu():
+    assert {field.name for field in fields(Settings)} == {*_FIELDS}
 
 
 def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_run):

@@ -53,6 +53,8 @@ _FIELDS = {
     "transition": "Transition",
     "max_words": "Most Words",
     "threshold": "Threshold",
+    "character_coverage": "Characters Covered",
+    "byte_fallback": "Rare Characters",
 }
 _ALGORITHM = (
     "parallel",
