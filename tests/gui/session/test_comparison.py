@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +17,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.counts import TokenCounts
 from tokstudio.core.comparison.figures import Cell
 from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.availability import no_figure, nothing_compared, nothing_to_measure
 from tokstudio.gui.session.comparison import MOST
 from tokstudio.gui.session.session import Session
@@ -331,3 +334,39 @@ def test_held_out_text_is_that_of_the_active_run(qtbot: QtBot, session: Session,
     assert made.tokens[:, 0].sum() == run.held_out.tokens[-1]  # pyright: ignore[reportOptionalSubscript]
     make_run(vocabulary_size=270, held_out=0.0)
     qtbot.waitUntil(lambda: state.rows == (), timeout=PATIENCE)
+
+
+def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(
+    qtbot: QtBot, two_texts: Session, make_run: Make
+) -> None:
+    run = make_run(vocabulary_size=270)
+    state = two_texts.comparison
+    state.set_seen(True)
+    wait(qtbot, two_texts)
+    # As many merges, of bytes that the texts do not have, and the same key and name.
+    merges = np.array([(0, byte) for byte in range(len(run))], np.int32)
+    other = StudioRun.opened(run.key, run.name, Tokenizer(merges))
+    released = weakref.ref(state.columns[0].tokenizer)
+    two_texts.runs.replace_all([other])
+    compared = state.columns[0].tokenizer
+    assert isinstance(compared, Tokenizer)
+    assert compared.merges.tolist() == merges.tolist()
+    two_texts.runs.activate(other)
+    wait(qtbot, two_texts)
+    assert state.comparison is not None
+    assert state.comparison.figure("tokens")[:, 0].tolist() == [len(ENGLISH.encode()), len(GERMAN.encode())]
+    del run
+    gc.collect()
+    assert released() is None
+
+
+def test_a_column_is_the_same_until_its_run_changes(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+    run, state = make_run(vocabulary_size=270), two_texts.comparison
+    two_texts.view.set_playhead(5)
+    before = state.columns
+    assert [len(column.tokenizer.merges) for column in before] == [5]  # pyright: ignore[reportOptionalMemberAccess]
+    assert all(one is other for one, other in zip(before, state.columns, strict=True))
+    two_texts.runs.rename(run, "other")
+    assert [column.name for column in state.columns] == ["other"]
+    two_texts.view.set_playhead(6)
+    assert state.columns != before

@@ -46,7 +46,7 @@ from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 MOST = 12  # tokenizers in one table
 SIMPLE = ("Characters", "Bytes", "Words and marks")
 
-_OfRun: TypeAlias = tuple[int, str, int, int]  # key and name of a run, its merges up to the playhead, and all
+_RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a run, its merges in the table, and all
 
 _LATER = 150  # milliseconds after the last change
 _TOGETHER = 60  # milliseconds in which results are shown together
@@ -109,7 +109,8 @@ class ComparisonState(QObject):
         self._known: dict[Key, Found] = {}
         self._news = 0  # how often something became known, or was released
         self._made: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
-        self._of_runs: dict[_OfRun, ComparedColumn] = {}
+        # Kept, as a tokenizer at the playhead is made anew each time.
+        self._run_columns: dict[_RunState, ComparedColumn] = {}
         self._texts: dict[tuple[str, int], ComparedText] = {}
         self._job: Job | None = None
         self._asked: tuple[object, ...] = ()  # what the job measures
@@ -138,7 +139,7 @@ class ComparisonState(QObject):
     def columns(self) -> tuple[ComparedColumn, ...]:
         """The tokenizers of the table: the runs that are shown, then simple ones; at most `MOST`."""
         made = self._chosen
-        active = self._runs.active.key if self._runs.active is not None else None
+        active = self._runs.active.identity if self._runs.active is not None else None
         left_out = [column for column in made[MOST:] if column.key[0] == active]
         return (*made[: MOST - len(left_out)], *left_out)
 
@@ -149,15 +150,15 @@ class ComparisonState(QObject):
 
     @property
     def _chosen(self) -> list[ComparedColumn]:
-        of_runs: dict[_OfRun, ComparedColumn] = {}
+        of_runs: dict[_RunState, ComparedColumn] = {}
         for run in self._runs.shown:
             is_active = run is self._runs.active
             if run.ended is None or not run.ready or (run.curve_hidden and not is_active):
                 continue
             merges = min(self._view.playhead, len(run)) if is_active else len(run)
-            known = run.key, run.name, merges, len(run)
-            of_runs[known] = self._of_runs.get(known) or _column_of(run, merges)
-        self._of_runs = of_runs
+            state = run.identity, run.name, merges, len(run)
+            of_runs[state] = self._run_columns.get(state) or _column_of(run, merges)
+        self._run_columns = of_runs
         made = list(of_runs.values())
         simple: dict[str, AnyTokenizer | None] = {
             "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
@@ -334,9 +335,9 @@ class ComparisonState(QObject):
 
     def _runs_changed(self) -> None:
         """Releases what belongs to deleted runs."""
-        kept = {run.key for run in self._runs.shown} | set(SIMPLE)
+        kept = {run.identity for run in self._runs.shown} | set(SIMPLE)
         self._known = {key: found for key, found in self._known.items() if key[1][0] in kept}
-        self._of_runs = {key: column for key, column in self._of_runs.items() if key[0] in kept}
+        self._run_columns = {state: column for state, column in self._run_columns.items() if state[0] in kept}
         self._news, self._made = self._news + 1, None
         if self.texts is self._held_out_set and self._held_out_of is not self._runs.active:
             self._forget_rows()
@@ -459,4 +460,4 @@ class ComparisonState(QObject):
 
 def _column_of(run: StudioRun, merges: int) -> ComparedColumn:
     whole = run.tokenizer
-    return ComparedColumn(run.name, (run.key, merges), whole.at(merges), whole if merges < len(run) else None)
+    return ComparedColumn(run.name, (run.identity, merges), whole.at(merges), whole if merges < len(run) else None)

@@ -30,7 +30,8 @@ class ComparedColumn:
     """A tokenizer of the table."""
 
     name: str
-    key: tuple[object, object]  # of a run, with its merges; or a name of `SIMPLE`, for "Words and marks" with the texts
+    # The identity of a run, with its merges; or a name of `SIMPLE`, for "Words and marks" with the texts.
+    key: tuple[object, object]
     tokenizer: AnyTokenizer | None  # None for the words of the texts
     whole: Tokenizer | None = None  # of the active run with all merges, where the playhead is before its end
 

@@ -81,7 +81,8 @@ class StudioRun:
     """One run with its merges.
 
     Attributes:
-        key: A unique number.
+        key: A number that no other run of the session has; a run of another project may have had it.
+        identity: An object that no other run has ever had. What is kept of a run, but not the run, is kept by it.
         number: Its number among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file.
         config: Its configuration; None for a tokenizer opened from a file.
         origin: Its file or folder; None for a run that was trained here.
@@ -117,7 +118,7 @@ class StudioRun:
         self.log = MergeLog()
         self.uses = RunUses(self.log, config, start)
         self.start = start
-        self.key = key
+        self.key, self.identity = key, object()
         self.number = number
         self.name = printable(name)  # a project may contain any name
         self.config = config

@@ -32,7 +32,7 @@ class OpenedCurves:
         drawn = [run for run in shown if self.has_curve(run)]
         for run in drawn:
             ratios, is_active = self._ratios(run), run is active
-            state = self._drawn[run.key] = (self._on_text.found(run), run.name, is_active)
+            state = self._drawn[run.key] = (run.identity, self._on_text.found(run), run.name, is_active)
             if before.get(run.key) != state:
                 places = np.arange(len(ratios), dtype=np.float64)
                 role = "active" if is_active else "other"

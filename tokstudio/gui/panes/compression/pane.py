@@ -315,7 +315,8 @@ class CompressionPane(Pane):
             self.plot.remove_curve((key, _HELD_OUT))
             del self._drawn[key]
         for run in runs:
-            state = (self._view, len(run), run.ended, run.name, run is active, run.held_out.tokens is None)
+            of_run = run.identity, len(run), run.ended, run.name, run.held_out.tokens is None
+            state = (self._view, run is active, *of_run)
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 self._draw_run(run)

@@ -169,7 +169,7 @@ def _state(run: StudioRun | None) -> tuple[object, ...]:
     """What the table depends on, besides the playhead."""
     if run is None:
         return ()
-    return run.key, len(run), run.ended, run.held_out.tokens is None, run.held_out.problem
+    return run.identity, len(run), run.ended, run.held_out.tokens is None, run.held_out.problem
 
 
 def _answer(run: StudioRun, text: MeasuredText) -> str:
