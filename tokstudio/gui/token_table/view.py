@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from tokstudio.gui.style.theme import Theme
@@ -43,7 +43,7 @@ class FollowTable(QTableView):
         super().__init__(parent)
         self._theme = theme
         self._model = model
-        self._quiet = False
+        self._quiet = self._choosing = False
         self._fitting = False
         self._chosen_widths: dict[int, int] = {}
         self._fitted: tuple[object, ...] = ()
@@ -90,7 +90,8 @@ class FollowTable(QTableView):
 
     def show_row(self, row: int, *, scroll: bool = True) -> None:
         """Selects a row without `rowChosen`, -1 for none; scrolls to it."""
-        if row == self.current_row and (row < 0 or self.selectionModel().isRowSelected(row)):
+        is_selected = row < 0 or self._choosing or self.selectionModel().isRowSelected(row)
+        if row == self.current_row and is_selected:
             return
         self._quiet = True
         try:
@@ -118,7 +119,12 @@ class FollowTable(QTableView):
         """Emits `rowChosen`, unless the program has made the change."""
         super().currentChanged(current, previous)
         if not self._quiet and not self._model.changing and current.isValid() and current.row() != previous.row():
-            self.rowChosen.emit(current.row())
+            # Qt selects afterwards: only this row, or with Ctrl or Shift others too.
+            self._choosing = True
+            try:
+                self.rowChosen.emit(current.row())
+            finally:
+                self._choosing = False
 
     def rowsInserted(self, parent: _Index, start: int, end: int) -> None:
         """Keeps the visible rows still while others are added above; at the top, the newest are shown."""
@@ -177,6 +183,11 @@ class FollowTable(QTableView):
         text = "0" * column.least if column.share else self._model.widest(index)
         return max(title, self._cells.width_of(text, column), self._header.minimumSectionSize())
 
+    def sizeHintForColumn(self, column: int) -> int:
+        """The width in pixels of the widest cell that is in sight, for a double click on the border of a column."""
+        rows, one = self._rows_in(self.viewport().rect()), self._model.columns[column]
+        return max((self._cells.width_of(self._model.cell(row, column).text, one) for row in rows), default=0)
+
     def _keep_width(self, column: int, before: int, after: int) -> None:
         if not self._fitting and after > 0:
             self._chosen_widths[column] = after
@@ -208,27 +219,30 @@ class FollowTable(QTableView):
         Qt would call a delegate and the model for each cell, and wait for the interpreter each time during a training.
         """
         with guarded_painter(self.viewport()) as painter:
-            self._paint_rows(painter, event.rect())
+            areas: list[QRect] = list(event.region())  # pyright: ignore[reportArgumentType] (it can be gone through)
+            rows = {row for area in areas for row in self._rows_in(area)}
+            selected = self._selected()
+            for row in sorted(rows):
+                is_selected = any(top <= row <= bottom for top, bottom in selected)
+                for column, place in self._places(row):
+                    painter.save()
+                    self._cells.paint(painter, place, self._model, row, column, selected=is_selected)
+                    painter.restore()
 
-    def _paint_rows(self, painter: QPainter, area: QRect) -> None:
+    def _rows_in(self, area: QRect) -> range:
+        """The rows in an area of the viewport."""
         first, last = self.rowAt(area.top()), self.rowAt(area.bottom())
-        if first < 0:
-            return
-        height, places = self.verticalHeader().defaultSectionSize(), []
-        for column in range(len(self._model.columns)):
-            left, width = self.columnViewportPosition(column), self.columnWidth(column)
-            if width and left <= area.right() and left + width > area.left():
-                places.append((column, left, width))
-        selected = self._selected()
-        for row in range(first, last + 1 if last >= 0 else self._model.rowCount()):
-            is_selected = any(top <= row <= bottom for top, bottom in selected)
-            top = self.rowViewportPosition(row)
-            for column, left, width in places:
-                painter.save()
-                self._cells.paint(
-                    painter, QRect(left, top, width, height), self._model, row, column, selected=is_selected
-                )
-                painter.restore()
+        return range(first, last + 1 if last >= 0 else self._model.rowCount()) if first >= 0 else range(0)
+
+    def _places(self, row: int) -> Iterator[tuple[int, QRect]]:
+        """The columns that have a cell in a row, each with its place in the viewport."""
+        top, height = self.rowViewportPosition(row), self.verticalHeader().defaultSectionSize()
+        column, end = 0, len(self._model.columns)
+        while column < end:
+            left, after = self.columnViewportPosition(column), column + self.columnSpan(row, column)
+            if width := sum(map(self.columnWidth, range(column, after))):
+                yield column, QRect(left, top, width, height)
+            column = after
 
     # ---- keys
 

@@ -115,7 +115,7 @@ def test_new_merges_are_drawn_as_made_before_anything_follows_the_playhead(qtbot
     session.view.playhead_changed.connect(lambda: told.append(session.view.playhead))
     for made in range(1, 6):
         session.training.step()
-        qtbot.waitUntil(lambda made=made: told[-1] == made, timeout=PATIENCE)
+        qtbot.waitUntil(lambda made=made: told[-1:] == [made], timeout=PATIENCE)
     assert told[-4:] == [(4, False), 4, (5, False), 5]
 
 

@@ -108,7 +108,9 @@ def test_the_texts_of_the_first_steps_are_not_cut_in_a_narrow_pane(qtbot, pane, 
         index = table.model().index(row, PARTS)
         words = table.model().cell(row, PARTS).text
         assert words
-        assert table.visualRect(index).width() >= table._cells.width_of(words, RoundsModel.columns[PARTS])
+        place = dict(table._places(row))[PARTS]
+        assert place == table.visualRect(index)
+        assert place.width() >= table._cells.width_of(words, RoundsModel.columns[PARTS])
 
 
 def test_an_empty_page_explains_itself(qtbot, session, pane):
@@ -270,6 +272,32 @@ def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
     pane.switches["recognise_specials"].setChecked(False)
     settled(qtbot, pane)
     assert steps.model.rowCount() == len(rounds_of(session, text))
+
+
+def test_special_ids_follow_a_training_while_the_playhead_is_held_back(qtbot, session, pane):
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
+    pane.switches["recognise_specials"].setChecked(True)
+    session.view.set_text("the<end>")
+    pane.tabs.setCurrentIndex(2)
+
+    def step(made, playhead):
+        session.training.step()
+        now = (made, playhead, "paused")
+        qtbot.waitUntil(
+            lambda: (len(session.runs.active or ()), session.view.playhead, session.training.state) == now,
+            timeout=PATIENCE,
+        )
+
+    for made in (1, 2, 3):
+        step(made, made)
+    session.view.set_playhead(2)
+    settled(qtbot, pane)
+    for made in (4, 5):
+        step(made, 2)
+    end = session.runs.active.special_tokens["<end>"]
+    assert end == 256 + 5
+    qtbot.waitUntil(lambda: end in pane.steps._here.ids.tolist(), timeout=PATIENCE)
 
 
 def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, session, pane, make_run):

@@ -99,6 +99,8 @@ class StepsPage(QWidget):
         view = session.view
         for signal in (view.text_changed, view.playhead_changed, view.dropout_changed, session.runs.changed):
             signal.connect(self.refresh)
+        # While the playhead is held back, ids of special tokens still move.
+        session.training.merges_added.connect(self.refresh)
 
     # ---- the interface of the pages
 
