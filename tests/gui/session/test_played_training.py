@@ -95,7 +95,7 @@ def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, mon
         assert session.training.played
         sentence = "“e” and space stand side by side 927 times, so they become one token."
         qtbot.waitUntil(lambda: window.status.label.text() == sentence, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: window.status.figures.text() == "1 merge")
+        qtbot.waitUntil(lambda: window.status.figures.text() == "1 merge", timeout=PATIENCE)
         # Not isVisible: the pointer of an earlier test may show a tip in place of the line.
         assert not window.status.skip.isHidden()
         window.status.skip.click()

@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
@@ -134,7 +134,7 @@ def test_an_extension_counts_its_own_merges_alone(qtbot, session, line):
     assert line._rate < 10, "those of the start are not merges of a tenth of a second"
     before, after = start.log.tokens_at(10), session.runs.active.log.tokens_at(11)
     figures = f"{after:,} tokens in corpus ({before:,} before the new merges)"
-    qtbot.waitUntil(lambda: line.figures.text().endswith(figures))
+    qtbot.waitUntil(lambda: line.figures.text().endswith(figures), timeout=PATIENCE)
     session.view.set_playhead(4)
     assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
 
@@ -297,3 +297,35 @@ def test_a_message_leaves_when_a_training_starts_and_pauses(qtbot, session, line
     line.say("Wrote merges.csv.")
     qtbot.waitUntil(lambda: line.currentMessage() == "", timeout=PATIENCE)
     assert line.label.text().startswith("Paused after 1 merge.")
+
+
+def test_progress_does_not_draw_the_window_at_once(qtbot, session, line):
+    drawn = []
+
+    class Drawn(QObject):
+        def eventFilter(self, watched, event):
+            if event.type() == QEvent.Type.Paint:
+                drawn.append(watched)
+            return False
+
+    def slowly() -> Work[None]:
+        for part in range(100_000):
+            yield Progress("writing", part, 100_000)
+            time.sleep(0.0005)
+
+    job = session.jobs.start(slowly)
+    qtbot.waitUntil(lambda: line.bar.isVisible() and line.bar.value() > 0, timeout=PATIENCE)
+    seen = Drawn()
+    line.bar.installEventFilter(seen)
+    qtbot.waitUntil(lambda: bool(drawn), timeout=PATIENCE)
+    value = line.bar.value()
+    drawn.clear()
+    while line.bar.value() == value and job.running:
+        # Timers without what is drawn between them.
+        line._refresh()
+        time.sleep(0.002)
+    assert line.bar.value() > value
+    assert not drawn
+    line.bar.removeEventFilter(seen)
+    job.cancel()
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)

@@ -84,7 +84,9 @@ def entries(sources: Sequence[Named]) -> list[tuple[str, int]]:
 
 def entry_name(source: Named) -> str:
     """The name of the entry of a source: its own, or that of its folder or archive."""
-    return PurePath(source.group).name or source.group if source.group else source.name
+    if not source.group:
+        return source.name
+    return PurePath(source.group).name or source.group
 
 
 def is_one_entry(before: Named, source: Named) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
 from tests.gui.conftest import Actions
@@ -59,6 +59,23 @@ def column_of(pane: ComparePane, column: int) -> list[str]:
 
 def choose(pane: ComparePane, figure: str) -> None:
     pane.figures.setCurrentIndex(list(FIGURES).index(figure))
+
+
+@pytest.mark.parametrize("tab", ["Same Text", "Vocabularies", "Words"])
+def test_tab_goes_through_a_view_after_the_choices_above_it(compared: ComparePane, tab: str) -> None:
+    other = QLineEdit(compared.window())  # as of a pane beside it
+    other.show()
+    compared.tabs.setCurrentIndex([compared.tabs.tabText(at) for at in range(compared.tabs.count())].index(tab))
+    view, chain = compared._stack.currentWidget(), [compared.tokenizers]
+    while chain[-1].nextInFocusChain() is not chain[0]:
+        chain.append(chain[-1].nextInFocusChain())
+    visited = [
+        one for one in chain if one.focusPolicy() & Qt.FocusPolicy.TabFocus and one.isVisibleTo(compared.window())
+    ]
+    inner = [view.isAncestorOf(one) for one in visited]
+    assert any(inner)
+    assert not any(inner[: inner.index(True)][1:]), "nothing but the choices is before it"
+    assert visited.index(other) > inner.index(True) + sum(inner) - 1
 
 
 def test_a_change_of_something_else_updates_no_cell(qtbot: QtBot, compared: ComparePane, session: Session) -> None:

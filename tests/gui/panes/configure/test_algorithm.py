@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication
 
 from tests.core.project.test_picky import TEXT as PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
@@ -45,6 +46,23 @@ def choose(qtbot, box, number: int) -> None:
 
 def settled(qtbot, session) -> None:
     qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("algorithm", ["parity", "superbpe", "picky", "sentencepiece-unigram"])
+def test_tab_goes_from_the_choice_through_its_fields_to_more(qtbot, pane, session, algorithm):
+    for name, text in TEXTS.items():
+        session.corpus.add_text(text, f"{name}.txt")  # ratios have a field for each
+    session.training.set_settings(Settings(290).with_algorithm(algorithm, session.training.defaults))
+    group = pane.algorithm._group
+    expected = [control for control in group.controls if control.isVisible() and control.isEnabled()]
+    assert expected
+    seen = [pane.algorithm.choice.combo]
+    seen[0].setFocus()
+    while seen[-1] is not pane.more_button and len(seen) < 20:
+        qtbot.keyClick(seen[-1], Qt.Key.Key_Tab)
+        seen.append(QApplication.focusWidget())
+    assert [one for one in seen[1:-1] if one in group.controls] == expected
+    assert all(group.isAncestorOf(one) for one in seen[1:-1])
 
 
 def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.usefixtures("unstyled")
 
 
 def every_field_of_configure_and_every_marked_word_is_in_the_glossary(qtbot, window):
+    algorithm = window.configure.algorithm
+    _ = algorithm.parity, algorithm.superbpe, algorithm.picky, algorithm.sentencepiece  # makes their fields
     fields = window.configure.findChildren(Field)
     assert len(fields) == 26
     for field in fields:

@@ -101,7 +101,7 @@ class MatrixModel(QAbstractTableModel):
         heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
         self._content = content
         self.first = 2 if content is not None and content.table.units is not None else 1
-        self._values, self._titles, self._below = np.zeros((0, 0)), [], []
+        self._values, self._best, self._titles, self._below = np.zeros((0, 0)), np.zeros((0, 0), np.bool_), [], []
         if content is not None:
             if self._summaries:
                 self._take_summaries(content)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, partial
+from itertools import pairwise
+from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent
@@ -29,6 +31,8 @@ from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_lab
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
+
+_View = TypeVar("_View", bound=QWidget)
 
 _TABS = {
     "Figures": "A row for each text, a column for each tokenizer",
@@ -111,29 +115,38 @@ class ComparePane(Pane):
         self._state.words_asked.connect(partial(self._show_tab, _WORDS))
         self.matrix.menuAsked.connect(self._show_menu)
 
-    # Views that are made when they are first shown.
+    # ---- the views that are made when they are first shown
 
     @cached_property
     def vocabularies(self) -> VocabulariesView:
         """The tokens that one of two tokenizers has, and those of both."""
-        view = VocabulariesView(self._session, self._theme)
+        view = self._added(VocabulariesView(self._session, self._theme))
         view.tokenAsked.connect(self._show_token)
-        self._stack.addWidget(view)
         return view
 
     @cached_property
     def same_text(self) -> SameTextView:
         """A line in each tokenizer."""
-        view = SameTextView(self._session, self._theme)
+        view = self._added(SameTextView(self._session, self._theme))
         view.tokenAsked.connect(self._show_token)
-        self._stack.addWidget(view)
         return view
 
     @cached_property
     def words(self) -> WordsView:
         """Words with their pieces."""
-        view = WordsView(self._session, self._theme, self._actions["open_compared_words"])
+        return self._added(WordsView(self._session, self._theme, self._actions["open_compared_words"]))
+
+    def _added(self, view: _View) -> _View:
+        """Adds a view; Tab goes through it after the choices above it, not after all other panes."""
+        inner: list[QWidget] = [self.tokenizers, self.measure]
+        after = view.nextInFocusChain()
+        while after is not None and after is not view:
+            if after.focusPolicy() & Qt.FocusPolicy.TabFocus and after.focusProxy() is None:
+                inner.append(after)
+            after = after.nextInFocusChain()
         self._stack.addWidget(view)
+        for one, other in pairwise(inner):
+            QWidget.setTabOrder(one, other)
         return view
 
     def fill_menu(self, menu: QMenu, number: int, at: int) -> None:
@@ -162,7 +175,7 @@ class ComparePane(Pane):
         self._refresh()
 
     def _refresh(self) -> None:
-        if "vocabularies" in vars(self):
+        if "vocabularies" in vars(self):  # if it was made
             self.vocabularies.forget_missing()
         if not self._seen:
             # Deleted runs are released at once, even in a hidden pane.

@@ -83,10 +83,10 @@ class AlgorithmField(QWidget):
         self.corpus_problem = ""  # why the algorithm cannot train on this corpus; "" if it can
         self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
         self._made: list[OwnFields] = []
-        self._items = column(self.choice, spacing=8, parent=self)
+        self._layout = column(self.choice, spacing=8, parent=self)
         self.choice.changed.connect(self.changed)
 
-    # The fields of each algorithm are made when it is first chosen.
+    # ---- the fields of single algorithms: each group is made when its algorithm is first chosen
 
     @cached_property
     def parity(self) -> ParityFields:
@@ -110,12 +110,10 @@ class AlgorithmField(QWidget):
 
     def _added(self, group: _Fields) -> _Fields:
         group.hide()
-        self._items.addWidget(group)
+        self._layout.addWidget(group)
         self._made.append(group)
         group.changed.connect(self.changed)
         group.refresh_asked.connect(self.refresh_asked)
-        for one, other in pairwise([self.choice.combo, *group.controls]):
-            QWidget.setTabOrder(one, other)
         return group
 
     @property
@@ -143,6 +141,9 @@ class AlgorithmField(QWidget):
         """Shows what depends on the corpus."""
         group = self._group
         of_fields = group.show_corpus(settings, corpus) if group else ""
+        # Some controls are made for each language of the corpus.
+        for one, other in pairwise([self.choice.combo, *(group.controls if group else ())]):
+            QWidget.setTabOrder(one, other)
         self.corpus_problem = of_fields or _why_not(settings, corpus)
         shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
         problem = self.corpus_problem or settings.faults.get("algorithm")
