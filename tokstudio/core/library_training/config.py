@@ -172,8 +172,8 @@ class LibraryConfig:
         coverage: object = self.character_coverage
         is_number = isinstance(coverage, (int, float)) and not isinstance(coverage, bool)
         if coverage is not None and not (is_number and 0.98 <= cast("float", coverage) <= 1):
-            given = reprlib.repr(coverage)
-            raise ConfigError(f"The character coverage must be from 0.98 to 1 (98 % to 100 %), not {given}.")
+            wrong = reprlib.repr(coverage)
+            raise ConfigError(f"The character coverage must be from 0.98 to 1 (98 % to 100 %), not {wrong}.")
 
     def _check_text(self, name: str, value: object) -> None:
         if value is None:
