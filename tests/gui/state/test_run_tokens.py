@@ -8,6 +8,7 @@ import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig
 from tokstudio.core.base.progress import finish
+from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.find.results_model import FoundModel
 from tokstudio.gui.panes.merges.model import MergesModel
@@ -188,3 +189,48 @@ def test_merges_show_their_parts_after_any_base(session, key):
         assert shown == [tokens[t].decode() for t in (run.base_size + number - 1, left, right)]
         assert model.token_at(row) == run.base_size + number - 1
         assert model.row_of_token(run.base_size + number - 1) == row
+
+
+class Growing:
+    """A run of bytes whose merges are given, and come little by little."""
+
+    config, start, special_tokens = CONFIGS["bytes"], None, {}
+    alphabet, base_size = Alphabet.of_bytes(), 256
+    ready = has_counts = byte_level = True
+
+    def __init__(self, merges):
+        self._merges = np.array(merges, np.int32)
+        self.made = 0
+
+    def __len__(self):
+        return self.made
+
+    @property
+    def merges(self):
+        return self._merges[: self.made]
+
+    @property
+    def tokenizer(self):
+        return Tokenizer(self.merges)
+
+
+def test_the_ends_of_tokens_that_grew_by_a_byte_at_a_time_are_found_in_few_steps(monkeypatch):
+    n = 3000
+    longer = [(97, 98), *((256 + at, 97 + at % 26) for at in range(n - 1))]  # a byte more at the end
+    sooner = [(256 + n, 97), *((65 + at % 26, 256 + n + at) for at in range(n))]  # a byte more at the beginning
+    merges = [*longer, (99, 100), *sooner[1:], (256 + n - 1, 256 + 2 * n - 2), (256 + 2 * n - 2, 256 + n - 1)]
+    run = Growing(merges)
+    tokens, steps = RunTokens(run), []
+    parts_of = RunTokens.parts_of
+    monkeypatch.setattr(RunTokens, "parts_of", lambda self, slot: steps.append(slot) or parts_of(self, slot))
+    for made in (1, 150, 700, 701, n, n + 5, 2 * n - 1, len(merges)):
+        run.made = made
+        expected = run.tokenizer.tokens
+        for slot in {256, 256 + made // 2, 256 + made - 2, 256 + made - 1} - {254, 255}:
+            for limit in (4, 68, 512, 600):
+                steps.clear()
+                assert tokens.head(slot, limit) == expected[slot][:limit]
+                assert limit > 512 or len(steps) < 2000
+                steps.clear()
+                assert tokens._walk(slot, limit, backwards=True) == expected[slot][-limit:]
+                assert limit > 512 or len(steps) < 2000
