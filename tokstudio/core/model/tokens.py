@@ -23,11 +23,39 @@ from tokstudio.core.text.utf8 import is_utf8
 _LONGEST_KEPT = 512
 #: Flags of a token: it is not UTF-8 by itself; it begins inside a character.
 NOT_UTF8, BEGINS_INSIDE = 1, 2
+#: Tokens of a walk after which it takes shortcuts, and the bytes at the ends of tokens that shortcuts keep.
+DEEP, NEAR = 200, 512
+_ROUND = 1 << 14
 _UNKNOWN_CUT = 255
 _IDS = 1 << 12  # ids decoded at once, in half a millisecond: no other thread runs meanwhile
 #: The kind of a token: a base token, made by a merge, special, or made by no merge. The last are produced only by a
 #: whole pre-token, by no text at all, or by rules of another library.
 TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable", "other"]
+
+
+def add_shortcuts(
+    shortcuts: NDArray[np.int32], tokens: NDArray[np.int32], parts: NDArray[np.int32], lengths: NDArray[np.int64]
+) -> None:
+    """Finds tokens with the same first, or last, `NEAR` bytes, whose own parts at that side are shorter.
+
+    A token that grew by a byte at a time is a chain of as many merges as it has bytes: these are its shortcuts.
+
+    Args:
+        shortcuts: int32 [ids], what is found by token; before, a token that has none is its own.
+        tokens: int32 [n], tokens that are made by merges, each after its parts.
+        parts: int32 [n], their left parts for the first bytes, or their right ones for the last.
+        lengths: int64 [ids], bytes of each token.
+    """
+    for begin in range(0, len(tokens), _ROUND):
+        here, of = tokens[begin : begin + _ROUND], parts[begin : begin + _ROUND]
+        found = np.where(lengths[of] >= NEAR, of, here)
+        # A part may have a shortcut of its own, also one of this round.
+        while True:
+            shortcuts[here] = found
+            further = shortcuts[found]
+            if np.array_equal(further, found):
+                break
+            found = further
 
 
 class TokenParts:
@@ -51,9 +79,11 @@ class TokenParts:
         if known is not None:
             return known if limit is None else known[:limit]
         parts: list[bytes] = []
-        length, waiting = 0, [token]
+        length, waiting, steps = 0, [token], 0
         while waiting and (limit is None or length < limit):
-            part = waiting.pop()
+            part, steps = waiting.pop(), steps + 1
+            if steps > DEEP and limit is not None and limit <= NEAR:
+                part = int(self._shortcuts[part])
             known = self._known.get(part)
             if known is None:
                 waiting += (int(self.right[part]), int(self.left[part]))
@@ -64,6 +94,12 @@ class TokenParts:
         if not waiting and length <= _LONGEST_KEPT:
             self._known[token] = made
         return made if limit is None else made[:limit]
+
+    @cached_property
+    def _shortcuts(self) -> NDArray[np.int32]:
+        shortcuts = np.arange(self.size, dtype=np.int32)
+        add_shortcuts(shortcuts, self._results, self.left[self._results], self.lengths)
+        return shortcuts
 
     def cuts(self, tokens: NDArray[np.int64]) -> NDArray[np.uint8]:
         """uint8 [tokens], `NOT_UTF8` and `BEGINS_INSIDE` of each token; each is looked at once."""

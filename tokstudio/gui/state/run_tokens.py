@@ -16,18 +16,13 @@ from numpy.typing import NDArray
 
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.model.tokens import DEEP, NEAR, TokenKind, add_shortcuts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.state.token_flags import HEAD, NOT_UTF8, OTHER, describe_token, is_cut, look_of
 from tokstudio.gui.state.token_index import IndexedTokens, TokenIndex
 
 #: The kinds of tokens; arrays store their indices.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
-
-
-_DEEP = 200  # tokens of a walk after which it takes shortcuts
-_NEAR = 512  # bytes at the ends of tokens that shortcuts lead to
-_CHUNK = 1 << 14
 
 
 class _Run(Protocol):
@@ -70,7 +65,7 @@ class RunTokens:
         self._trailing = 0  # special tokens with ids after those of the merges
         self._lengths = np.empty(0, np.int64)
         self._measured = 0
-        # By slot, a token with the same first `_NEAR` bytes, and one with the same last, whose parts are shorter.
+        # Of the first and of the last bytes, by slot, as `add_shortcuts` finds them.
         self._shortcuts = [np.empty(0, np.int32), np.empty(0, np.int32)]
         # Of a file, or of the tokenizer at the start of a run: the id of each slot, and the slot of each id. All slots
         # and ids after these are those of merges made here, in order.
@@ -227,14 +222,11 @@ class RunTokens:
         self.index = index
 
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
-        """The first or last bytes of a token, without spelling out the rest.
-
-        A token that grew by a byte at a time is a chain of as many merges as it has bytes.
-        """
+        """The first or last bytes of a token, without spelling out the rest."""
         made, size, waiting, steps = list[bytes](), 0, [slot], 0
         while waiting and size < limit:
             slot, steps = waiting.pop(), steps + 1
-            if steps > _DEEP and limit <= _NEAR:
+            if steps > DEEP and limit <= NEAR:
                 slot = self._shortcut(slot, int(backwards))
             parts = self.parts_of(slot)
             if parts is None:
@@ -247,18 +239,13 @@ class RunTokens:
         return b"".join(made)[:limit]
 
     def _shortcut(self, slot: int, side: int) -> int:
-        """A token with the same bytes at one side, 0 for the first and 1 for the last: `slot` itself if it is short."""
-        known, first, size = self._shortcuts[side], self.first, len(self)
+        """The shortcut of a token for its first bytes, side 0, or its last, side 1."""
+        known, size = self._shortcuts[side], len(self)
         if slot >= len(known):
-            lengths, found = self.lengths(), np.arange(size, dtype=np.int32)
+            found, begin = np.arange(size, dtype=np.int32), max(len(known), self.first)
             found[: len(known)] = known
-            for begin in range(max(len(known), first), size, _CHUNK):
-                end = min(begin + _CHUNK, size)
-                parts, own = self.parts_from(begin - first, end - first)[:, side], found[begin:end]
-                np.copyto(own, parts, where=lengths[parts] >= _NEAR)
-                # A part may have a shortcut of its own, also within this chunk.
-                while not np.array_equal(further := found[own], own):
-                    own[:] = further
+            parts = self.parts_from(begin - self.first, size - self.first)[:, side]
+            add_shortcuts(found, np.arange(begin, size, dtype=np.int32), parts, self.lengths())
             known = self._shortcuts[side] = found
         return int(known[slot])
 
