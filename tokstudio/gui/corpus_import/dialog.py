@@ -27,7 +27,7 @@ from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row, set_tab_order
 
 _SIZE = QSize(560, 520)
 _MOST_NAMED = 20
@@ -91,8 +91,7 @@ class ImportDialog(QDialog):
         head = column(self.headline, self.facts, spacing=2)
         parts = (head, grid, (card, 1), self.more_button, self.filters, self.note, self._buttons())
         column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
-        for first, second in zip(self._order(), self._order()[1:], strict=False):
-            QWidget.setTabOrder(first, second)
+        set_tab_order(*self._order())
 
     def _buttons(self) -> QHBoxLayout:
         self.plain_button = QPushButton("Read as &Plain Text Instead", autoDefault=False)

@@ -1,8 +1,9 @@
-"""Columns, rows and stacks of widgets, as one expression, and lines between them."""
+"""Columns, rows and stacks of widgets, as one expression, lines between them, and the order of Tab."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QMargins, QSize, Qt
@@ -71,6 +72,12 @@ def stacked(*pages: QWidget) -> QStackedWidget:
     for page in pages:
         stack.addWidget(page)
     return stack
+
+
+def set_tab_order(*widgets: QWidget) -> None:
+    """Lets Tab go through widgets in this order. Qt ignores those that do not take the focus by Tab."""
+    for one, other in pairwise(widgets):
+        QWidget.setTabOrder(one, other)
 
 
 def rule() -> QFrame:

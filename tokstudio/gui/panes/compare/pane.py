@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
@@ -28,7 +27,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -145,8 +144,7 @@ class ComparePane(Pane):
                 inner.append(after)
             after = after.nextInFocusChain()
         self._stack.addWidget(view)
-        for one, other in pairwise(inner):
-            QWidget.setTabOrder(one, other)
+        set_tab_order(*inner)
         return view
 
     def fill_menu(self, menu: QMenu, number: int, at: int) -> None:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import TypeVar, cast
 
 from PySide6.QtCore import Signal
@@ -28,7 +27,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.layouts import column, set_tab_order
 
 _Fields = TypeVar("_Fields", bound=OwnFields)
 
@@ -114,7 +113,12 @@ class AlgorithmField(QWidget):
         self._made.append(group)
         group.changed.connect(self.changed)
         group.refresh_asked.connect(self.refresh_asked)
+        group.controls_made.connect(partial(self._put_in_order, group))
+        self._put_in_order(group)
         return group
+
+    def _put_in_order(self, group: OwnFields) -> None:
+        set_tab_order(self.choice.combo, *group.controls)
 
     @property
     def named_fields(self) -> Mapping[str, Field]:
@@ -141,9 +145,6 @@ class AlgorithmField(QWidget):
         """Shows what depends on the corpus."""
         group = self._group
         of_fields = group.show_corpus(settings, corpus) if group else ""
-        # Some controls are made for each language of the corpus.
-        for one, other in pairwise([self.choice.combo, *(group.controls if group else ())]):
-            QWidget.setTabOrder(one, other)
         self.corpus_problem = of_fields or _why_not(settings, corpus)
         shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
         problem = self.corpus_problem or settings.faults.get("algorithm")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QSignalBlocker
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -47,6 +47,8 @@ class _Row(QWidget, Generic[_Control]):
 
 class _ByLanguage(Field, Generic[_Control]):
     """A row for each language; none where there are too many. Many rows are made in steps."""
+
+    rows_made = Signal()  # each language has its row
 
     def __init__(self, text: str, help_text: str, word: str, what: str) -> None:
         self._rows = QWidget()
@@ -91,14 +93,13 @@ class _ByLanguage(Field, Generic[_Control]):
             yield
         for place, language in enumerate(self._languages):
             if place == len(self.rows):
-                before = [self, *self.controls][-1]
                 self.rows.append(_Row(self._make()))
                 self._list.addWidget(self.rows[-1])
-                QWidget.setTabOrder(before, self.rows[-1].control)
             if self.rows[place].language != language:
                 self.rows[place].show_language(language, self._what)
             self._fill(self.rows[place])
             yield
+        self.rows_made.emit()
 
     def _make(self) -> _Control:
         raise NotImplementedError

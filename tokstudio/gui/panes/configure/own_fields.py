@@ -18,6 +18,7 @@ class OwnFields(QWidget):
 
     changed = Signal()  # the user changed one
     refresh_asked = Signal()  # what depends on the corpus is to be shown again
+    controls_made = Signal()  # there are new controls
 
     @property
     def controls(self) -> list[QWidget]:

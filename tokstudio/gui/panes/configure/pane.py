@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QResizeEvent
@@ -27,7 +26,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, LimitField, set_role
 from tokstudio.gui.widgets.labels import paragraph_label, plain
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -106,8 +105,7 @@ class ConfigurePane(Pane):
         order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview]
         order += [self.algorithm.choice.combo, self.more_button, *self.more.controls, *self._links]
         order += self.buttons.values()
-        for one, other in pairwise(order):
-            QWidget.setTabOrder(one, other)
+        set_tab_order(*order)
 
     def _keep_room_for_buttons(self) -> None:
         """Reserves the width for the buttons of every state, so that a pause moves nothing."""

@@ -55,6 +55,8 @@ class ParityFields(OwnFields):
         column(*fields, spacing=8, parent=self)
         for field in fields:
             field.changed.connect(self.changed)
+        for rows in (self.texts, self.ratios):
+            rows.rows_made.connect(self.controls_made)
 
     @property
     def controls(self) -> list[QWidget]:

@@ -7,7 +7,6 @@ See also `encode_page.py`, `decode_page.py` and `steps_page.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
@@ -30,7 +29,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import plain
-from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.layouts import set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, offer_actions
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 from tokstudio.resources import DEMO_SENTENCES
@@ -155,8 +154,7 @@ class TextPane(Pane):
         order += [self.encode.input, self.encode.view, self.encode.ids]
         order += [self.decode.input, self.decode.output, self.decode.view]
         order += self.steps.order()
-        for one, other in pairwise(order):
-            QWidget.setTabOrder(one, other)
+        set_tab_order(*order)
 
     def _step_key(self, name: str, sequence: str) -> QShortcut:
         """Goes to another step from anywhere in the pane while the page Steps is shown."""

@@ -27,7 +27,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -182,8 +182,7 @@ class TokenPane(Pane):
         self.copies.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copies.setMenu(self._menu)
         self.header.addWidget(self.copies)
-        QWidget.setTabOrder(self.tabs, self.copies)
-        QWidget.setTabOrder(self.copies, self.tree)
+        set_tab_order(self.tabs, self.copies, self.tree)
 
     def _show_token(self, run: StudioRun, token: int) -> None:
         """Shows the part that does not depend on the playhead, unless it is shown already."""

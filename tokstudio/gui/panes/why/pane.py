@@ -7,7 +7,6 @@ The core counts the pairs again, in the background. The merge is that of the cur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
@@ -32,7 +31,7 @@ from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -297,9 +296,7 @@ class WhyPane(Pane):
         self.page = TallBody(content)
         self.pages = stacked(self.empty, self.page)
         self.body.addWidget(self.pages)
-        order = [self.tabs, *self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again]
-        for one, other in pairwise(order):
-            QWidget.setTabOrder(one, other)
+        set_tab_order(self.tabs, *self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again)
 
     def _build_answer(self, theme: Theme) -> QWidget:
         self.reason, self.later = paragraph_label(), paragraph_label("muted")
