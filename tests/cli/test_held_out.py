@@ -50,6 +50,22 @@ def test_held_out_text_is_measured_without_its_special_tokens(lines, capsys, pat
     assert told[-1] == f"Held-out text: {text / tokens:.2f} bytes per token, {text:,} bytes -> {tokens:,} tokens."
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "a.txt", "--held-out"],
+        ["train", "a.txt", "--algorithm", "picky", "--threshold"],
+        ["train", "a.txt", "--algorithm", "parity", "--window", "100", "--alpha"],
+        ["train", "a.txt", "--algorithm", "sentencepiece-bpe", "--character-coverage"],
+        ["encode", "--tokenizer", "a.json", "--text", "a", "--dropout"],
+    ],
+)
+def test_a_decimal_comma_is_told_how_it_is_written(words, capsys):
+    for typed, told in (("0,5", '"0,5" has a comma: write 0.5'), ("half", '"half" is not a number, such as 0.1')):
+        assert cli.main([*words, typed]) == 2
+        assert capsys.readouterr().err.endswith(f"argument {words[-1]}: {told}\n")
+
+
 def test_without_a_share_no_held_out_result_is_printed(lines, capsys):
     assert cli.main(["train", str(lines), "--vocab-size", "300", "--json"]) == 0
     assert "held_out_bytes_per_token" not in json.loads(capsys.readouterr().out)

@@ -70,6 +70,7 @@ def test_without_weights_there_are_none_in_the_result(texts, capsys):
         ("de.txt=-1", "The weight of de.txt must be a number from 0 to 1,000, not -1.0.", 1),
         ("de.txt=nan", "The weight of de.txt must be a number from 0 to 1,000, not nan.", 1),
         ("de.txt", '"de.txt" is not NAME=W, such as de.txt=3', 2),
+        ("de.txt=0,5", '"0,5" has a comma: write 0.5', 2),
         ("de.txt=two", '"de.txt=two" is not NAME=W, such as de.txt=3', 2),
     ],
 )

@@ -13,6 +13,7 @@ from tokstudio.cli.arguments.parser import (
     add_pattern,
     add_quiet,
     new_parser,
+    number,
     whole,
 )
 
@@ -32,7 +33,7 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--dropout",
-        type=float,
+        type=number,
         default=0.0,
         metavar="P",
         help="pass over each merge with this probability, so that the text becomes other, mostly more, tokens "

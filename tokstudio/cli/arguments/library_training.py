@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 
+from tokstudio.cli.arguments.parser import number
+
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 LIBRARY_ALGORITHMS = ("unigram", "wordpiece", "sentencepiece-bpe", "sentencepiece-unigram")
 
@@ -50,7 +52,7 @@ def add_library(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--character-coverage",
-        type=float,
+        type=number,
         metavar="SHARE",
         help="for sentencepiece: the share of characters that get a token, from 0.98 to 1 (default: 0.9995)",
     )

@@ -123,6 +123,19 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
 
 
+def number(text: str) -> float:
+    """The number that an argument is; its decimals follow a point."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        float(pointed := text.replace(",", "."))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number, such as 0.1') from None
+    raise argparse.ArgumentTypeError(f'"{text}" has a comma: write {pointed}')
+
+
 def add_documents(add: Callable[..., object], default: str | None = "file") -> None:
     """Adds what a document is."""
     add(

@@ -23,6 +23,7 @@ from tokstudio.cli.arguments.parser import (
     add_reading,
     add_special,
     new_parser,
+    number,
     whole,
 )
 
@@ -145,7 +146,7 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--held-out",
-        type=_share,
+        type=number,
         default=0.0,
         metavar="SHARE",
         help="hold this share of the text, such as 0.1, out of training and report how well it is compressed",
@@ -220,7 +221,7 @@ def _add_parity(parser: argparse.ArgumentParser) -> Callable[..., object]:
         metavar="W",
         help="for parity: pass over a language that made too many of the last W choices, such as 100",
     )
-    add("--alpha", type=float, default=2.0, metavar="A", help="with --window: more than A / languages are too many")
+    add("--alpha", type=number, default=2.0, metavar="A", help="with --window: more than A / languages are too many")
     return add
 
 
@@ -252,7 +253,7 @@ def _add_superbpe(add: Callable[..., object]) -> None:
 def _add_picky(add: Callable[..., object]) -> None:
     add(
         "--threshold",
-        type=float,
+        type=number,
         default=0.9,
         metavar="T",
         help="for picky: remove a part of a merge where more than this share of its occurrences was merged, from 0 "
@@ -315,13 +316,7 @@ def count(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _weight(text: str) -> tuple[str, float]:
-    name, sign, number = text.rpartition("=")
-    try:
-        if not sign or not name:
-            raise ValueError(text)
-        return name, float(number)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=W, such as de.txt=3') from None
+    return _named_number(text, "W, such as de.txt=3")
 
 
 def _parallel(text: str) -> tuple[str, Path]:
@@ -332,10 +327,18 @@ def _parallel(text: str) -> tuple[str, Path]:
 
 
 def _ratio(text: str) -> tuple[str, float]:
-    try:
-        return _weight(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=R, such as hi=2.5') from None
+    return _named_number(text, "R, such as hi=2.5")
+
+
+def _named_number(text: str, form: str) -> tuple[str, float]:
+    name, sign, value = text.rpartition("=")
+    if sign and name:
+        try:
+            return name, number(value)
+        except argparse.ArgumentTypeError:
+            if "," in value:
+                raise
+    raise argparse.ArgumentTypeError(f'"{text}" is not NAME={form}')
 
 
 def _project_file(text: str) -> Path:
@@ -343,10 +346,3 @@ def _project_file(text: str) -> Path:
     if path.suffix != ".tokstudio":
         raise argparse.ArgumentTypeError(f'"{text}" must end in .tokstudio')
     return path
-
-
-def _share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number, such as 0.1') from None

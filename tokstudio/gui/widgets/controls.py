@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLocale, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -31,6 +31,7 @@ from tokstudio.gui.widgets.scroll_body import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
 DECIMALS = 3
+_SIGNS = str.maketrans(",٫", "..")  # the signs before decimals, in any of the system's languages
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Number(QSpinBox):
 
 
 class Decimal(QDoubleSpinBox):
-    """A number from 0 on with up to three decimals."""
+    """A number from 0 on with up to three decimals, after a point or a comma; a typed comma becomes a point."""
 
     def __init__(self, most: float, suffix: str = "") -> None:
         super().__init__()
@@ -160,6 +161,14 @@ class Decimal(QDoubleSpinBox):
     def textFromValue(self, value: float) -> str:
         """Omits zeros at the end."""
         return f"{round(value, DECIMALS):.10g}"
+
+    def validate(self, input: str, pos: int) -> tuple[QValidator.State, str, int]:
+        """Takes a comma as a point; Qt would pass over it as a separator of thousands."""
+        return super().validate(input.translate(_SIGNS), pos)
+
+    def valueFromText(self, text: str) -> float:
+        """Reads what `validate` accepts."""
+        return super().valueFromText(text.translate(_SIGNS))
 
     def apply_style(self, theme: Theme) -> None:
         """Follows the text size."""

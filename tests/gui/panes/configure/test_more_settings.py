@@ -266,7 +266,7 @@ def test_documents_by_line_divide_the_corpus(qtbot, more, session):
 
 
 def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, session):
-    for typed, share in (("20", 0.2), ("5", 0.05), ("0.1", 0.001), ("12.5", 0.125), ("99", 0.99)):
+    for typed, share in (("20", 0.2), ("5", 0.05), ("0.1", 0.001), ("12.5", 0.125), ("0,5", 0.005), ("99", 0.99)):
         more.held_out.number.setFocus()
         more.held_out.number.selectAll()
         qtbot.keyClicks(more.held_out.number, typed)
