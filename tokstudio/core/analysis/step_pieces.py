@@ -87,7 +87,7 @@ class Making:
             self.add(start, stop, self._whole_words[word], first=1)
             return
         if self._alphabet.base == "bytes":
-            ids, widths = self._alphabet.id_of[np.frombuffer(word, np.uint8)].tolist(), [1] * len(word)
+            ids, widths = self._alphabet.ids_of_bytes(np.frombuffer(word, np.uint8)).tolist(), [1] * len(word)
         else:
             characters = word.decode()
             ids, widths = self._alphabet.ids_of(characters).tolist(), [len(one.encode()) for one in characters]

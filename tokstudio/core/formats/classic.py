@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.formats.common.format import GIGABYTE, LARGEST_WRITTEN, Format, cut, gathered, named_specials
+from tokstudio.core.formats.common.format import (
+    GIGABYTE,
+    LARGEST_WRITTEN,
+    Format,
+    added_bytes,
+    cut,
+    gathered,
+    named_specials,
+)
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
@@ -71,7 +79,7 @@ class Classic(Format):
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Its programs split no text, know no special tokens, use bytes as ids and merge the smallest id first."""
-        losses: list[str] = []
+        losses = [*added_bytes(tokenizer)]
         if not _has_usual_ids(tokenizer):
             losses.append("The ids change: this format numbers the bytes 0 to 255, then the merges in order.")
         if tokenizer.pattern != "none":
@@ -88,7 +96,7 @@ class Classic(Format):
         """The same ids where those of the merges are ascending; otherwise the bytes, and then the merges in order."""
         new_id = np.full(len(tokenizer.tokens), -1, np.int32)
         held = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results])
-        new_id[held] = held if _has_usual_ids(tokenizer) else np.arange(len(held), dtype=np.int32)
+        new_id[held[held >= 0]] = held if _has_usual_ids(tokenizer) else np.flatnonzero(held >= 0)
         return new_id
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:

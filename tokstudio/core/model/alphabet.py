@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -17,6 +17,8 @@ Base = Literal["bytes", "characters"]
 
 BYTES = 256
 CODE_POINTS = 0x110000
+#: Bytes that UTF-8 never has: a tokenizer of bytes needs no tokens for them.
+NEVER_IN_TEXT = frozenset({0xC0, 0xC1, *range(0xF5, BYTES)})
 LARGEST_ID = 2**31 - 2
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -26,7 +28,7 @@ class Alphabet:
     """The base tokens of a tokenizer, without its special tokens.
 
     Raises:
-        ConfigError: Two base tokens are equal or share an id, or a byte is missing.
+        ConfigError: Two base tokens are equal or share an id, or a byte that text can have is missing.
     """
 
     base: Base
@@ -40,13 +42,15 @@ class Alphabet:
         n = len(self.ids)
         if len(np.unique(self.ids)) != n or len(np.unique(self.units)) != n:
             raise ConfigError(f"Each of the {self.base} needs an id of its own.")
-        if self.base == "bytes" and n != BYTES:
+        if self.base == "bytes" and missing_byte(set[int](self.units.tolist())) is not None:
             raise ConfigError("Each of the 256 bytes needs an id of its own.")
 
     @classmethod
     def of_bytes(cls, ids: ArrayLike | None = None, first: int = 0) -> Alphabet:
-        """The 256 bytes with `ids` by byte; without `ids`, numbered from `first`."""
-        return cls("bytes", _numbers(BYTES), _numbers(BYTES, first) if ids is None else np.asarray(ids))
+        """The bytes with `ids` by byte, -1 for one of `NEVER_IN_TEXT` without a token; else numbered from `first`."""
+        given = _numbers(BYTES, first) if ids is None else np.asarray(ids)
+        units = np.flatnonzero(given != -1).astype(np.int32)
+        return cls("bytes", units, given[units])
 
     @classmethod
     def of_characters(cls, characters: str, ids: ArrayLike | None = None) -> Alphabet:
@@ -78,13 +82,22 @@ class Alphabet:
 
     def ids_of(self, characters: str) -> NDArray[np.int32]:
         """int32 [n], the ids of characters; raises ConfigError where one has none, and there is no unknown token."""
-        points = np.frombuffer(characters.encode("utf-32-le"), "<u4")
-        ids = self.id_of[points]
+        return self._known(np.frombuffer(characters.encode("utf-32-le"), "<u4"))
+
+    def ids_of_bytes(self, data: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """int32 [n], the ids of bytes; raises ConfigError where one has none."""
+        return self.id_of[data] if len(self) == BYTES else self._known(data)
+
+    def _known(self, units: NDArray[np.integer]) -> NDArray[np.int32]:
+        ids = self.id_of[units]
         strange = np.flatnonzero(ids < 0)
         if len(strange) and self.unknown is None:
-            point = int(points[strange[0]])
+            unit = int(units[strange[0]])
             raise ConfigError(
-                f'The character "{chr(point)}" (U+{point:04X}) is not in the vocabulary, and there is no unknown token.'
+                f"The byte 0x{unit:02X} is not in the vocabulary: text in UTF-8 never has it."
+                if self.base == "bytes"
+                else f'The character "{chr(unit)}" (U+{unit:04X}) is not in the vocabulary, and there is no unknown '
+                "token."
             )
         ids[strange] = self.unknown or 0
         return ids
@@ -93,6 +106,11 @@ class Alphabet:
         """The same alphabet with the ids `new_id[id]`."""
         unknown = None if self.unknown is None else int(new_id[self.unknown])
         return Alphabet(self.base, self.units, new_id[self.ids], unknown)
+
+
+def missing_byte(known: Container[int]) -> int | None:
+    """The first byte that text can have, but which is not among the known ones; None where all are."""
+    return next((byte for byte in range(BYTES) if byte not in known and byte not in NEVER_IN_TEXT), None)
 
 
 def chr_bytes(code_point: int) -> bytes:

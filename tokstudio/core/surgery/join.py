@@ -53,7 +53,8 @@ def _missing_work(a: Tokenizer, b: Tokenizer) -> Work[_Rows]:
     results: list[int] = b.merge_results.tolist()
     spelled = [b.tokens[token] or b"" for token in results]
     pieces, last = yield from merged_work(a, spelled)
-    ids = dict(zip(b.byte_ids.tolist(), a.byte_ids.tolist(), strict=True))
+    same_bytes = zip(b.byte_ids.tolist(), a.byte_ids.tolist(), strict=True)
+    ids = {of_b: of_a for of_b, of_a in same_bytes if of_b >= 0 and of_a >= 0}
     made: dict[bytes, int] = {}
     rows: _Rows = []
     specials = {token.encode() for token in a.special_tokens}

@@ -258,7 +258,7 @@ class Encoder:
         while at < len(text):
             end = min(at + _PIECE, len(text))
             if alphabet.base == "bytes":
-                here = alphabet.id_of[text[at:end]]
+                here = alphabet.ids_of_bytes(text[at:end])
             else:
                 # Moves the end back to the start of a character.
                 while end < len(text) and text[end] & 0xC0 == 0x80:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
-from tokstudio.core.model.alphabet import BYTES, LARGEST_ID, Alphabet
+from tokstudio.core.model.alphabet import BYTES, LARGEST_ID, Alphabet, missing_byte
 from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.pretokenization.patterns import check_pattern
 
@@ -27,7 +27,7 @@ def arguments_of_parts(
     check_pattern(pattern)
     specials = {token: _id(shown(token), number) for token, number in special_tokens.items()}
     ids = _ids_of_tokens(vocabulary, specials)
-    if (byte := next((byte for byte in range(BYTES) if bytes([byte]) not in ids), None)) is not None:
+    if (byte := missing_byte({token[0] for token in ids if len(token) == 1})) is not None:
         raise ConfigError(f"The byte {byte} has no token in the vocabulary: each of the 256 bytes needs one.")
     rows = np.array([_row(ids, number, pair) for number, pair in enumerate(merges, 1)], np.int32).reshape(-1, 3)
     made: dict[int, int] = {}
@@ -39,7 +39,7 @@ def arguments_of_parts(
     return {
         "merges": rows[:, :2].copy(),
         "merge_results": rows[:, 2].copy(),
-        "alphabet": Alphabet.of_bytes([ids[bytes([byte])] for byte in range(BYTES)]),
+        "alphabet": Alphabet.of_bytes([ids.get(bytes([byte]), -1) for byte in range(BYTES)]),
         "special_tokens": specials,
         "pattern": pattern,
         "extra_tokens": others,

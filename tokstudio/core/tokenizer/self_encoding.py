@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.model.alphabet import LARGEST_ID
+from tokstudio.core.model.alphabet import BYTES, LARGEST_ID
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.encoder import Encoder
@@ -31,7 +32,11 @@ def merged_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[tuple[NDA
     Returns:
         int32 [tokens], how many tokens each becomes, and int64 [tokens], the id of the last of these.
     """
-    ids, sizes = yield from each_work(tokenizer.encoder("none", whole_words=False), tokens)
+    alphabet = tokenizer.alphabet
+    if alphabet.base == "bytes" and len(alphabet) < BYTES:
+        # A token that no merge makes may have a byte that has no token of its own.
+        alphabet = replace(alphabet, unknown=len(tokenizer.tokens))
+    ids, sizes = yield from each_work(tokenizer.encoder("none", whole_words=False, alphabet=alphabet), tokens)
     last = np.append(ids, LARGEST_ID).astype(np.int64)[np.cumsum(sizes) - 1]
     return sizes.astype(np.int32), last
 

@@ -206,7 +206,7 @@ class Tokenizer:
 
     @property
     def byte_ids(self) -> NDArray[np.int32]:
-        """int32 [256], the id of each byte; raises ConfigError where the base tokens are characters."""
+        """int32 [256], the id of each byte, -1 for none; raises ConfigError where the base tokens are characters."""
         if self._alphabet.base != "bytes":
             raise ConfigError("This tokenizer is made of characters: its bytes have no ids.")
         return self._alphabet.id_of

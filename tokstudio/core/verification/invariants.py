@@ -16,7 +16,6 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.libraries.torture_text import torture_text
-from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.origin import Origin, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work
@@ -165,9 +164,9 @@ class _Question:
     def base(self) -> Point:
         """Every byte, or every old character, has an id."""
         old, new = self._old.alphabet, self._new.alphabet
-        name = f"Every {old.base.removesuffix('s')} has an id"
+        name = "Every byte of UTF-8 has an id" if old.base == "bytes" else "Every character has an id"
         same = old.base == new.base and np.array_equal(old.units, new.units)
-        same = same and np.array_equal(self._new_ids[old.ids], new.ids) and (new.base != "bytes" or len(new) == BYTES)
+        same = same and np.array_equal(self._new_ids[old.ids], new.ids)
         return Point(3, name, bool(same), f"{len(new):,} {new.base}." if same else "the base tokens differ.")
 
     def produced_work(self) -> Work[Point]:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
+from tokstudio.core.model.alphabet import BYTES
 
 if TYPE_CHECKING:
     from tokstudio.core.pretokenization.preparation import Preparation
@@ -224,6 +226,14 @@ def named_specials(specials: Iterable[str]) -> str:
         return f"The special token {names[0]} is"
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return f"The special tokens {', '.join(names[:3])}{more} are"
+
+
+def added_bytes(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """A sentence where a tokenizer of bytes lacks some that the format always has; mostly none."""
+    missing = BYTES - len(tokenizer.alphabet)
+    return (f"Tokens for {several(missing, 'byte')} are added, which text never has: the format has all 256.",) * (
+        missing > 0
+    )
 
 
 def _not_prepared(preparation: Preparation) -> tuple[str, ...]:

@@ -22,15 +22,18 @@ _BUDGET = 200_000
 def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
     """The two tokens that each token joins: int32 [n, 2], -1 for single bytes and for tokens that no merge makes.
 
-    The tokens are distinct, include the 256 bytes, and are numbered in the order of their ranks.
+    The tokens are distinct, include the bytes that text can have, and are numbered in the order of their ranks.
     """
     n = len(tokens)
     offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, n + 1)
-    number_of = np.empty(BYTES, np.int32)
+    # Bytes without a token are numbered after all tokens.
+    number_of = np.arange(n, n + BYTES, dtype=np.int32)
     for number in np.flatnonzero(np.diff(offsets) == 1).tolist():
         number_of[tokens[number][0]] = number
     yield Progress("reading", 0, n)
-    return (yield from recover_work(number_of[np.frombuffer(b"".join(tokens), np.uint8)], offsets))
+    parts = yield from recover_work(number_of[np.frombuffer(b"".join(tokens), np.uint8)], offsets)
+    parts[np.any(parts >= n, axis=1)] = -1
+    return parts
 
 
 def recover_work(units: NDArray[np.int32], offsets: NDArray[np.int64]) -> Work[NDArray[np.int32]]:

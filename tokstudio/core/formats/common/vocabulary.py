@@ -9,7 +9,7 @@ from typing import cast
 from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
-from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.text.utf8 import has_surrogates
 
@@ -74,8 +74,8 @@ def shown_alphabet(tokens: Mapping[int, bytes], byte_level: bool) -> Alphabet:
     backwards = list(tokens.items())[::-1]
     if byte_level:
         ids = {token[0]: number for number, token in backwards if len(token) == 1}
-        if len(ids) == BYTES:
-            return Alphabet.of_bytes([ids[byte] for byte in range(BYTES)])
+        if missing_byte(ids) is None:
+            return Alphabet.of_bytes([ids.get(byte, -1) for byte in range(BYTES)])
     characters = {character: number for number, token in backwards if (character := _character(token)) is not None}
     return Alphabet.of_characters("".join(characters), list(characters.values()))
 

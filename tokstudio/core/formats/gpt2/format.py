@@ -25,7 +25,7 @@ from tokstudio.core.formats.common.proof import prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, vocabulary
 from tokstudio.core.formats.common.split_regex import written_regex
 from tokstudio.core.formats.common.vocabulary import add_merge, byte_level_ids, read_vocabulary_work, spelled
-from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.byte_level import BYTE_ORDER, to_characters
 from tokstudio.core.tokenizer.self_encoding import pieces_work
@@ -199,8 +199,7 @@ def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
 
 def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[MergeList]:
     ids = byte_level_ids(vocabulary)
-    if -1 in ids:
-        missing = ids.index(-1)
+    if (missing := missing_byte({byte for byte, number in enumerate(ids) if number >= 0})) is not None:
         raise FormatError(f"{names[0]}: the byte {missing} has no token in the vocabulary; TokStudio needs all 256.")
     merges = MergeList(Alphabet.of_bytes(ids))
     with LineReader(path, names[1], GIGABYTE) as lines:

@@ -15,7 +15,7 @@ from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabu
 from tokstudio.core.formats.huggingface import models, parts
 from tokstudio.core.formats.huggingface.library import library_work
 from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile
-from tokstudio.core.model.alphabet import Alphabet, Base
+from tokstudio.core.model.alphabet import Alphabet, Base, missing_byte
 from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
@@ -197,8 +197,8 @@ def _alphabet(name: str, base: Base, parsed: ParsedFile) -> Alphabet:
     vocabulary = parsed.vocabulary
     if base == "bytes":
         ids = byte_level_ids(vocabulary)
-        if -1 in ids:
-            raise Beyond(f"the byte {ids.index(-1)} has no token in its vocabulary")
+        if (missing := missing_byte({byte for byte, number in enumerate(ids) if number >= 0})) is not None:
+            raise Beyond(f"the byte {missing} has no token in its vocabulary")
         return Alphabet.of_bytes(ids)
     specials = {token.content for token in parsed.added}
     characters = [token for token in vocabulary if len(token) == 1 and token not in specials]

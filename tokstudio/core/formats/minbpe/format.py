@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE, Format, cut, gathered
+from tokstudio.core.formats.common.format import GIGABYTE, Format, added_bytes, cut, gathered
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.minbpe.proof import prove_work
 from tokstudio.core.formats.minbpe.reader import VERSION, read_work
@@ -61,7 +61,7 @@ class Minbpe(Format):
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
-        losses: list[str] = []
+        losses = [*added_bytes(tokenizer)]
         if not _has_usual_ids(tokenizer):
             losses.append("The ids change: this format numbers the bytes 0 to 255 and the merges from 256.")
         if fault := _pattern_fault(tokenizer.pattern):
@@ -84,7 +84,7 @@ class Minbpe(Format):
         specials = sorted(_words(tokenizer).values())
         new_id = np.full(len(tokenizer.tokens), -1, np.int32)
         ids = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results, np.array(specials, np.int32)])
-        new_id[ids] = np.arange(len(ids), dtype=np.int32)
+        new_id[ids[ids >= 0]] = np.flatnonzero(ids >= 0)
         return new_id
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.common.vocabulary import read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
-from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
 from tokstudio.core.text.utf8 import has_surrogates
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
@@ -231,9 +231,13 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
 def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-    for byte in range(BYTES):
-        if bytes([byte]) not in rank_of:
-            raise FormatError(f"{name}: the byte {byte} has no rank; TokStudio needs all 256.")
+    found = {token[0] for token in rank_of if len(token) == 1}
+    missing = missing_byte(found)
+    if missing is None and not NEVER_IN_TEXT.isdisjoint(found):
+        # A file has all of these or none, unless its end is missing.
+        missing = min(NEVER_IN_TEXT - found, default=None)
+    if missing is not None:
+        raise FormatError(f"{name}: the byte {missing} has no rank; TokStudio needs all 256.")
     ranks = frozenset(rank_of.values())
     for token, number in known.special_tokens.items():
         if number in ranks:
@@ -254,7 +258,7 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
         return Tokenizer(
             ids[parts[made]],
             ids[made],
-            alphabet=Alphabet.of_bytes([rank_of[bytes([byte])] for byte in range(BYTES)]),
+            alphabet=Alphabet.of_bytes([rank_of.get(bytes([byte]), -1) for byte in range(BYTES)]),
             special_tokens=known.special_tokens,
             pattern=known.pattern,
             extra_tokens=whole_words | unreached,
