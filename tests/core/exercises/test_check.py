@@ -212,6 +212,24 @@ def test_characters_that_are_fewer_than_bytes_explain_a_longer_list_with_another
         assert not any("ends-late" in cause for cause in causes(checker, merges))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "specials"),
+    [
+        (r"[^\s\p{L}\p{N}]+|\p{L}+|\p{N}{1,3}|\s", ("[PAD", "(a+)+$")),
+        # With letters of ASCII alone, this one takes for ever.
+        (r"(?:(?:[a-z]|\p{L})+)+(?![^\s])|[\s\S]", ()),
+        # Without its last class, this one is no expression.
+        (r"[\p{L}--[é]]+|[\s\S]", ("a|b",)),
+    ],
+)
+def test_what_a_mistake_makes_of_a_persons_expression_raises_nothing_and_ends(monkeypatch, pattern, specials):
+    monkeypatch.setattr("tokstudio.core.exercises.recipe._SECONDS", 0.2)
+    text = "the cat sat " * 30 + "a" * 40 + "é 12 " + "b" * 40 + "é "
+    checker = Checker(Corpus.from_texts([text]), CheckSettings(pattern=pattern, special_tokens=specials))
+    right = finish(checker.expected_work(10))
+    assert causes(checker, [(b"x", b"y"), *right[1:]]) == []
+
+
 def test_of_several_readings_the_one_that_shares_most_with_the_right_list_is_checked(checker):
     merges = naive(Recipe(words_once=True))
     shifted = tuple((right, left) for left, right in merges)

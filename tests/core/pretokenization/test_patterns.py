@@ -234,13 +234,23 @@ def test_a_pattern_without_end():
     assert refusal("(a)" * 5000) == "The pattern is too long: 15,000 characters, at most 10,000."
 
 
-@pytest.mark.parametrize("pattern", ["(((a{1000}){1000}){1000}){1000}|.", "a{100000000}|.", "a{" + "9" * 5000 + "}"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(((a{1000}){1000}){1000}){1000}|.",
+        "a{100000000}|.",
+        "a{" + "9" * 5000 + "}",
+        "(?x)a{ 9999 # all\n 9999 }|.",
+        "(?i)[" + "".join(map(chr, range(0xDF, 0x200))) + "]{40000}|.",
+    ],
+)
 def test_a_pattern_that_would_take_for_ever_to_compile(pattern):
     assert refusal(pattern) == "The pattern repeats too much: use smaller numbers in braces."
 
 
 def test_ordinary_repeats():
     check_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\w{1,99999}|\W")
+    check_pattern(r"(?:[0-9a-f]{4} ){64}|a{9999}|[a-z]{9999}|.{1,999999}|\s")
 
 
 def dropped(pattern, text):

@@ -162,6 +162,7 @@ class Checker:
             for source in corpus.sources
             for start, end in pairwise([0, *source.ends.tolist()])
         ]
+        self._unusable = set[object]()  # of the words of recipes: those whose pattern cannot be used
         self._right: list[Merge] = []
         self._is_complete = False
         self._kept: dict[tuple[object, ...], Words] = {}  # by what they depend on; those of the settings first
@@ -262,6 +263,8 @@ class Checker:
         right = self._settings.recipe
         seen, variants = {self._seen[right.of_words]}, list[Mapping[str, object]]()
         for changes, recipe in mistake.recipes(right):
+            if recipe.of_words in self._unusable:
+                continue
             words = self._seen[recipe.of_words]
             if recipe.of_words == right.of_words or words not in seen:
                 seen.add(words)
@@ -315,8 +318,15 @@ class Checker:
         of_words: object = None
         for number, (recipe, ties) in enumerate(rules.items()):
             yield (progress := Progress("trying mistakes", number, len(rules)))
+            if recipe.of_words in self._unusable:
+                continue
             if words is None or of_words != recipe.of_words:
-                words, of_words = (yield from _as(progress, self._words_work(recipe))), recipe.of_words
+                try:
+                    words, of_words = (yield from _as(progress, self._words_work(recipe))), recipe.of_words
+                except ConfigError:
+                    # What the mistake makes of the pattern cannot be used, so nobody has trained with it.
+                    self._unusable.add(recipe.of_words)
+                    continue
             trainer = NaiveTrainer(words, recipe)
             left = yield from _as(progress, _fits_work(theirs, trainer, ties))
             is_whole = length is not None or self._ends_there(trainer, len(theirs))

@@ -208,7 +208,9 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
     without_ahead = own.replace(r"|\s++$", "").replace(r"|\s+(?!\S)", "")
     without_ahead = without_ahead + "+" if without_ahead.endswith(r"|\s") else without_ahead
     joined = dict.fromkeys((words, words.replace(r" ?\d++|", ""), *_WORD_CLASS))
-    word_class = (*joined, _BY_RE, *(f"re {each}" for each in joined if each != own and _is_known_to_re(each)))
+    # Nothing stops `re`, so it gets no expression of a person.
+    for_re = [each for each in (joined if own in REGEX.values() else _WORD_CLASS) if each != own]
+    word_class = (*joined, _BY_RE, *(f"re {each}" for each in for_re if _is_known_to_re(each)))
     made = [
         Hypothesis(
             "ascii-letters",

@@ -11,9 +11,10 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-import regex
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.pretokenization.patterns import REGEX, splitter
 
 Ties = Literal[
@@ -40,6 +41,8 @@ _SPLITS: Mapping[str, Callable[[str], list[str]]] = {
     "spaces between": lambda text: text.split(" ")[:1] + [" " + word for word in text.split(" ")[1:]],
 }
 _SOME = 4096  # words between two reports of progress
+# The time limit of a pattern for a text, and the characters for which there is another second.
+_SECONDS, _IN_A_SECOND = 10.0, 200_000
 _RE = "re "  # begins a pattern for Python's own `re`, whose \\w has no combining marks
 
 
@@ -133,10 +136,20 @@ def _between(text: str, specials: Sequence[str], rule: Specials) -> list[str]:
     if not specials or rule == "left":
         return [text]
     longest_first = sorted(specials, key=len, reverse=True)
-    pattern = "|".join(longest_first if rule == "unescaped" else map(re.escape, longest_first))
+    escaped, unescaped = "|".join(map(re.escape, longest_first)), "|".join(longest_first)
+    pattern = unescaped if rule == "unescaped" and _is_plain(unescaped) else escaped
     if rule == "joined":
         return [re.sub(pattern, "", text)]
     return re.split(f"({pattern})" if rule == "kept" else pattern, text)
+
+
+def _is_plain(expression: str) -> bool:
+    """Whether special tokens are an expression that takes no longer than its text: one without repeats."""
+    try:
+        re.compile(expression)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return not set("*+{") & set(expression)
 
 
 def _parts(text: str, recipe: Recipe) -> list[str]:
@@ -158,7 +171,12 @@ def _split(text: str, pattern: str) -> Iterator[str]:
             for end in ends.tolist():
                 yield raw[start:end].decode("utf-8", "surrogateescape")
                 start = end
-    else:
-        finditer = re.finditer if pattern.startswith(_RE) else regex.finditer
-        for found in finditer(pattern.removeprefix(_RE), text):
+    elif pattern.startswith(_RE):
+        for found in re.finditer(pattern.removeprefix(_RE), text):
             yield found.group()
+    else:
+        try:
+            for found in compile_expression(pattern).finditer(text, timeout=_SECONDS + len(text) / _IN_A_SECOND):
+                yield found.group()
+        except TimeoutError:
+            raise ConfigError("The pattern takes too long. Use a simpler one.") from None

@@ -12,7 +12,6 @@ import re
 import warnings
 from collections.abc import Generator
 from functools import lru_cache
-from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -32,7 +31,7 @@ _SECONDS_OF_A_MATCH = 2.0
 _CHARACTERS_IN_A_SECOND = 5_000_000  # so many more are given more time: text without a match is searched to its end
 _SECONDS_OF_A_TRIAL = 0.02
 _LONGEST_PATTERN = 10_000
-_LONGEST_REPEATS = 5_000_000  # the length of a pattern, times all the numbers in braces
+_MOST_NODES = 50_000  # of a pattern with its fixed repeats written out: some 20 MB, compiled in some 15 ms
 _SHOWN = 40
 _MUST_TAKE = "each match must take at least one character."
 _MATCHES_EMPTY = f"The pattern matches empty text: {_MUST_TAKE}"
@@ -43,6 +42,12 @@ _STAND_IN = 0x50000
 CHANGED = MappingProxyType({0x295: 0x2A9})
 
 Ends = Generator[NDArray[np.int64], None, None]
+
+# A repeat. A pattern may say that white space and comments do not count, also between digits.
+_REPEAT = re.compile(r"\{((?:[\d\s]|#[^\n]*\n)*)[,}]")
+_BETWEEN_DIGITS = re.compile(r"\s|#[^\n]*\n")
+_IGNORES_CASE = re.compile(r"\(\?\w*i")
+_FOLDED = 104  # so many characters become several when case is ignored, and a set of them as many branches
 
 # What follows an expression in its covering pattern, before and after the expression again.
 BEFORE_REST, AFTER_REST = "|(?:(?!", r")[\s\S])++"
@@ -214,8 +219,8 @@ def _compile(pattern: str) -> Pattern[str]:
     return compiled
 
 
-def compile_expression(pattern: str) -> Pattern[str]:
-    """Compiles a custom regular expression within limits.
+def compile_expression(pattern: str, flags: int = 0) -> Pattern[str]:
+    """Compiles a custom regular expression within limits; `flags` are those of `regex`.
 
     Raises:
         ConfigError: It does not compile (the message has the place), is too long, repeats too much or goes backwards.
@@ -224,14 +229,13 @@ def compile_expression(pattern: str) -> Pattern[str]:
 
     if len(pattern) > _LONGEST_PATTERN:
         raise ConfigError(f"The pattern is too long: {len(pattern):,} characters, at most {_LONGEST_PATTERN:,}.")
-    # `regex` expands fixed repeats, which takes almost endless time for nested ones.
-    if len(pattern) * prod(max(1, int(count[:12])) for count in re.findall(r"\{(\d+)[,}]", pattern)) > _LONGEST_REPEATS:
+    if _repeats_too_much(pattern):
         raise ConfigError("The pattern repeats too much: use smaller numbers in braces.")
     try:
         with warnings.catch_warnings():
             # Warnings about later versions of the library do not concern the user.
             warnings.simplefilter("ignore")
-            compiled = regex.compile(pattern)
+            compiled = regex.compile(pattern, flags)
     except regex.error as error:
         # The type stubs lack these two.
         message, position = getattr(error, "msg", str(error)), getattr(error, "pos", None)
@@ -242,6 +246,27 @@ def compile_expression(pattern: str) -> Pattern[str]:
     if compiled.flags & regex.REVERSE:
         raise ConfigError("The pattern searches backwards: remove (?r).")
     return compiled
+
+
+def _repeats_too_much(pattern: str) -> bool:
+    """Whether writing out the fixed repeats, as `regex` does, could give too many nodes: an upper bound for them."""
+    nodes = end = 0
+    for repeat in _REPEAT.finditer(pattern):
+        start = repeat.start()
+        nodes += start - end
+        end = repeat.end()
+        count = max(1, int(_BETWEEN_DIGITS.sub("", repeat[1])[:12] or 0))
+        before = pattern[start - 1 : start]
+        if before.isalnum():
+            nodes += count
+        elif before == "]":
+            nodes += count * (_FOLDED if _IGNORES_CASE.search(pattern) else 1)
+        else:
+            # It may repeat a group with all that is before it.
+            nodes *= count
+        if nodes > _MOST_NODES:
+            return True
+    return False
 
 
 def _matches_nothing(pattern: Pattern[str]) -> bool:

@@ -9,6 +9,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
 from tokstudio.gui.state.token_index import small_letters
 
@@ -140,7 +142,7 @@ class FilterQuery(Query):
     """A `Query` with lengths and regular expressions.
 
     `length:4-8`, `length:4` or `length:4+` comes before or after the other text. A regular expression is written
-    between slashes and respects case. If it takes too long during a search, it accepts nothing from then on.
+    between slashes and respects case. If it is invalid or takes too long, it accepts nothing from then on.
 
     Args:
         text: What was typed.
@@ -189,11 +191,9 @@ class FilterQuery(Query):
 
     def _compile(self, pattern: str) -> None:
         try:
-            self._compiled = regex.compile(pattern, regex.V1)
-        except regex.error as error:
-            self.error = f"The expression is not valid: {error}."
-        except (RecursionError, OverflowError, MemoryError):
-            self.error = "The expression is too large."
+            self._compiled = compile_expression(pattern, regex.V1)
+        except ConfigError as error:
+            self.error = str(error).replace("The pattern", "The expression", 1)
 
     def _matches(self, raw: bytes) -> bool:
         if self._compiled is None or self.error:

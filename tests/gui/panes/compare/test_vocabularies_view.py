@@ -91,7 +91,7 @@ def test_the_filter_is_that_of_the_vocabulary(qtbot: QtBot, view: VocabulariesVi
     view.filter.setText("/^ d/ length:4")
     qtbot.waitUntil(lambda: set(tokens(view)) <= {"·die", "·der"} and len(tokens(view)) > 0, timeout=PATIENCE)
     view.filter.setText("/(/")
-    qtbot.waitUntil(lambda: "not valid" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "does not compile" in view.note.text(), timeout=PATIENCE)
 
 
 def test_a_row_of_the_summary_filters(qtbot: QtBot, view: VocabulariesView) -> None:

@@ -261,7 +261,7 @@ def test_an_invalid_expression_is_an_error_and_the_rows_stay(qtbot, pane, traine
     qtbot.keyClick(pane.filter, Qt.Key.Key_End)
     pane.filter.setText("/in(/")
     assert shown(qtbot, pane) == before
-    assert "is not valid" in pane.wrong.text()
+    assert pane.wrong.text() == "The expression does not compile at character 4: missing )."
     assert pane.filter.property("invalid")
     pane.filter.setText("/in()/")
     assert shown(qtbot, pane) == before
@@ -278,7 +278,7 @@ def test_the_error_of_an_expression_is_not_cut_in_a_narrow_pane(qtbot, pane, tra
     pane.resize(300, 320)
     pane.filter.setText("/[[:nothing:]]/")
     qtbot.waitUntil(lambda: whole(pane.wrong))
-    assert pane.wrong.text().startswith("The expression is not valid: ")
+    assert pane.wrong.text().startswith("The expression does not compile at character ")
     # Nobody has looked for it.
     assert pane.stack.currentWidget().label.text() == "Nothing is listed until the filter is valid."
 
@@ -316,6 +316,21 @@ def test_an_expression_that_takes_too_long_is_stopped(qtbot, pane, make_run):
     assert "takes too long" in pane.wrong.text()
     pane.filter.setText("aaa")
     assert all(b"aaa" in token for token in shown(qtbot, pane))
+
+
+@pytest.mark.parametrize("expression", ["a{99999999}", "(?:a{99999}){99999}", "(?x)a{ 9999 # all\n 9999 }", "(?r)a"])
+def test_an_expression_that_compiles_for_ever_is_refused_before_that(qtbot, pane, trained, monkeypatch, expression):
+    before = shown(qtbot, pane)
+    if "{" in expression:
+        monkeypatch.delattr("regex.compile")
+    pane.filter.setText(f"/{expression}/")
+    assert shown(qtbot, pane) == before
+    why = (
+        "searches backwards: remove (?r)"
+        if expression == "(?r)a"
+        else "repeats too much: use smaller numbers in braces"
+    )
+    assert pane.wrong.text() == f"The expression {why}."
 
 
 def test_lengths_can_be_set_in_the_panel_or_typed(qtbot, pane, trained):
