@@ -105,7 +105,7 @@ def test_measuring_can_be_interrupted_and_loses_nothing_else(lines, tmp_path, mo
     outcome = json.loads(capsys.readouterr().out)
     assert (outcome["merges"], outcome["held_out_bytes_per_token"]) == (44, None)
     assert out.exists()
-    assert cli.main(arguments) == 130
+    assert cli.main([*arguments, "--force"]) == 130
     assert capsys.readouterr().err.endswith("Interrupted: the held-out text was not measured.\n")
 
 

@@ -112,7 +112,7 @@ def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, mon
     monkeypatch.setattr(exporting, "save_work", interrupted)
     out = tmp_path / "old.json"
     out.write_text("old")
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}"]) == 130
+    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}", "--force"]) == 130
     assert capsys.readouterr().err.endswith("tokstudio: Interrupted.\n")
     assert out.read_text() == "old"
     # Nor is the training lost.

@@ -55,7 +55,7 @@ def test_a_run_of_a_project_is_converted_with_equal_ids(project, runs, tokenizer
     assert cli.main([*words, "--run", "日本 2"]) == 0
     assert "identical over" in capsys.readouterr().err
     assert load(out).merges.tolist() == runs["日本 2"].merges.tolist()
-    assert cli.main([*words, "--run", "theirs"]) == 0
+    assert cli.main([*words, "--run", "theirs", "--force"]) == 0
     assert load(out).encode(FIFTY) == load(tokenizer).encode(FIFTY)
 
 

@@ -133,7 +133,9 @@ def test_pruning_by_use_in_texts(old, texts, out, tmp_path, capsys):
     assert made["map"] == str(tmp_path / "m.npz")
     table = np.load(tmp_path / "m.npz")
     assert expected.new_ids[table["old_ids"]].tolist() == table["new_ids"].tolist()
-    assert run("prune", old, "--least-uses", "2", "--corpus", texts[1], "--keep-ids", *export(out), "-q") == 0
+    assert (
+        run("prune", old, "--least-uses", "2", "--corpus", texts[1], "--keep-ids", *export(out), "--force", "-q") == 0
+    )
     left = load(out)
     pruned = prune(tokenizer, least_uses=2, counts=uses, renumber=False).tokenizer
     assert left.merge_results.tolist() == pruned.merge_results.tolist()
@@ -144,7 +146,7 @@ def test_pruning_scripts_and_ids(old, out, capsys):
     assert not any(ord(char) > 0x3FF for token in load(out).tokens for char in (token or b"").decode("utf-8", "ignore"))
     tokenizer = load(old)
     part = int(tokenizer.merges.max())
-    assert run("prune", old, "--tokens", part, 307, *export(out)) == 0
+    assert run("prune", old, "--tokens", part, 307, *export(out), "--force") == 0
     assert f"1 token stays as a part of others: {part}." in capsys.readouterr().err
     assert len(load(out)) == 309
     assert run("prune", old, "--tokens", 307, "--vocab-size", 300) == 0
@@ -162,7 +164,7 @@ def test_extending_from_some_merges_says_which_ids_stay_unused(old, texts, out, 
     assert run("renumber", out, "--by", "rank", *export(closed), "-q") == 0
     assert len(load(closed)) == len(made) == int(load(closed).tokens.ids().max()) + 1
     capsys.readouterr()
-    assert run("extend", old, texts[1], "--vocab-size", "330", *export(out)) == 0
+    assert run("extend", old, texts[1], "--vocab-size", "330", *export(out), "--force") == 0
     assert "unused" not in capsys.readouterr().err
 
 

@@ -53,7 +53,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
     # The window shows progress and handles signals itself.
     if arguments.command is None:
         return _open_window(arguments)
+    from tokstudio.cli.exporting import check_results
+
     with Console(not arguments.quiet and not getattr(arguments, "json", False)) as console, signals.caught():
+        check_results(arguments, console)
         if arguments.command == "train" and arguments.algorithm in LIBRARY_ALGORITHMS:
             from tokstudio.cli.library_training import train_by_library
 
@@ -98,6 +101,10 @@ def _open_window(arguments: argparse.Namespace) -> int:
     from tokstudio.cli.process.failed_start import import_problem, keep_failure, remove_failure
 
     remove_failure()
+    if arguments.log_file is not None:
+        from tokstudio.cli.exporting import check_results
+
+        check_results(arguments, Console(chatty=False))
     try:
         # The window loads more libraries while it opens.
         from tokstudio.cli.window import open_window

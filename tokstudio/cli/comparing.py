@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs
@@ -58,8 +57,6 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     figures: list[str] | None = arguments.figure
     if figures is None and not (arguments.json or arguments.csv):
         figures = ["bytes_per_token"]
-    if arguments.csv is not None:
-        console.finish(try_place_work(arguments.csv))
     opened = _open(arguments, console)
     texts = _read(arguments, console)
     base = _base(texts, arguments)
@@ -188,7 +185,6 @@ def _told(comparison: Comparison, console: Console) -> int:
 
 def report(arguments: argparse.Namespace, console: Console) -> int:
     """Writes the page; returns the exit code."""
-    console.finish(try_place_work(arguments.out))
     opened = _open(arguments, console)
     origins = {each.name: console.finish(origin_work(each.loaded)) for each in opened if each.loaded is not None}
     texts = _read(arguments, console)

@@ -8,7 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import plain_reading_errors, reading_of, report_read
 from tokstudio.core.base.errors import CorpusError
@@ -26,7 +25,6 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     counting = Counting(settings, reading_of(arguments), arguments.encoding)
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
-    console.finish(try_place_work(arguments.out))
     with plain_reading_errors():
         entries = console.finish(_entries_work(arguments.files, console))
         if arguments.dask is not None:

@@ -1,4 +1,4 @@
-"""The exports of commands, checks of places before long work begins, and the proof of a changed tokenizer.
+"""The exports of commands, checks of all results before work begins, and the proof of a changed tokenizer.
 
 The command `convert` does nothing but export.
 """
@@ -9,18 +9,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from tokstudio.cli.loading import load_source
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.core.base.atomic_files import StagedFiles, write_files
+from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_files
 from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
-from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.files import read_file_work
-from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
+from tokstudio.core.corpus.readers.folders import read_folder_work
+from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, tokenizer_files, try_places_work
 from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.formats.report import described
 from tokstudio.core.surgery.verify import verify_all_work
@@ -31,25 +33,105 @@ from tokstudio.core.verification.invariants import Proof
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 
 
-def check_places(exports: Exports, console: Console) -> set[str]:
-    """Checks before a long training whether its result can be written; returns the real paths of its files.
+# The arguments that name what a command reads: tokenizers, which can be names too, and other files and folders.
+READ_TOKENIZERS = ("source", "other", "by", "tokenizer", "tokenizers")
+READ_FILES = (
+    "file", "files", "texts", "corpus", "counts", "parallel", "base_vocabulary", "sample", "reference", "theirs",
+)  # fmt: skip
+# The arguments that name what it writes, beside exports.
+RESULTS = ("project", "out", "csv", "map", "report", "log_file")
+# What stands beside the files of a tokenizer and is read with them.
+_BESIDE_TOKENIZERS = (
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "chat_template.jinja",
+)  # fmt: skip
+
+
+def check_results(arguments: argparse.Namespace, console: Console) -> None:
+    """Checks before any work that the results of a command can be written and replace nothing that is needed.
 
     Raises:
-        FormatError: A file cannot be written, or two exports would write the same one.
+        FormatError: A file cannot be written, two results would be written to it, or the command reads it; or an export
+            or a project exists already.
     """
+    given = vars(arguments)
+    exports: Exports = given.get("export") or ([(given["format"], given["target"])] if "target" in given else [])
     taken = set[str]()
     for name, path in exports:
-        files = {os.path.realpath(file) for file in console.finish(try_places_work(path, name))}
-        if shared := taken & files:
-            raise FormatError(f"{Path(shared.pop()).name}: two exports would write this file: give each its own path.")
-        taken |= files
-    return taken
+        files = console.finish(try_places_work(path, name))
+        _take(files, taken, "two exports would write this file")
+        _refuse_inputs(files, arguments, console)
+        for file in files:
+            if not given["force"] and os.path.lexists(file):
+                raise FormatError(
+                    f"{file_name(file)}: this file exists already: give the export another path, or add --force to "
+                    "replace it."
+                )
+    for name in RESULTS:
+        # The parallel set of `compare` is asked for by a flag, and `report` is a command too.
+        if not isinstance(path := given.get(name), Path):
+            continue
+        if name == "project" and path.exists():
+            raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
+        _take([path], taken, "two results would be written to this file")
+        _refuse_inputs([path], arguments, console)
+        if name != "log_file":  # which is not replaced
+            with StagedFiles() as staged:
+                console.finish(staged.reserve(path))
 
 
-def try_place_work(path: Path) -> Work[None]:
-    """Raises FormatError where a file cannot be written, before the long work whose result it is to hold."""
-    with StagedFiles() as staged:
-        yield from staged.reserve(path)
+def _take(files: Iterable[Path], taken: set[str], problem: str) -> None:
+    """Notes the files of a result; raises FormatError where another result has one of them."""
+    real = {os.path.realpath(file): file for file in files}
+    for place, file in real.items():
+        if place in taken:
+            raise FormatError(f"{file_name(file)}: {problem}: give each its own path.")
+    taken.update(real)
+
+
+def _refuse_inputs(targets: Iterable[Path], arguments: argparse.Namespace, console: Console) -> None:
+    """Raises FormatError where a result would replace a file that the command reads, by whatever name."""
+    existing = {identity: target for target in targets if (identity := _identity(target)) is not None}
+    if not existing:
+        return
+    for path in _read(arguments, console):
+        if (identity := _identity(path)) in existing:
+            name = file_name(existing[identity])
+            raise FormatError(f"{name}: the command reads this file: give the result another path.")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What all names of a file have in common; None for a folder, a device, or where there is none."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def _read(arguments: argparse.Namespace, console: Console) -> Iterator[Path]:
+    """The files that a command reads; of a folder of texts those that are not skipped."""
+    for path in _named(arguments, READ_TOKENIZERS):
+        yield path
+        yield from tokenizer_files(path)
+        folder = path if path.is_dir() else path.parent
+        yield from (folder / name for name in _BESIDE_TOKENIZERS)
+    for path in _named(arguments, READ_FILES):
+        if not path.is_dir():
+            yield path
+            continue
+        with suppress(CorpusError):  # reading it reports the error
+            yield from console.finish(read_folder_work(path)).files
+
+
+def _named(arguments: argparse.Namespace, names: Iterable[str]) -> Iterator[Path]:
+    """The paths in arguments, each of which has one or a list, some with a name before it."""
+    for name in names:
+        value = getattr(arguments, name, None)
+        for one in value if isinstance(value, list) else [value]:
+            path = one[1] if isinstance(one, tuple) else one
+            # `compare` has a flag with the name of the parallel texts of `train`.
+            if isinstance(path, (str, Path)):
+                yield Path(path)
 
 
 def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
@@ -94,7 +176,6 @@ def export(
 def convert(arguments: argparse.Namespace, console: Console) -> int:
     """Reads, writes and proves; returns the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
-    check_places(exports, console)
     original = load_source(arguments, console)
     if arguments.merges is not None:
         original = original.at(arguments.merges)
@@ -122,22 +203,10 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
-def _refuse_inputs(arguments: argparse.Namespace, targets: set[str]) -> None:
-    """Raises FormatError where a result would replace a file that the command reads."""
-    given = vars(arguments)
-    read = [given["source"], given["reference"], given.get("other"), *given.get("corpus", ()), *given.get("files", ())]
-    inputs = [os.path.realpath(each) for each in read if each is not None and str(each) != "-"]
-    for target in targets:
-        if os.path.exists(target) and any(target == each or target.startswith(each + os.sep) for each in inputs):
-            name = os.path.basename(target)
-            raise FormatError(f"{name}: the command reads this file: give the result another path.")
-
-
 class Proving:
-    """What the arguments of `parser.add_proof` ask for; made before long work, as it checks that files can be written.
+    """What the arguments of `parser.add_proof` ask for; made before long work, as it reads the reference text.
 
     Raises:
-        FormatError: A file cannot be written.
         CorpusError: The reference text cannot be read.
     """
 
@@ -145,14 +214,6 @@ class Proving:
         self._console = console
         self._map: Path | None = arguments.map
         self._report: Path | None = arguments.report
-        exports: Exports = arguments.export
-        taken = check_places(exports, console)
-        for target in filter(None, (self._map, self._report)):
-            console.finish(try_place_work(target))
-            if (real := os.path.realpath(target)) in taken:
-                raise FormatError(f"{target.name}: two results would be written to this file: give each its own path.")
-            taken.add(real)
-        _refuse_inputs(arguments, taken)
         path: Path | None = arguments.reference
         raw = b"" if path is None else console.finish(read_file_work(path))
         if path is not None and not raw:

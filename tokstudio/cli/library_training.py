@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 
-from tokstudio.cli.exporting import Exports, check_places, export
+from tokstudio.cli.exporting import Exports, export
 from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import report_held_out
@@ -24,7 +24,6 @@ _OF_MERGES = ("merges-csv", "merges-jsonl")
 def train_by_library(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interruption ends the library's process, and nothing is exported."""
     exports: Exports = arguments.export
-    check_places(exports, console)
     config = LibraryConfig(
         algorithm=arguments.algorithm,
         vocabulary_size=arguments.vocab_size,

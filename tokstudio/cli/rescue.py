@@ -13,27 +13,13 @@ from pathlib import Path
 
 import platformdirs
 
-from tokstudio.cli.exporting import try_place_work
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.model.run import Run
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
 
 _LONGEST_NAME = 60  # characters: a file name has at most 255 bytes, and the length may be what failed
-
-
-def check_project(path: Path, taken: set[str], console: Console) -> None:
-    """Checks before a long training whether a project can be saved; `taken` are the real paths of other results.
-
-    Raises:
-        FormatError: It cannot be written, or a file with its name exists: it could have other runs.
-    """
-    if path.exists():
-        raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
-    if os.path.realpath(path) in taken:
-        raise FormatError(f"{file_name(path)}: two results would be written to this file: give each its own path.")
-    console.finish(try_place_work(path))
 
 
 def save_project(run: Run, path: Path, console: Console) -> Path | None:

@@ -14,7 +14,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import check_losses, check_places, export
+from tokstudio.cli.exporting import check_losses, export
 from tokstudio.cli.extending import Extension, chosen_ties
 from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
@@ -27,7 +27,7 @@ from tokstudio.cli.reading import (
     report_sources,
     source_facts,
 )
-from tokstudio.cli.rescue import check_project, rescue, save_project
+from tokstudio.cli.rescue import rescue, save_project
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.memory import free_memory
@@ -53,9 +53,6 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
-    taken = check_places(arguments.export, console)
-    if arguments.project is not None:
-        check_project(arguments.project, taken, console)
     return _train_to_the_end(_config(arguments, console), arguments, console, signals)
 
 

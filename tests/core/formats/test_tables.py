@@ -20,6 +20,7 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tokstudio import extend
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -256,3 +257,15 @@ def test_the_log_says_the_stage_of_superbpe_and_what_supermerges_came_before():
     assert len({*counts}) > 2
     assert [row["overtaken"] for row in objects(made)] == counts
     assert [row["overtaken"] for row in table(made, "merges-csv")] == ["" if n is None else f"{n:g}" for n in counts]
+
+
+def test_the_log_of_an_extended_tokenizer_has_the_counts_of_its_own_training_only():
+    """The merges it started from were counted in another text."""
+    start = train(Corpus.from_text("abab abab"), TrainingConfig(vocabulary_size=258, pattern="gpt2"))
+    made = extend(start, Corpus.from_text("cdcd cdcd"), TrainingConfig(vocabulary_size=260, pattern="gpt2"))
+    rows, run = table(made, "merges-csv"), made.run
+    assert [row["count"] for row in rows] == ["", "", *map(str, run.counts.tolist())]
+    assert [row["tokens_after"] for row in rows] == ["", "", *map(str, run.tokens_after.tolist())]
+    told = [(one["count"], one["bytes_per_token"]) for one in objects(made)]
+    assert told[:2] == [(None, None)] * 2
+    assert told[2:] == [(int(run.counts[n]), round(run.bytes_per_token(n + 1), 6)) for n in range(len(run))]

@@ -84,6 +84,7 @@ def convert(words: Sequence[str]) -> argparse.Namespace:
     add("--merges", type=whole, metavar="N", help="only the first N merges")
     add("--close-gaps", action="store_true", help="renumber the tokens to close gaps between ids")
     add("--accept-loss", action="store_true", help="write even if the format loses part of the tokenizer")
+    add("--force", action="store_true", help="replace files that exist already")
     add(
         "--sample", metavar="FILE", type=Path, help="a text to test the files with, in addition to a built-in hard text"
     )

@@ -93,8 +93,8 @@ def add_proof(parser: argparse.ArgumentParser) -> None:
     add("--report", type=Path, metavar="FILE", help="write a report with the proof and the exports to FILE")
 
 
-def add_exports(parser: argparse.ArgumentParser) -> Callable[..., object]:
-    """Adds the exports and --json; returns what adds more about the output."""
+def add_exports(parser: argparse.ArgumentParser, further: str = "") -> Callable[..., object]:
+    """Adds the exports and --json, and to --force a `further` meaning; returns what adds more about the output."""
     add = parser.add_argument_group("output").add_argument
     add(
         "--export",
@@ -106,6 +106,7 @@ def add_exports(parser: argparse.ArgumentParser) -> Callable[..., object]:
         "may be repeated",
     )
     add("--accept-loss", action="store_true", help="export even if a format loses part of the tokenizer")
+    add("--force", action="store_true", help=f"{further}replace files that exist already by those of an export")
     add("--json", action="store_true", help="print the result as one JSON object")
     return add
 

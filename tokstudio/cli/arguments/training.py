@@ -173,7 +173,6 @@ def _add_limits(parser: argparse.ArgumentParser) -> Callable[..., object]:
         help=f"make no token of this kind: {', '.join(RULES)}, token:TEXT for this one, bytes:HEX for these bytes, or "
         "a regular expression that matches anywhere in it; may be repeated",
     )
-    add("--force", action="store_true", help="train even if there is probably too little memory")
     return add
 
 
@@ -281,7 +280,7 @@ def _add_tokens(parser: argparse.ArgumentParser) -> None:
 
 def _add_results(parser: argparse.ArgumentParser) -> Callable[..., object]:
     """Adds the exports and what is printed; returns what adds other results."""
-    add = add_exports(parser)
+    add = add_exports(parser, "train even if there is probably too little memory, and ")
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
     add_quiet(parser)
     return add

@@ -167,6 +167,8 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
     assert run is not None
     merges, results, lengths = tokenizer.merges, tokenizer.merge_results, tokenizer.lengths_of_all
     numbers, texts = style.leads[:4], style.leads[4:7]
+    # The merges of the tokenizer that an extension started from were not counted in it.
+    first = 0 if run.start is None else len(run.start.merges)
     for row in range(len(merges)):
         left, right, made = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
         for lead, number in zip(numbers, (row + 1, made, left, right), strict=True):
@@ -179,11 +181,16 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
         yield style.leads[7] + b'"'
         yield from _hex(token)
         yield b'"'
-        counts = (in_units(int(array[row]), run.weight_scale) for array in (run.counts, run.tokens_after))
-        measures = (*counts, round(run.bytes_per_token(row + 1), 6))
+        own = row - first
+        if own < 0:
+            yield from (lead + style.nothing for lead in style.leads[8:])
+            yield style.end
+            continue
+        counts = (in_units(int(array[own]), run.weight_scale) for array in (run.counts, run.tokens_after))
+        measures = (*counts, round(run.bytes_per_token(own + 1), 6))
         for lead, measure in zip(style.leads[8:11], measures, strict=True):
             yield lead + str(measure).encode()
-        for lead, value in zip(style.leads[11:], _own_values(run, row, style), strict=True):
+        for lead, value in zip(style.leads[11:], _own_values(run, own, style), strict=True):
             yield lead + value
         yield style.end
 

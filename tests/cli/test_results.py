@@ -1,0 +1,169 @@
+"""Results that would replace a file: one that a command reads, one that exists, or another result."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tokstudio import Corpus, TrainingConfig, cli, save, train
+from tokstudio.cli.arguments import parse
+from tokstudio.cli.arguments.parser import Parser
+from tokstudio.cli.exporting import READ_FILES, READ_TOKENIZERS, RESULTS
+
+TEXT = "".join(f"the cat sat on the mat {number}\n" for number in range(200))
+READ = "the command reads this file: give the result another path.\n"
+EXISTS = "this file exists already: give the export another path, or add --force to replace it.\n"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a text and a tokenizer, in which commands run."""
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "en.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "mine").mkdir()
+    tokenizer = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300, pattern="gpt2"))
+    save(tokenizer, tmp_path / "mine", "classic", accept_loss=True)
+    save(tokenizer, tmp_path / "mine.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+COMMANDS = [
+    "report mine.json --texts a.txt --out {}",
+    "compare mine.json --texts a.txt --csv {}",
+    "count a.txt --pattern gpt2 --out {}",
+    "encode --tokenizer mine.json a.txt --out {}",
+    "decode --tokenizer mine.json a.txt --out {}",
+    "train a.txt --vocab-size 300 --export merges-csv={} --force",
+    "train en.txt --counts a.txt --vocab-size 300 --export merges-csv={} --force",
+    "train en.txt --algorithm parity --parallel en=a.txt --vocab-size 300 --export merges-csv={} --force",
+    "train en.txt --base characters --base-vocabulary a.txt --vocab-size 300 --export merges-csv={} --force",
+    "extend mine.json a.txt --vocab-size 310 --export merges-csv={} --force",
+    "extend mine.json a.txt --vocab-size 310 --report {}",
+    "prune mine.json --vocab-size 280 --corpus a.txt --report {}",
+    "prune mine.json --vocab-size 280 --reference a.txt --report {}",
+    "renumber mine.json --by a.txt --report {}",
+    "convert mine.json new.csv --format merges-csv --report {} --sample a.txt",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_result_replaces_a_text_that_is_read_by_any_name(place, command, capsys):
+    (place / "hard.txt").hardlink_to(place / "a.txt")
+    (place / "soft.txt").symlink_to(place / "a.txt")
+    before = contents(place)
+    for name in ("a.txt", "./a.txt", "mine/../a.txt", str(place / "a.txt"), "hard.txt", "soft.txt"):
+        assert cli.main(command.format(name).split()) == 1, name
+        assert capsys.readouterr().err == f"tokstudio: {Path(name).name}: {READ}", name
+        assert contents(place) == before, name
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "report mine --texts a.txt --pattern gpt2 --out mine/vocabulary.json",
+        "compare mine --texts a.txt --pattern gpt2 --csv mine/merges.json",
+        "encode --tokenizer mine --pattern gpt2 a.txt --out mine/merges.json",
+        "encode --tokenizer mine/merges.json --pattern gpt2 a.txt --out mine/vocabulary.json",
+        "prune mine --vocab-size 280 --pattern gpt2 --map mine/merges.json",
+        "prune mine --vocab-size 280 --pattern gpt2 --export classic=mine --force",
+        "join mine.json mine --export huggingface=mine.json --force",
+        "convert mine mine --format classic --pattern gpt2 --force",
+        "renumber mine.json --by mine --pattern gpt2 --report mine/merges.json",
+    ],
+)
+def test_no_result_replaces_a_file_of_a_tokenizer_that_is_read(place, command, capsys):
+    before = contents(place)
+    assert cli.main(command.split()) == 1
+    assert capsys.readouterr().err.endswith(READ)
+    assert contents(place) == before
+
+
+def test_what_stands_beside_a_tokenizer_is_read_with_it(place, capsys):
+    (place / "tokenizer_config.json").write_text("{}", encoding="utf-8")
+    assert cli.main(["encode", "--tokenizer", "mine.json", "a.txt", "--out", "tokenizer_config.json"]) == 1
+    assert capsys.readouterr().err.endswith(READ)
+
+
+def test_in_a_folder_of_texts_only_what_is_read_is_kept(place, capsys):
+    """A new file there, and one that is skipped, are no texts that the command reads."""
+    folder = place / "texts"
+    folder.mkdir()
+    (place / "a.txt").rename(folder / "a.txt")
+    (folder / "old.npz").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+    words = ["prune", "mine.json", "--vocab-size", "280", "--corpus", "texts", "-q"]
+    assert cli.main([*words, "--map", "texts/old.npz", "--report", "texts/new.txt"]) == 0
+    assert (folder / "old.npz").read_bytes()[:2] == b"PK"
+    capsys.readouterr()
+    for text in ("texts/a.txt", "texts/new.txt"):
+        assert cli.main([*words, "--report", text]) == 1
+        assert capsys.readouterr().err.endswith(READ)
+    assert (folder / "a.txt").read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train a.txt --vocab-size 300 --export classic=mine",
+        "train a.txt --vocab-size 300 --export merges-csv=other.txt",
+        "train a.txt --vocab-size 60 --algorithm wordpiece --export huggingface=other.json",
+        "extend mine.json a.txt --vocab-size 310 --export merges-csv=other.txt",
+        "prune mine.json --vocab-size 280 --export vocabulary-csv=other.txt",
+        "convert mine.json other.txt --format vocabulary-csv",
+    ],
+)
+def test_an_export_over_a_file_that_exists_asks_for_force(place, command, capsys):
+    for name in ("other.txt", "other.json"):
+        (place / name).write_text("mine", encoding="utf-8")
+    before = contents(place)
+    assert cli.main(command.split()) == 1
+    assert capsys.readouterr().err.endswith(EXISTS)
+    assert contents(place) == before
+    assert cli.main([*command.split(), "--force", "--accept-loss", "-q"]) == 0
+    assert contents(place) != before
+
+
+def test_two_results_need_files_of_their_own(place, capsys):
+    (place / "here").symlink_to(place)
+    for command in (
+        "convert mine.json new.csv --format merges-csv --report here/new.csv",
+        "prune mine.json --vocab-size 280 --map new.json --export huggingface=here/new.json",
+    ):
+        assert cli.main(command.split()) == 1
+        assert "two results would be written to this file" in capsys.readouterr().err
+
+
+def test_a_log_is_not_added_to_a_text_that_the_window_opens(place, capsys):
+    assert cli.main(["a.txt", "--log-file", "./a.txt"]) == 1
+    assert capsys.readouterr().err.endswith(READ)
+    assert (place / "a.txt").read_text(encoding="utf-8") == TEXT
+
+
+def test_every_argument_that_names_a_file_is_read_or_written(monkeypatch):
+    """So that no result of a new option is forgotten."""
+    parsers = []
+
+    def seen(self, *_):
+        parsers.append(self)
+        raise SystemExit(0)
+
+    monkeypatch.setattr(Parser, "parse_args", seen)
+    monkeypatch.setattr(Parser, "parse_intermixed_args", seen)
+    for command in parse._COMMANDS:
+        cli.main([command])
+    names = {
+        action.dest
+        for parser in parsers
+        for action in parser._actions
+        if action.type is Path or any(word in str(action.metavar) for word in ("FILE", "PATH", "THEIRS", "TOKENIZER"))
+    }
+    assert {"out", "files", "export", "reference", "theirs", "target"} <= names
+    # One command prints what it is given, one compares by a name, and one expects an address.
+    known = {*READ_FILES, *READ_TOKENIZERS, *RESULTS, "export", "target", "path", "against"}
+    assert names - known == set()
