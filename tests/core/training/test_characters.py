@@ -16,8 +16,11 @@ from tests.core.reference import count_pairs, replace
 from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.pretokenization.word_counts import Sequences
+from tokstudio.core.training import symbols
 from tokstudio.core.training.engine import Engine
 from tokstudio.core.training.trainer import Trainer, train
 
@@ -203,6 +206,33 @@ def test_a_long_text_is_looked_up_in_pieces(monkeypatch):
     assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
     assert made.encode(text + "x") == [*made.encode(text), made.special_tokens["<u>"]]
     assert made.decode(made.encode(text)) == text
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1 << 20])
+@given(st.lists(st.tuples(st.text("aé本😀", max_size=4), st.booleans()), max_size=6), st.randoms())
+def test_the_room_for_characters_is_counted_in_sequences_of_any_order_with_gaps(piece, words, random):
+    """Words whose sources all have the weight 0 are left out, and others come first then."""
+    ends = np.cumsum([len(word.encode()) for word, _ in words], dtype=np.int64)
+    chosen = [number for number, (_, taken) in enumerate(words) if taken]
+    random.shuffle(chosen)
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if words else ends
+    data = np.frombuffer("".join(word for word, _ in words).encode(), np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(symbols, "_PIECE", piece)
+        counted = symbols._characters(Sequences(data, starts[chosen], ends[chosen]))
+    assert counted == sum(len(words[number][0]) for number in chosen)
+
+
+def test_a_source_of_weight_0_gives_no_characters_and_a_missing_one_is_named_within_its_word():
+    sources = Source.from_texts(["dd aa 日本 cd"], "first"), Source.from_texts(["日本 cd aa dd cd aa dd"], "second")
+    settings = {"vocabulary_size": 16, "pattern": "whitespace", "base": "characters"}
+    run = train(Corpus(sources).weighted((0, 1000)), TrainingConfig(**settings)).run
+    alone = train(Corpus(sources[1:]), TrainingConfig(**settings)).run
+    assert run.merges.tolist() == alone.merges.tolist()
+    assert run.alphabet.units.tolist() == alone.alphabet.units.tolist()
+    config = TrainingConfig(**settings, base_vocabulary=["a", "c", "d", " "])
+    with pytest.raises(CorpusError, match='it occurs in "日本"'):
+        train(Corpus(sources).weighted((0, 1000)), config)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

@@ -188,7 +188,7 @@ def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
 
 def _missing_character(part: Sequences, at: int) -> MissingCharacterError:
     here = part.data[at : at + 4].tobytes().decode("utf-8", "ignore")[:1]
-    sequence = int(np.searchsorted(part.starts, at, side="right")) - 1
+    sequence = int(np.flatnonzero((part.starts <= at) & (at < part.stops))[0])
     start, stop = int(part.starts[sequence]), int(part.stops[sequence])
     around = part.data[max(start, at - _CONTEXT) : min(stop, at + _CONTEXT)].tobytes().decode("utf-8", "ignore")
     missing = f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary"
@@ -209,7 +209,20 @@ def _total_bytes(part: Sequences) -> int:
 
 
 def _characters(part: Sequences) -> int:
-    """The number of characters: bytes that begin one."""
-    end = int(part.stops[-1]) if len(part.stops) else 0
-    pieces = (part.data[at : min(end, at + _PIECE)] for at in range(0, end, _PIECE))
-    return sum(int(np.count_nonzero((piece & 0xC0) != 0x80)) for piece in pieces)
+    """The number of characters, bytes that begin one; the sequences may be in any order, with gaps between them."""
+    starts, stops = np.sort(part.starts), np.sort(part.stops)
+    first, end = (int(starts[0]), int(stops[-1])) if len(starts) else (0, 0)
+    has_gaps = not np.array_equal(starts[1:], stops[:-1])
+    found = before = 0
+    for at in range(first, end, _PIECE):
+        begins = (part.data[at : min(end, at + _PIECE)] & 0xC0) != 0x80
+        if has_gaps:
+            # The characters before each end, less those before each start.
+            so_far = np.concatenate([[before], before + np.cumsum(begins)])
+            for places, sign in ((starts, -1), (stops, 1)):
+                low, high = np.searchsorted(places, (at, at + len(begins)), side="right")
+                found += sign * int(so_far[places[low:high] - at].sum())
+            before = int(so_far[-1])
+        else:
+            found += int(np.count_nonzero(begins))
+    return found
