@@ -259,6 +259,13 @@ def test_a_very_large_file_is_not_read(tmp_path):
         read_submission(tmp_path / "merges.txt")
 
 
+def test_a_git_lfs_pointer_is_named(tmp_path):
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 4997\n"
+    (tmp_path / "merges.txt").write_bytes(pointer)
+    with pytest.raises(FormatError, match=r"^merges.txt: this is a Git LFS pointer, .* \"git lfs pull\"\.$"):
+        read_submission(tmp_path / "merges.txt")
+
+
 def test_a_line_that_begins_as_a_comment_is_a_merge_where_its_tokens_are_known():
     assert read_merges(b"# #\n# my merges\n## ##\n#a b\n")[0] == ((b"#", b"#"), (b"##", b"##"))
 

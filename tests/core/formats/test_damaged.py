@@ -10,6 +10,7 @@ import random
 import re
 import sys
 import tracemalloc
+from codecs import BOM_UTF8
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +21,7 @@ from tests.core.formats.trained import (
     gpt2_pair,
     ranks_of,
     same,
+    settings_of,
     tiktoken_lines,
     trained,
     with_specials,
@@ -27,7 +29,7 @@ from tests.core.formats.trained import (
 )
 from tests.core.new_content import give
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import load
+from tokstudio.core.formats import load, save
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common import json_reader
 from tokstudio.core.formats.common import line_reader as lines
@@ -129,6 +131,93 @@ def test_cut_where_a_value_is_not_finished_it_is_said(place, name):
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FormatError, match=r"line [\d,]+, column [\d,]+\.$"):
         load(path.with_suffix(".tiktoken") if name == "ranks.json" else path, "none")
+
+
+@pytest.mark.parametrize("in_ascii", [True, False])
+def test_a_tokenizer_cut_anywhere_ends_too_early(tmp_path, in_ascii):
+    file = settings_of(with_specials(merges=4))
+    file |= {"extra": {"number": -1.5e-3, "yes": True, "list": [None, False, 12]}}
+    kept = [*"aé\u0120\u0100\ud83d", *file["model"]["vocab"]][:9]
+    file["model"]["vocab"] = {token: number for number, token in enumerate(kept) if token.isprintable()}
+    file["model"]["merges"] = []
+    whole = json.dumps(file, ensure_ascii=in_ascii, indent=1).encode("utf-8", "replace")
+    for length in range(len(whole)):
+        give(tmp_path / "tokenizer.json", whole[:length])
+        with pytest.raises(
+            FormatError, match=r"^tokenizer\.json: the file ends too early, line [\d,]+, column [\d,]+\.$"
+        ):
+            load(tmp_path)
+
+
+def test_a_number_that_is_cut_is_not_taken_for_another(tmp_path):
+    whole = content("vocab.json")
+    (tmp_path / "merges.txt").write_bytes(content("merges.txt"))
+    give(tmp_path / "vocab.json", whole[: whole.index(b"258")] + b"25")
+    with pytest.raises(FormatError, match=r"^vocab\.json: the file ends too early"):
+        load(tmp_path, "none")
+
+
+def test_lines_that_are_cut_say_so(tmp_path):
+    ranks = tmp_path / "a.tiktoken"
+    give(ranks, content("ranks.tiktoken")[:-2])
+    with pytest.raises(FormatError, match=r"^a\.tiktoken: the file ends too early, or rank 25 appears twice, line 259"):
+        load(ranks, "none")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("tokenizer.json",), ("vocabulary.json", "merges.json"), ("vocab.json", "merges.txt"), ("a.tiktoken", "a.json")],
+)
+def test_a_byte_order_mark_changes_nothing(tmp_path, names):
+    plain, marked = tmp_path / "plain", tmp_path / "marked"
+    ranks = {"a.tiktoken": "ranks.tiktoken", "a.json": "ranks.json"}
+    for folder, mark in ((plain, b""), (marked, BOM_UTF8)):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_bytes(mark + content(ranks.get(name, name)))
+    assert same(load(marked, "none"), load(plain, "none"))
+    (marked / names[0]).write_bytes(BOM_UTF8 + b"{\n\xff")
+    with pytest.raises(FormatError, match=r"byte 5|a line must be a token in base64, a space and a rank, line 1"):
+        load(marked, "none")
+
+
+def test_a_file_for_its_library_may_begin_with_a_mark_too(tmp_path):
+    file = settings_of(banana()) | {"normalizer": {"type": "Lowercase"}}
+    (tmp_path / "tokenizer.json").write_bytes(BOM_UTF8 + json.dumps(file).encode())
+    tokenizer = load(tmp_path)
+    assert tokenizer.library == "tokenizers"
+    assert tokenizer.encode("BANANA") == banana().encode("banana")
+    save(tokenizer, tmp_path / "copy")
+    assert load(tmp_path / "copy").encode("BANANA") == banana().encode("banana")
+    model = tmp_path / "x.model"
+    model.write_bytes(BOM_UTF8 + b"minbpe v1\n\n0\n97 110\n")
+    assert load(model, "none").encode("an") == [256]
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 499723\n"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("tokenizer.json",),
+        ("merges.json",),
+        ("vocabulary.json", "merges.json"),
+        ("vocab.json", "merges.txt"),
+        ("encoder.json", "vocab.bpe"),
+        ("a.tiktoken",),
+        ("a.tiktoken", "a.json"),
+        ("tokenizer.model",),
+        ("any.name",),
+    ],
+)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_a_git_lfs_pointer_is_named(tmp_path, names, ends):
+    for name in names:
+        (tmp_path / name).write_bytes(POINTER.replace(b"\n", ends))
+    for path in (tmp_path / names[0], tmp_path) if names[0] != "any.name" else (tmp_path / names[0],):
+        with pytest.raises(FormatError, match=r'^[a-z.]+: this is a Git LFS pointer, not .* "git lfs pull"\.$'):
+            load(path)
 
 
 WEIRD = [None, True, -1, 0, 1.0, 1e400, 256, 10**9, 10**30, "", "x", "\ud83d", "日\n", [], {}, [[]], {"a": 1}, [1, 2]]
@@ -251,7 +340,7 @@ def test_any_bytes_are_refused_in_one_sentence(place, name, data):
         (b"null", "an object is missing"),
         (b"\xff\xfe{\x00", "this is not UTF-8, byte 0"),
         (b'{"merges": [], "x": "\xc3"}', "this is not UTF-8, byte 21"),
-        (b'{"merges": [], "x": "\xc3', "this is not UTF-8, byte 21"),
+        (b'{"merges": [], "x": "\xc3', "the file ends too early, line 1, column 22"),
     ],
 )
 def test_errors_name_the_fault_and_the_place(tmp_path, data, words):

@@ -426,3 +426,9 @@ def test_closing_the_work_closes_the_file(path):
     work.close()
     path.rename(path.with_name("moved.tokstudio"))
     assert finish(open_work(path.with_name("moved.tokstudio"))).active == 0
+
+
+def test_a_git_lfs_pointer_is_named(tmp_path):
+    path = tmp_path / "p.tokstudio"
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 4997\n")
+    assert refused(path) == 'this is a Git LFS pointer, not the file itself: fetch that with "git lfs pull".'

@@ -21,6 +21,7 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 
 _LINES = 1 << 12
@@ -59,6 +60,8 @@ def read_counts_work(path: Path) -> Work[Source]:
     """
     raw = yield from read_source(path, encoding="bytes")
     made, name = _Counts(), raw.name
+    if is_lfs_pointer(np.asarray(raw.data[:512]).tobytes()):
+        raise CorpusError(f"{name}: {WHY_NOT_POINTER}.")
     before = done = 0
     for piece in _whole_lines(raw.data):
         lines = piece.removeprefix(b"\xef\xbb\xbf" if not done else b"").split(b"\n")

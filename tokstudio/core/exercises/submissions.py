@@ -19,6 +19,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.exercises.shapes import rows_in
 from tokstudio.core.exercises.spellings import Merge, merges_in
+from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 
 MOST_BYTES = 64 << 20
 _MERGES = re.compile(r"merge|bpe|\.model$|tokenizer\.json$", re.IGNORECASE)
@@ -122,6 +123,8 @@ def _read(file: Path) -> bytes:
         raise FormatError(
             f"it has {several(max(size, len(data)), 'byte')}: a list of merges has at most {MOST_BYTES:,}."
         )
+    if is_lfs_pointer(data[:512]):
+        raise FormatError(f"{WHY_NOT_POINTER}.")
     return data
 
 

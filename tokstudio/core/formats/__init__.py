@@ -22,7 +22,7 @@ from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, Loaded, PatternNeeded, bytes_of_tokens
 from tokstudio.core.formats.common.json_reader import JsonReader
-from tokstudio.core.formats.common.line_reader import LineReader
+from tokstudio.core.formats.common.line_reader import LineReader, open_file
 from tokstudio.core.formats.common.renumbering import renumbered
 from tokstudio.core.formats.gpt2.format import Gpt2
 from tokstudio.core.formats.huggingface.format import HuggingFace
@@ -215,6 +215,9 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     yield from _settle_work((Path(path),), settled)
     chosen, files = _format_of(Path(path))
     yield from _settle_work(files, settled)
+    for file in files:
+        # Before a pattern is asked for.
+        open_file(file, file_name(file), _LARGEST_LOOKED_INTO)[0].close()
     tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files), pattern)
     return Loaded(tokenizer, files, chosen.name)
 

@@ -17,6 +17,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
 from tokstudio.core.project.json_values import LONGEST
 from tokstudio.core.project.schema import APPLICATION_ID, OLDEST_VERSION, VERSION, tables_of
+from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 
 LARGEST_FILE = 1 << 33
 
@@ -122,6 +123,8 @@ def _read_header(path: Path, name: str) -> tuple[int, bytes]:
         if not stat.S_ISREG(status.st_mode):
             raise FormatError(f"{name}: this is not a file.")
         with path.open("rb") as file:
+            if is_lfs_pointer(file.peek(_HEADER)):
+                raise FormatError(f"{name}: {WHY_NOT_POINTER}.")
             return os.fstat(file.fileno()).st_size, file.read(_HEADER)
     except FileNotFoundError as error:
         raise FormatError(f"{name}: no such file.") from error

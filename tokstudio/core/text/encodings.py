@@ -108,6 +108,12 @@ _KINDS = tuple(
         (rb"\x7fELF[\1\2][\1\2]", "an executable"),
     )
 )
+#: What stands in place of a large file after a clone without Git LFS, and what to do about it.
+LFS_POINTER = "a Git LFS pointer"
+WHY_NOT_POINTER = 'this is a Git LFS pointer, not the file itself: fetch that with "git lfs pull"'
+_POINTER = re.compile(
+    rb"version https://[a-z-]+\.github\.com/spec/v1\r?\n(ext-[^\n]*\n)*oid sha256:[0-9a-f]{64}\r?\nsize [0-9]"
+)
 _FEWEST_JUDGED = 32  # bytes; fewer are too few to judge by counting
 
 
@@ -216,7 +222,18 @@ def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], i
 def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
     """Raises BinaryError, which names `name`, where the first bytes are not text in any encoding."""
     if kind := binary_kind(raw[:SAMPLE]):
-        raise BinaryError(f"{name}: this is {kind}, not text{READ_ANYWAY}.")
+        raise no_text(name, kind)
+
+
+def no_text(name: str, kind: str) -> BinaryError:
+    """The error about a file of a kind that is not text."""
+    what = WHY_NOT_POINTER if kind == LFS_POINTER else f"this is {kind}, not text"
+    return BinaryError(f"{name}: {what}{READ_ANYWAY}.")
+
+
+def is_lfs_pointer(beginning: bytes) -> bool:
+    """Whether a file with these first bytes (512 suffice) is a Git LFS pointer."""
+    return _POINTER.match(beginning) is not None
 
 
 def binary_kind(head: NDArray[np.uint8]) -> str:
@@ -225,6 +242,8 @@ def binary_kind(head: NDArray[np.uint8]) -> str:
     for pattern, kind in _KINDS:
         if pattern.match(beginning):
             return kind
+    if is_lfs_pointer(beginning):
+        return LFS_POINTER
     marks = _marks_of(head)
     if any(_reads_as(head[len(mark) :], encoding) for encoding, mark in marks.items() if encoding != "utf-8"):
         return ""

@@ -347,3 +347,36 @@ def test_readings_out_of_range_are_refused():
     ):
         with pytest.raises(ConfigError):
             Reading(**wrong)
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 4997\n"
+FETCH = 'this is a Git LFS pointer, not the file itself: fetch that with "git lfs pull"'
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.parquet", "a.jsonl", "a.json", "a.csv", "a.zip", "a.txt.gz", "a"])
+def test_a_git_lfs_pointer_is_no_text(write, name):
+    path = write(name, POINTER)
+    assert refused(path) == f'{name}: {FETCH}; use the encoding "bytes" to read it anyway.'
+    assert refused(path, encoding="utf-8").startswith(f"{name}: {FETCH}")
+    with pytest.raises(BinaryError, match="git lfs pull"):
+        finish(look_work(path))
+    [source] = Corpus.from_files(path, encoding="bytes").sources
+    assert bytes(source.data) == POINTER
+    with pytest.raises(CorpusError) as caught:
+        Corpus.from_counts(path)
+    assert str(caught.value) == f"{name}: {FETCH}."
+    about = write("about.md", b"A pointer begins so:\n" + POINTER)
+    assert texts_of(Corpus.from_files(about).sources[0]) == ["A pointer begins so:\n" + POINTER.decode()]
+
+
+def test_pointers_in_a_folder_are_skipped_by_name_and_in_an_archive_too(write, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "part.parquet").write_bytes(POINTER)
+    with pytest.raises(CorpusError, match=r"part\.parquet \(a Git LFS pointer: run git lfs pull\)"):
+        Corpus.from_files(folder)
+    (folder / "b.txt").write_bytes(b"a text")
+    assert [source.name for source in Corpus.from_files(folder).sources] == ["b.txt"]
+    path = write("a.zip", zipped(**{"a.txt": b"a text", "b.txt": POINTER}))
+    [source] = Corpus.from_files(path).sources
+    assert "1 no text" in source.note

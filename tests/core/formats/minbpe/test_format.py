@@ -333,7 +333,7 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
         (b"minbpe v1\n\n0\n97 98\n\n", "a merge must be two ids with a space between them, line 5."),
         (b"minbpe v1\n\n0\n97 9.0\n", '"9.0": an id must be a whole number, line 4.'),
         (b"minbpe v1\n\n0\n97 \xc2\xb2\n", '"\ufffd\ufffd": an id must be a whole number, line 4.'),
-        (b"minbpe v1\n\n0\n97 98\n97 9", "the last line has no line ending, so the file may be cut off, line 5."),
+        (b"minbpe v1\n\n0\n97 98\n97 9", "the file ends too early, or the last line has no line ending, line 5."),
         (b"minbpe v1\n(\n0\n", "its pattern cannot be used: The pattern does not compile"),
         (b"minbpe v1\n\\w*\n0\n", "its pattern cannot be used: The pattern matches empty text"),
         (

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import READ_ANYWAY, READ_AS_TEXT, BinaryError, CorpusError
+from tokstudio.core.base.errors import READ_AS_TEXT, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import kinds
@@ -37,7 +37,7 @@ from tokstudio.core.corpus.readers.large_file import ContentFile, FileText
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream, encoding_of
 from tokstudio.core.corpus.readers.text_store import Budget, TextStore
-from tokstudio.core.text.encodings import SAMPLE
+from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text
 
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
 _ROWS_LOOKED_AT = 1_000
@@ -90,10 +90,10 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     """
     name, head = text.name, text.head()
     kind = kinds.kind_of(name, head)
-    if kind.is_binary and encoding is not None:
+    if kind.is_binary and encoding is not None and (encoding == "bytes" or kind.name != LFS_POINTER):
         return Look(kinds.TEXT, text.compression)
     if kind.is_binary:
-        raise BinaryError(f"{name}: this is {kind.name}, not text{READ_ANYWAY}.")
+        raise no_text(name, kind.name)
     if kind.name != kinds.TEXT or reading.as_text:
         return Look(kind.name, text.compression)
     is_whole = len(head) < SAMPLE

@@ -21,11 +21,13 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
+from tokstudio.core.text.encodings import LFS_POINTER
 from tokstudio.core.text.utf8 import AnyPath
 
 _FOLDER = "folder"
 # The reasons to skip an entry of a folder, in the order of the report.
-_WHY = ("unreadable", "damaged", "binary", "empty", "not a file", "beside a data set", "hidden")
+_POINTER = f"{LFS_POINTER}: run git lfs pull"
+_WHY = ("unreadable", "damaged", _POINTER, "binary", "empty", "not a file", "beside a data set", "hidden")
 _MOST_NAMED = 4
 _EXAMPLES = 2
 _DIGITS = re.compile(r"\d+")
@@ -211,4 +213,6 @@ def _folder_or_reason(entry: os.DirEntry[str]) -> str:
     kind = kind_of(entry.name, head)
     if kind.name in COLUMNAR:
         return kind.name
+    if kind.name == LFS_POINTER:
+        return _POINTER
     return "binary" if kind.is_binary else ""

@@ -27,6 +27,9 @@ _LARGEST_TEXT = 1 << 28
 _NEAR = 16
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"[-+.\w]*")
+# What is there of a word, a number or an escape whose end is missing.
+_CUT_WORD = re.compile(r"\s*|-|[.eE][-+]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
+_CUT_ESCAPE = re.compile(r"u[0-9A-Fa-f]{0,4}")
 
 
 class _NoNumber(ValueError):
@@ -45,8 +48,9 @@ class JsonReader(Reader):
 
     def __init__(self, path: Path, name: str, largest: int) -> None:
         super().__init__(path, name, largest)
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._ended = False
+        self._depth = 0  # of objects and arrays whose end is not read
         self._text = ""
         self._at = 0
         self._start = 0
@@ -65,28 +69,30 @@ class JsonReader(Reader):
     def items(self) -> Iterator[str]:
         """Yields the keys of the next object; the caller reads the value after each."""
         self._expect("{", "an object")
-        if self._take("}"):
-            return
-        while True:
-            key = self.string()
-            self._expect(":", "a colon")
-            yield key
-            if self._take("}"):
-                return
-            self._expect(",", "a comma or a closing brace")
+        self._depth += 1
+        if not self._take("}"):
+            while True:
+                key = self.string()
+                self._expect(":", "a colon")
+                yield key
+                if self._take("}"):
+                    break
+                self._expect(",", "a comma or a closing brace")
+        self._depth -= 1
 
     def elements(self) -> Iterator[int]:
         """Yields the positions of the next array, from 0; the caller reads the value at each."""
         self._expect("[", "an array")
-        if self._take("]"):
-            return
-        position = 0
-        while True:
-            yield position
-            position += 1
-            if self._take("]"):
-                return
-            self._expect(",", "a comma or a closing bracket")
+        self._depth += 1
+        if not self._take("]"):
+            position = 0
+            while True:
+                yield position
+                position += 1
+                if self._take("]"):
+                    break
+                self._expect(",", "a comma or a closing bracket")
+        self._depth -= 1
 
     def value(self) -> object:
         """The next value, unless it is too large."""
@@ -126,12 +132,19 @@ class JsonReader(Reader):
             raise self.fault("something follows the end of the data")
 
     def fault(self, what: str) -> FormatError:
-        """An error at the next position."""
-        return self._fault_at(what, self._at)
+        """An error at the next position, or that the file ends there too early."""
+        return self._fault_or_end(what, self._at)
 
     def fault_before(self, what: str) -> FormatError:
-        """An error at the position of the last value."""
-        return self._fault_at(what, self._start)
+        """An error at the position of the last value, or that the file ends too early behind it."""
+        return self._fault_or_end(what, self._start)
+
+    def _fault_or_end(self, what: str, at: int) -> FormatError:
+        # The position is lost where more of the file is read.
+        error = self._fault_at(what, at)
+        if self._depth and not self.peek():
+            return self._fault_at("the file ends too early", len(self._text))
+        return error
 
     def _fault_at(self, what: str, at: int) -> FormatError:
         lines = self._text.count("\n", 0, at)
@@ -184,8 +197,11 @@ class JsonReader(Reader):
                 raise self.fault(f"the data is {TOO_DEEP}")
             word = _WORD.match(self._text, end)
             # A number at the end of the window may continue.
-            if word and word.end() == len(self._text) and self._fill(_CHUNK):
-                continue
+            if word and word.end() == len(self._text):
+                if self._fill(_CHUNK):
+                    continue
+                if self._depth:
+                    raise self._fault_at("the file ends too early", len(self._text))
             self._start, self._at = self._at, end
             return value
 
@@ -194,9 +210,14 @@ class JsonReader(Reader):
         return error.pos + _NEAR >= len(self._text) or error.msg.startswith("Unterminated")
 
     def _damage(self, error: json.JSONDecodeError) -> FormatError:
-        if self._ended and (error.pos >= len(self._text.rstrip()) or error.msg.startswith("Unterminated")):
+        if self._ended and self._is_too_early(error):
             return self._fault_at("the file ends too early", len(self._text))
         return self._fault_at(f"this is not JSON ({error.msg[:1].lower()}{error.msg[1:]})", error.pos)
+
+    def _is_too_early(self, error: json.JSONDecodeError) -> bool:
+        """Whether an error in the last window is caused by the end of the file."""
+        cut = _CUT_ESCAPE if error.msg.startswith("Invalid \\uXXXX") else _CUT_WORD
+        return error.msg.startswith("Unterminated") or cut.fullmatch(self._text, error.pos) is not None
 
     def _fill(self, size: int) -> bool:
         """Reads more of the file and frees the text before the position; False at its end."""
@@ -221,6 +242,8 @@ class JsonReader(Reader):
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
         except UnicodeDecodeError as error:
+            if self._ended:
+                raise self._fault_at("the file ends too early", len(self._text)) from error
             raise FormatError(f"{self.name}: this is not UTF-8, byte {self._read - kept + error.start:,}.") from error
         self._read += len(data)
         return text

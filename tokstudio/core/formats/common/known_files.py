@@ -7,6 +7,7 @@ The hashes, patterns and special tokens are those that `tiktoken` publishes.
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,7 @@ def known_work(files: tuple[Path, ...], among: Mapping[tuple[str, ...], Known]) 
         try:
             if not file.is_file() or file.stat().st_size > _LARGEST:
                 return None
-            hashes.append(hashlib.sha256(file.read_bytes()).hexdigest())
+            hashes.append(hashlib.sha256(file.read_bytes().removeprefix(BOM_UTF8)).hexdigest())
         except OSError:
             # Reading the file later gives a better message.
             return None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from io import BufferedReader
 from itertools import islice
@@ -13,6 +14,7 @@ from typing import Self
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 
 _LONGEST = 1 << 28
 _BEGINNING = 512
@@ -35,7 +37,7 @@ class Reader:
     def __init__(self, path: Path, name: str, largest: int) -> None:
         self.name = name
         self._file, self.size = open_file(path, name, largest)
-        self._read = 0
+        self._read = self._file.tell()
         self._reported = 0
 
     def __enter__(self) -> Self:
@@ -55,6 +57,7 @@ class LineReader(Reader):
     """A file of lines."""
 
     _line = 0
+    _is_cut = False  # whether the last line has no end
 
     def __iter__(self) -> Iterator[bytes]:
         """Yields each line without its end, of Unix or Windows."""
@@ -64,6 +67,7 @@ class LineReader(Reader):
                 self._read += len(line)
                 if len(line) == _LONGEST:
                     raise self.fault("the line is too long to read")
+                self._is_cut = not line.endswith(b"\n")
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
@@ -76,12 +80,17 @@ class LineReader(Reader):
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
 
     def fault(self, what: str) -> FormatError:
-        """An error at the last line."""
-        return FormatError(f"{self.name}: {what}, line {self._line:,}.")
+        """An error at the last line; without an end, a part of it may be missing."""
+        cut = "the file ends too early, or " if self._is_cut else ""
+        return FormatError(f"{self.name}: {cut}{what}, line {self._line:,}.")
 
 
 def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]:
-    """Opens a file and returns its size; FormatError where there is none, or it has more than `largest` bytes."""
+    """Opens a file, behind its byte order mark if it has one, and returns its size.
+
+    Raises:
+        FormatError: There is none, it has more than `largest` bytes, or it is a Git LFS pointer.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -90,13 +99,23 @@ def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]
             raise FormatError(
                 f"{name}: the file is too large: {status.st_size:,} bytes, and at most {largest:,} are read."
             )
-        return path.open("rb"), status.st_size
+        file = path.open("rb")
+        try:
+            beginning = file.peek(_BEGINNING)[:_BEGINNING]
+            if is_lfs_pointer(beginning):
+                raise FormatError(f"{name}: {WHY_NOT_POINTER}.")
+            if beginning.startswith(BOM_UTF8):
+                file.read(len(BOM_UTF8))
+        except BaseException:
+            file.close()
+            raise
+        return file, status.st_size
     except (OSError, ValueError) as error:
         raise FormatError(f"{name}: {why_not(error)}.") from error
 
 
 def read_whole(path: Path, name: str, largest: int) -> bytes:
-    """The content of a file; FormatError where there is none, or it has more than `largest` bytes."""
+    """The content of a file behind its byte order mark; FormatError as of `open_file`."""
     file, size = open_file(path, name, largest)
     with file:
         try:

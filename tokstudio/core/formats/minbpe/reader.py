@@ -48,7 +48,7 @@ def read_work(path: Path, name: str, pattern: str | None) -> Work[Tokenizer]:
                 raise lines.fault(problem)
             yield from lines.progress()
         if not _ends_with_a_line(path):
-            raise lines.fault("the last line has no line ending, so the file may be cut off")
+            raise lines.fault("the last line has no line ending")
     for token, number in specials.items():
         if merges.has(number):
             raise FormatError(
