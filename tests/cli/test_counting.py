@@ -141,13 +141,21 @@ def test_standard_input_is_refused_with_a_way_out(tmp_path, capsys):
     assert "Standard input cannot be counted: give files." in capsys.readouterr().err
 
 
-def test_a_file_that_is_given_twice_counts_once_for_train_and_count(files, tmp_path, capsys):
+def test_a_file_that_is_given_twice_counts_twice_for_train_and_count_and_that_is_said(files, tmp_path, capsys):
+    note = {"name": "a.txt", "note": "given twice: it counts each time"}
     counted([files[0], files[0]], tmp_path / "counts.parquet", "--json")
-    (source,) = json.loads(capsys.readouterr().out)["sources"]
-    assert cli.main(["train", files[0], files[0], "--vocab-size", "260", "--json"]) == 0
-    assert cli.main(["train", files[0], "--vocab-size", "260", "--json"]) == 0
-    twice, once = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (twice["tokens"], source["name"]) == (once["tokens"], "a.txt")
+    told = json.loads(capsys.readouterr().out)
+    assert [source["name"] for source in told["sources"]] == ["a.txt", "a.txt"]
+    assert told["source_notes"] == [note]
+    words = ["--vocab-size", "265", "--pattern", "gpt2", "--special=<e>", "--json"]
+    assert cli.main(["train", files[0], files[0], *words]) == 0
+    assert cli.main(["train", files[0], "--weight", "a.txt=2", *words]) == 0
+    assert cli.main(["train", "--counts", str(tmp_path / "counts.parquet"), "--vocab-size", "265", "--json"]) == 0
+    twice, weighted, of_counts = map(json.loads, capsys.readouterr().out.splitlines())
+    assert twice["tokens"] == weighted["tokens"] == of_counts["tokens"]
+    assert twice["source_notes"] == [note]
+    assert cli.main(["train", files[0], str(tmp_path / "folder" / ".." / "a.txt"), *words[:-1]]) == 0
+    assert "a.txt: given twice: it counts each time.\n" in capsys.readouterr().err
 
 
 # ---- on a cluster

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
-from tokstudio import cli
+from tokstudio import Corpus, TrainingConfig, cli, save, train
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.reading import reading_of
 from tokstudio.core.corpus.readers.reading import Reading
@@ -104,3 +104,47 @@ def test_standard_input_may_be_a_data_set(trained, typed):
     typed(COMPRESSIONS[".gz"](json_lines(DOCUMENTS)))
     code, _, said = trained("-", "--field", "text")
     assert (code, "standard input: column text." in said) == (0, True)
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """A folder with data sets of two kinds, and a description."""
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "part0.jsonl.zst").write_bytes(COMPRESSIONS[".zst"](json_lines(DOCUMENTS[:200]) + b"{\n"))
+    (folder / "part1.parquet").write_bytes(FORMATS["a.parquet"](DOCUMENTS[200:]))
+    (folder / "README.md").write_text("A description.")
+    return folder
+
+
+def test_data_sets_of_two_kinds_in_a_folder_are_one_corpus(mixed, tmp_path, trained):
+    code, merges, said = trained(mixed)
+    assert code == 0
+    assert "mixed: 1 file skipped: README.md (beside a data set)." in said
+    halves = [str(mixed / name) for name in ("part0.jsonl.zst", "part1.parquet")]
+    assert merges == trained(*halves)[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train {mixed} --vocab-size 280",
+        "train {mixed} --vocab-size 100 --algorithm wordpiece",
+        "extend {tokenizer} {mixed} --vocab-size 310",
+        "count {mixed} --pattern gpt2 --out {out}",
+        "compare {tokenizer} --texts {mixed}",
+        "prune {tokenizer} --vocab-size 300 --corpus {mixed}",
+        "renumber {tokenizer} --by use --corpus {mixed}",
+        "check {merges} --corpus {mixed}",
+    ],
+)
+def test_what_is_passed_over_is_in_the_json_of_every_command(mixed, tmp_path, capsys, command):
+    tokenizer = tmp_path / "tokenizer.json"
+    save(train(Corpus.from_texts(DOCUMENTS), TrainingConfig(vocabulary_size=306)), tokenizer)
+    (tmp_path / "merges.txt").write_text("t h\n")
+    places = {"mixed": mixed, "tokenizer": tokenizer, "out": tmp_path / "c.parquet", "merges": tmp_path / "merges.txt"}
+    cli.main([word.format(**places) for word in [*command.split(), "--json", "-q"]])
+    told = json.loads(capsys.readouterr().out)
+    assert told["skipped"] == [{"name": "README.md", "reason": "beside a data set", "folder": str(mixed)}]
+    assert [one["name"] for one in told["source_notes"]] == ["part0.jsonl.zst"]
+    assert "1 broken row dropped" in told["source_notes"][0]["note"]

@@ -25,11 +25,11 @@ def check(arguments: argparse.Namespace, console: Console) -> int:
         tie_break=arguments.tie_break,
         special_tokens=arguments.special,
     )
-    corpus = console.finish(read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console))
-    checker = Checker(corpus, settings)
+    read = console.finish(read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console))
+    checker = Checker(read.corpus, settings)
     outcomes = list(_outcomes(tuple(paths_of(arguments.theirs)), checker, console))
     if arguments.json:
-        told = [_as_json(outcome) for outcome in outcomes]
+        told = [_as_json(outcome) | read.as_json() for outcome in outcomes]
         text = json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False) + "\n"
         # A byte of a name that is not text is half of a pair of surrogates, which JSON writes as an escape.
         put(sys.stdout, text.encode("utf-8", "backslashreplace"))

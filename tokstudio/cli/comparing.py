@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     if figures is None and not (arguments.json or arguments.csv):
         figures = ["bytes_per_token"]
     opened = _open(arguments, console)
-    texts = _read(arguments, console)
+    texts, read = _read(arguments, console)
     base = _base(texts, arguments)
     if base is None and "premium" in (figures or ()):
         raise ConfigError("--figure premium: say which text is the base with --base.")
@@ -69,7 +70,7 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
         comparison.to_csv(arguments.csv, figures)
         console.say(f"Wrote {file_name(arguments.csv)}.")
     elif arguments.json:
-        put(sys.stdout, comparison.to_json(figures) + "\n")
+        put(sys.stdout, json.dumps(json.loads(comparison.to_json(figures)) | read, ensure_ascii=False) + "\n")
     elif arguments.markdown:
         put(sys.stdout, comparison.to_markdown(figures))
     else:
@@ -110,25 +111,27 @@ def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
     return made
 
 
-def _read(arguments: argparse.Namespace, console: Console) -> Texts:
-    """The texts by different names."""
+def _read(arguments: argparse.Namespace, console: Console) -> tuple[Texts, Mapping[str, object]]:
+    """The texts by different names, and for JSON what was passed over."""
     if arguments.parallel:
         parallel = console.finish(open_parallel_work(arguments.texts[0]))
         for note in parallel.notes:
             console.say(note)
-        return dict(zip(parallel.languages, parallel.lines, strict=True))
+        notes = [{"name": parallel.name, "note": note} for note in parallel.notes]
+        return dict(zip(parallel.languages, parallel.lines, strict=True)), {"source_notes": notes}
     reading = reading_of(arguments)
-    corpus = console.finish(
+    read = console.finish(
         read_corpus_work(
             arguments.texts, (), arguments.documents or "file", arguments.encoding, console, reading, keep_empty=True
         )
     )
+    corpus = read.corpus
     report_read(corpus.sources, console)
     names = [source.name for source in corpus.sources]
     longer = [
         source.name if source.path is None else f"{source.path.parent.name}/{source.name}" for source in corpus.sources
     ]
-    return dict(zip(_different(names, longer), corpus.sources, strict=True))
+    return dict(zip(_different(names, longer), corpus.sources, strict=True)), read.as_json()
 
 
 def _base(texts: Texts, arguments: argparse.Namespace) -> str | None:
@@ -187,7 +190,7 @@ def report(arguments: argparse.Namespace, console: Console) -> int:
     """Writes the page; returns the exit code."""
     opened = _open(arguments, console)
     origins = {each.name: console.finish(origin_work(each.loaded)) for each in opened if each.loaded is not None}
-    texts = _read(arguments, console)
+    texts, _ = _read(arguments, console)
     comparison = _compared(opened, texts, _base(texts, arguments), _against(opened, arguments), console)
     made = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
     console.finish(write_files({arguments.out: [made.encode()]}))

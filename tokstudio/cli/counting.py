@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.reading import plain_reading_errors, reading_of, report_read
+from tokstudio.cli.reading import expand_files_work, plain_reading_errors, read_as_json, reading_of, report_read
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work
+from tokstudio.core.corpus.readers.folders import Folder
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.pretokenization.counting import Counting
 from tokstudio.core.pretokenization.word_counts import WordCounts
@@ -26,7 +25,8 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
     with plain_reading_errors():
-        entries = console.finish(_entries_work(arguments.files, console))
+        folders = list[Folder]()
+        entries = console.finish(expand_files_work(arguments.files, folders, console))
         if arguments.dask is not None:
             from tokstudio.cli.cluster import count_on_cluster
 
@@ -39,20 +39,12 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         raise CorpusError("There are no words in these texts: nothing was written.")
     out = console.finish(counts.save_work(arguments.out))
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(counts, out)) + "\n")
+        put(sys.stdout, json.dumps(_as_json(counts, out) | read_as_json(folders, part.sources)) + "\n")
     text = sum(total.bytes for total in counts.totals)
     console.say(
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
         f"{several(len(counts), 'distinct word')}, in {out.name}."
     )
-
-
-def _entries_work(files: list[str], console: Console) -> Work[list[Entry]]:
-    def tell(folder: Folder) -> None:
-        if folder.remark:
-            console.say(folder.remark)
-
-    return (yield from expand_work(files, tell))
 
 
 def _as_json(counts: WordCounts, out: Path) -> dict[str, object]:

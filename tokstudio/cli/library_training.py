@@ -36,7 +36,8 @@ def train_by_library(arguments: argparse.Namespace, console: Console, signals: S
         held_out=arguments.held_out,
     )
     _check_formats(exports, config)
-    corpus = read_texts(arguments, console)
+    read = read_texts(arguments, console)
+    corpus = read.corpus
     made = console.finish(train_by_library_work(corpus, config))
     _report(made, console)
     with signals.finishing():
@@ -49,7 +50,8 @@ def train_by_library(arguments: argparse.Namespace, console: Console, signals: S
         console.say("Interrupted: the held-out text was not measured.")
         code = signals.code
     if arguments.json:
-        outcome = _as_json(made) | {"files": [str(file) for report in reports for file in report.files]}
+        files = [str(file) for report in reports for file in report.files]
+        outcome = _as_json(made) | {"files": files} | read.as_json()
         if config.held_out:
             outcome["held_out_bytes_per_token"] = ratio
         put(sys.stdout, json.dumps(outcome) + "\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -16,12 +17,12 @@ from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError, TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import count_text, in_units, several
+from tokstudio.core.base.wording import count_text, in_units, printable, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
-from tokstudio.core.corpus.open_sources import content_work, empty_source, read_work
+from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
+from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source, entries
@@ -32,7 +33,37 @@ from tokstudio.core.training.prepare_corpus import PreparedCorpus
 from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
 _STANDARD_INPUT = "standard input"
+_PIPE = Entry(Path(), name=_STANDARD_INPUT)  # in its place; no folder has an entry of this name without shards
 _VALUES_NAMED = 5  # of the column that divides a data set
+
+
+@dataclass(frozen=True, eq=False)
+class CommandTexts:
+    """The texts that a command reads, and the folders among them."""
+
+    corpus: Corpus
+    folders: tuple[Folder, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """What was passed over in folders, and what is to be said of each text."""
+        return read_as_json(self.folders, self.corpus.sources)
+
+
+def read_as_json(folders: Iterable[Folder], sources: Iterable[Source]) -> dict[str, object]:
+    """The skipped files of folders with the reasons, and the notes of the texts; nothing where there are none."""
+    told: dict[str, list[dict[str, str]]] = {
+        "skipped": [
+            {
+                "name": printable(path.relative_to(folder.path).as_posix()),
+                "reason": why,
+                "folder": printable(str(folder.path)),
+            }
+            for folder in folders
+            for path, why in folder.skipped
+        ],
+        "source_notes": [{"name": source.name, "note": source.note} for source in sources if source.note],
+    }
+    return {name: values for name, values in told.items() if values}
 
 
 def read_corpus_work(
@@ -43,40 +74,44 @@ def read_corpus_work(
     console: Console,
     reading: Reading | None = None,
     keep_empty: bool = False,
-) -> Work[Corpus]:
+) -> Work[CommandTexts]:
     """Reads texts in the order given, then word counts; reports skipped files of folders.
 
     With `keep_empty`, a file without text beside others is a source without documents, not an error.
     """
-    budget = Budget()
-
-    def tell(folder: Folder) -> None:
-        if folder.remark:
-            console.say(folder.remark)
-
-    entries: list[Entry | None] = []  # None for standard input
+    budget, folders = Budget(), list[Folder]()
+    entries: list[Entry] = []
     for file in files:
-        entries += [None] if file == "-" else (yield from expand_work([file], tell))
-    once = yield from unique_work(entry for entry in entries if entry is not None)
+        entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console))
     sources: list[Source] = []
-    for entry in entries:
+    for entry in (yield from numbered_work(entries)):
         try:
-            if entry is None:
+            if entry == _PIPE:
                 raw = np.frombuffer((yield from standard_input_work()), np.uint8)
                 sources += yield from content_work(raw, _STANDARD_INPUT, documents, encoding, reading)
-            elif entry in once:
-                once.remove(entry)
+            else:
                 with plain_reading_errors():
                     sources += yield from read_work(entry, documents, encoding, reading, budget)
         except EmptyError:
             if not keep_empty or len(entries) == 1:
                 raise
-            sources.append(empty_source(_STANDARD_INPUT if entry is None else file_name(entry.path)))
+            sources.append(empty_source(_STANDARD_INPUT if entry == _PIPE else file_name(entry.path)))
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
         sources += yield from counted_sources_work(path)
-    return Corpus(tuple(sources))
+    return CommandTexts(Corpus(tuple(sources)), tuple(folders))
+
+
+def expand_files_work(files: Sequence[str], folders: list[Folder], console: Console) -> Work[list[Entry]]:
+    """Replaces each folder by what it holds, adds it to `folders`, and reports what it skips."""
+
+    def tell(folder: Folder) -> None:
+        folders.append(folder)
+        if folder.remark:
+            console.say(folder.remark)
+
+    return (yield from expand_work(files, tell))
 
 
 @contextmanager
@@ -120,7 +155,7 @@ def report_read(sources: Iterable[Source], console: Console) -> None:
             more = f" and {len(read) - _VALUES_NAMED:,} more" if len(read) > _VALUES_NAMED else ""
             remarks.append(f"{several(len(read), 'value')} of {first.reading.split_by} ({named}{more})")
         remarks += [] if first.encoding in ("utf-8", "bytes") else [f"read as {first.encoding}"]
-        remarks += dict.fromkeys(source.note for source in read if source.note)
+        remarks += dict.fromkeys(source.note.replace(OF_FILE, "") for source in read if source.note)
         if remarks:
             console.say(f"{name}: {'; '.join(remarks)}.")
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from tokstudio.cli.exporting import Exports, Proving, check_losses, export
 from tokstudio.cli.loading import load_source, load_tokenizer
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.reading import read_corpus_work, reading_of, report_read
+from tokstudio.cli.reading import CommandTexts, read_corpus_work, reading_of, report_read
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.surgery.join import join_work
 from tokstudio.core.surgery.prune import prune_work, tokens_of_scripts_work
 from tokstudio.core.surgery.renumber import order_as_in, order_by_rank, order_by_use, renumber
@@ -74,7 +73,7 @@ def _prune(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _
     if arguments.script is not None:
         found: list[int] = console.finish(tokens_of_scripts_work(old, arguments.script)).tolist()
         chosen = found if chosen is None else sorted(set(found).intersection(chosen))
-    corpus, uses = _uses(arguments, old, console)
+    read, uses = _uses(arguments, old, console)
     size: int | None = arguments.vocab_size
     work = prune_work(old, size, uses, least_uses=arguments.least_uses, tokens=chosen, renumber=not arguments.keep_ids)
     pruned = console.finish(work)
@@ -87,8 +86,8 @@ def _prune(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _
         raise ConfigError(f"Nothing can be removed. {remark}".rstrip())
     if size is not None and len(pruned.tokenizer) > size:
         remark = f"No other tokens can be removed: more than {size:,} are left. {remark}".rstrip()
-    facts = {"removed": len(old) - len(pruned.tokenizer), "needed": needed}
-    return _Changed(pruned.tokenizer, _sample(corpus), remark, facts)
+    facts = {"removed": len(old) - len(pruned.tokenizer), "needed": needed} | _read_facts(read)
+    return _Changed(pruned.tokenizer, _sample(read), remark, facts)
 
 
 def _join(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
@@ -105,24 +104,23 @@ def _join(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _C
 
 def _renumber(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
     by: str = arguments.by
-    sample = b""
+    read: CommandTexts | None = None
     if by == "rank":
         order = order_by_rank(old)
     elif by == "use":
-        corpus, uses = _uses(arguments, old, console)
+        read, uses = _uses(arguments, old, console)
         if uses is None:
             if old.run is None:
                 raise ConfigError("--by use needs texts in which the uses are counted: add --corpus.")
             uses = old.run.uses(len(old.merges))
         order = order_by_use(old, uses)
-        sample = _sample(corpus)
     else:
         order = order_as_in(old, load_tokenizer(Path(by), arguments.pattern, console).tokenizer)
     made = renumber(old, order)
     ids = old.tokens.ids()
     moved = int(np.count_nonzero(made.new_ids[ids] != ids))
     remark = f"{several(moved, 'token gets', 'tokens get')} another id."
-    return _Changed(made.tokenizer, sample, remark, {"renumbered": moved})
+    return _Changed(made.tokenizer, _sample(read), remark, {"renumbered": moved} | _read_facts(read))
 
 
 def _specials(arguments: argparse.Namespace, old: Tokenizer, _: Console) -> _Changed:
@@ -146,18 +144,22 @@ def _renaming(text: str, specials: Iterable[str]) -> tuple[str, str]:
 
 def _uses(
     arguments: argparse.Namespace, old: Tokenizer, console: Console
-) -> tuple[Corpus | None, NDArray[np.int64] | None]:
+) -> tuple[CommandTexts | None, NDArray[np.int64] | None]:
     """The texts of --corpus and the uses of each token in them; None where there are no texts."""
     if not arguments.corpus:
         return None, None
     work = read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console, reading_of(arguments))
-    corpus = console.finish(work)
-    report_read(corpus.sources, console)
-    return corpus, console.finish(count_uses_work(old, corpus))
+    read = console.finish(work)
+    report_read(read.corpus.sources, console)
+    return read, console.finish(count_uses_work(old, read.corpus))
 
 
-def _sample(corpus: Corpus | None) -> bytes:
-    return b"" if corpus is None else corpus.sample(_SAMPLE)
+def _sample(read: CommandTexts | None) -> bytes:
+    return b"" if read is None else read.corpus.sample(_SAMPLE)
+
+
+def _read_facts(read: CommandTexts | None) -> dict[str, object]:
+    return {} if read is None else read.as_json()
 
 
 _CHANGES: Mapping[str, Callable[[argparse.Namespace, Tokenizer, Console], _Changed]] = {

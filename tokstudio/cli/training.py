@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -19,6 +19,7 @@ from tokstudio.cli.extending import Extension, chosen_ties
 from tokstudio.cli.process.signals import Signals
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import (
+    CommandTexts,
     read_corpus_work,
     reading_of,
     report_held_out,
@@ -71,7 +72,8 @@ def _train_to_the_end(
 ) -> int:
     exports: list[tuple[str, Path]] = arguments.export
     project: Path | None = arguments.project
-    corpus = read_texts(arguments, console)
+    read = read_texts(arguments, console)
+    corpus = read.corpus
     if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
@@ -115,7 +117,7 @@ def _train_to_the_end(
     if code in (DONE, FAILED) and not _measure(measured, trainer, console):
         code = signals.code
     if arguments.json:
-        outcome = _as_json(run, reports, measured.ratio, kept)
+        outcome = _as_json(run, reports, measured.ratio, kept) | read.as_json()
         if extension is not None and len(run):
             outcome |= extension.as_json()
         if _has_sources(run):
@@ -160,20 +162,20 @@ def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
     return True
 
 
-def read_texts(arguments: argparse.Namespace, console: Console) -> Corpus:
+def read_texts(arguments: argparse.Namespace, console: Console) -> CommandTexts:
     """The corpus of the arguments, with its weights, or a sample of it."""
     reading, documents = reading_of(arguments), _documents(arguments)
-    corpus = console.finish(
+    read = console.finish(
         read_corpus_work(arguments.files, arguments.counts, documents, arguments.encoding, console, reading)
     )
-    report_read(corpus.sources, console)
-    corpus = corpus.with_weights(_weights(arguments.weight, corpus))
+    report_read(read.corpus.sources, console)
+    corpus = read.corpus.with_weights(_weights(arguments.weight, read.corpus))
     size: int | None = arguments.sample_bytes
     if size is not None and size < corpus.bytes:
         whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
         console.say(f"Training on a sample of {corpus.bytes:,} of {whole:,} bytes.")
     console.finish(corpus.sha256_work())
-    return corpus
+    return replace(read, corpus=corpus)
 
 
 def _documents(arguments: argparse.Namespace) -> str:

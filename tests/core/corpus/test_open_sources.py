@@ -660,13 +660,23 @@ def test_eastern_text_stays_what_it_is(tmp_path, encoding, text):
     assert finish(read_source(path)).data.tobytes().decode() == text
 
 
-def test_a_file_that_is_named_twice_is_there_once(folder, monkeypatch):
+def test_a_file_that_is_given_twice_is_read_twice_and_that_is_said(folder, monkeypatch):
     given_paths = [folder / "b.txt", folder / "a", folder, folder / "a" / ".." / "b.txt", "b.txt"]
     monkeypatch.chdir(folder)
-    assert [entry.path for entry in finish(expand_work(given_paths))] == [
-        folder / "b.txt",
-        folder / "a" / "z.py",
-        *finish(read_folder_work(folder)).files[1:-1],
+    inside = finish(read_folder_work(folder)).files
+    assert [(entry.path, entry.times) for entry in finish(expand_work(given_paths))] == [
+        (folder / "b.txt", 1),
+        (folder / "a" / "z.py", 1),
+        *((file, 2 if file in (folder / "b.txt", folder / "a" / "z.py") else 1) for file in inside),
+        (folder / "a" / ".." / "b.txt", 3),
+        (Path("b.txt"), 4),
+    ]
+    corpus = Corpus.from_files(["b.txt", "b.txt", folder / "b.txt"])
+    assert len({source.data.tobytes() for source in corpus.sources}) == 1
+    assert [source.note for source in corpus.sources] == [
+        "",
+        "given twice: it counts each time",
+        "given 3 times: it counts each time",
     ]
 
 

@@ -103,3 +103,12 @@ def test_the_counts_that_were_reloaded_replace_no_others_of_their_name(qtbot, se
     qtbot.waitUntil(lambda: not session.jobs.running and session.corpus.sources[1] is not last, timeout=PATIENCE)
     assert session.corpus.sources[0] is first
     assert text_of(session.corpus.sources[1]) == b"cow cow "
+
+
+def test_a_file_that_is_given_by_its_folder_too_is_read_once_and_that_is_said(tmp_path):
+    (tmp_path / "texts").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "texts" / name).write_text("text", encoding="utf-8")
+    read = finish(read_all([tmp_path / "texts", tmp_path / "texts" / "b.txt"], None))
+    assert [source.name for source in read.sources] == ["a.txt", "b.txt"]
+    assert [remark for _, remark in read.remarks] == ["b.txt: given twice, and read once."]

@@ -68,7 +68,7 @@ class Corpus:
         read, and each row is a document. The notes of the sources say what was dropped.
 
         Args:
-            paths: Files and folders.
+            paths: Files and folders. One that is given twice counts twice, which its note says.
             documents: "file" for one document per file, "line" for one per line, including its line feed. The rows of
                 a data set are not divided further.
             encoding: None to detect it for each file; "bytes" to decode and unpack nothing, which reads binary files

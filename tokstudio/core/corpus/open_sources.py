@@ -48,6 +48,7 @@ from tokstudio.core.corpus.source import Source, check_documents
 from tokstudio.core.text.encodings import encoding_name
 from tokstudio.core.text.utf8 import AnyPath
 
+OF_FILE = "of the file: "  # before the note of one part of it
 _LOOKED_AT = 100  # members of a tar archive, which has no list of them; files of a folder
 
 
@@ -121,7 +122,10 @@ def read_work(
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        sources += yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
+        made = yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
+        if made and entry.remark:
+            made[0] = replace(made[0], note="; ".join(filter(None, (entry.remark, made[0].note))))
+        sources += made
     return tuple(sources)
 
 
@@ -378,7 +382,8 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: So
     note = collect.dropped.note
     for part in parts:
         name = place.name if part.value is None else f"{place.name}: {part.value}"
-        sources.append(place.source(name, encoding, "" if sources else note, part, reading, is_rows=True))
+        told = f"{OF_FILE}{note}" if note and part.value is not None else note
+        sources.append(place.source(name, encoding, "" if sources else told, part, reading, is_rows=True))
     if not any(len(source.data) for source in sources):
         raise EmptyError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
     return sources

@@ -14,7 +14,7 @@ from tokstudio.core.base.errors import BinaryError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import counted_sources_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_otherwise_work, read_source, read_work
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, unique_work
+from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
@@ -83,8 +83,10 @@ def read_all(
                 chosen |= dict.fromkeys(entries, readings[path])
         except TokStudioError as error:
             problems.append((path, error))
+    again: list[Entry] = []
     if len(paths) > 1:
-        files = yield from unique_work(files)
+        numbered = yield from numbered_work(files)
+        files, again = [[one for one in numbered if (one.times > 1) == later] for later in (False, True)]
     budget, sources = Budget(), list[Source]()
     for file in files:
         try:
@@ -93,6 +95,9 @@ def read_all(
             problems.append((file.path, error))
         yield Progress("reading")
     remarks = [(folder.path, folder.remark) for folder in folders if folder.remark]
+    if again:
+        more = f", as are {len(again) - 1:,} more" if len(again) > 1 else ""
+        remarks.append((again[0].path, f"{file_name(again[0].path)}: given twice, and read once{more}."))
     return Read(tuple(sources), tuple(problems), documents, (*remarks, *dropped(sources)))
 
 

@@ -3,15 +3,18 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.core.corpus.readers.written import tarred
+from tests.core.corpus.readers.written import of_parquet, tarred, zst
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_otherwise_work, read_work
+from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.corpus.readers.reading import Reading
 
 POSTS = '{"text": "one", "lang": "de"}\n{"text": "two", "lang": "en"}\n'
@@ -94,3 +97,33 @@ def test_a_data_set_that_is_gone_is_said(folder, look):
             if look
             else read_otherwise_work(folder, "file", None, Reading(), "more-#.jsonl")
         )
+
+
+def test_data_sets_of_different_kinds_in_a_folder_are_read_together(folder):
+    """What describes them, and numbers, are no part of the data, and each is named with the reason."""
+    (folder / "part1.parquet").write_bytes(of_parquet(["three"]))
+    (folder / "part0.jsonl.zst").write_bytes(zst(POSTS.encode()))
+    (folder / "table.csv").write_text("text,lang\nfour,en\n")
+    (folder / "list.json").write_text(json.dumps([{"text": "five"}]))
+    (folder / "dataset_info.json").write_text(json.dumps({"description": "About the posts.", "features": {}}))
+    (folder / "sizes.jsonl").write_text('{"rows": 1}\n{"rows": 2}\n')
+    found = finish(read_folder_work(folder))
+    assert {(path.name, why) for path, why in found.skipped} == {
+        (name, "beside a data set") for name in ("README.md", "dataset_info.json", "sizes.jsonl")
+    }
+    read = {source.name: source.data.tobytes() for source in Corpus.from_files(folder).sources}
+    assert read.pop("data: people-#.jsonl") == b"AdaBob" * 2
+    assert read.pop("data: posts-#.jsonl") == b"onetwo" * 2
+    assert read == {
+        "list.json": b"five", "part0.jsonl.zst": b"onetwo", "part1.parquet": b"three", "table.csv": b"four",
+    }  # fmt: skip
+
+
+def test_what_the_filters_dropped_of_a_divided_file_is_said_of_the_file(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text("".join(json.dumps({"text": text, "lang": lang}) + "\n" for text, lang in (
+        ("long enough", "de"), ("short", "en"), ("short", "en"), ("long enough too", "en"),
+    )))  # fmt: skip
+    german, english = Corpus.from_files(path, split_by="lang", least_characters=6).sources
+    assert (german.note, english.note) == ("of the file: 2 short documents dropped", "")
+    assert Corpus.from_files(path, least_characters=6).sources[0].note == "2 short documents dropped"

@@ -18,8 +18,10 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import plain_errors
-from tokstudio.core.corpus.readers.kinds import COLUMNAR, kind_of, suffix_of
+from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
+from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.streams import OpenText
 from tokstudio.core.text.encodings import LFS_POINTER
 from tokstudio.core.text.utf8 import AnyPath
@@ -48,6 +50,7 @@ class Entry:
         shards: The files of a data set, in their order; none of a single file.
         name: The name of such a data set within its folder; "" where it is the only one.
         is_found: Whether it was found in a folder, and not named itself.
+        times: How many times it was given up to here: above 1 where the same files were given before.
     """
 
     path: Path
@@ -55,6 +58,14 @@ class Entry:
     shards: tuple[Path, ...] = ()
     name: str = ""
     is_found: bool = False
+    times: int = 1
+
+    @property
+    def remark(self) -> str:
+        """What is said of an entry that was given before; "" of any other."""
+        if self.times == 1:
+            return ""
+        return f"given {'twice' if self.times == 2 else f'{self.times} times'}: it counts each time"
 
 
 @dataclass(frozen=True)
@@ -113,8 +124,14 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
     files.sort(key=lambda file: file.relative_to(root).parts)
     if columnar:
         # Texts beside tables, such as their description, are not part of the data.
-        skipped += [(file, "beside a data set") for file in files if file not in columnar]
-        files = [file for file in files if file in columnar]
+        texts: list[Path] = []
+        for file in files:
+            if file not in columnar and not _is_data(file):
+                texts.append(file)
+            yield Progress("looking for text", len(files))
+        skipped += [(file, "beside a data set") for file in texts]
+        left_out = frozenset(texts)
+        files = [file for file in files if file not in left_out]
     made = Folder(root, tuple(files), tuple(skipped), tuple(_entries(root, files, columnar)))
     if not files:
         raise CorpusError(" ".join(filter(None, (f"{file_name(root)}: no text files in this folder.", made.remark))))
@@ -124,7 +141,7 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
 def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Entry]]:
     """Replaces each folder by what it holds, and passes it to `tell`; files stay as given, whether they exist or not.
 
-    A file that is named twice, for example by its folder as well, is listed once.
+    A file that is given twice, for example by its folder as well, is listed twice, with its `Entry.times`.
     """
     entries: list[Entry] = []
     several = list(map(Path, paths))
@@ -136,19 +153,33 @@ def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None 
                 tell(folder)
         else:
             entries.append(Entry(path))
-    return (yield from unique_work(entries)) if len(several) > 1 else entries
+    return (yield from numbered_work(entries)) if len(several) > 1 else entries
 
 
-def unique_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
-    """The entries without duplicates, also where a file has several names."""
-    known: dict[tuple[str, str], Entry] = {}
+def numbered_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
+    """The entries with their `times`, also where a file has several names."""
+    known = Counter[tuple[str, str]]()
+    made: list[Entry] = []
     for entry in entries:
         place = str(entry.path)
         with suppress(OSError, ValueError):
             place = os.path.realpath(entry.path)
-        known.setdefault((place, entry.name), entry)
-        yield Progress("looking for text", len(known))
-    return list(known.values())
+        known[place, entry.name] += 1
+        made.append(replace(entry, times=known[place, entry.name]))
+        yield Progress("looking for text", len(made))
+    return made
+
+
+def _is_data(file: Path) -> bool:
+    """Whether a text is a data set of rows with a column of text; one object of JSON describes other data."""
+    try:
+        with file.open("rb") as opened:
+            text = OpenText(opened, file.name, 0, keep_truncated=True)
+            is_object = suffix_of(file.name) == ".json" and text.head().lstrip()[:1] == b"{"
+            kind = look(text, None, Reading()).kind
+    except (CorpusError, OSError):
+        return False  # which `_folder_or_reason` has said
+    return kind in DATA and not (kind == JSON and is_object)
 
 
 def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
