@@ -263,9 +263,22 @@ def test_counts_that_are_opened_as_a_text_are_recognised(tmp_path):
 def write(table: pa.Table, metadata: bytes, file: Path) -> None:
     """Writes a table of counts as `WordCounts.save` does."""
     schema = pa.schema([pa.field(field.name, field.type, nullable=False) for field in table.schema])
-    with pq.ParquetWriter(file, schema, store_schema=False) as writer:
+    with pq.ParquetWriter(file, schema, store_schema=False, use_dictionary=False) as writer:
         writer.write_table(table.cast(schema))
         writer.add_key_value_metadata({b"tokstudio": metadata})
+
+
+def test_counts_with_a_damaged_name_or_shared_words_are_refused(tmp_path):
+    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
+    table, metadata = pq.read_table(file), pq.read_metadata(file).metadata[b"tokstudio"]
+    file.write_bytes(file.read_bytes().replace(b"first", b"fi\xf2st"))
+    with pytest.raises(CorpusError, match=r"counts\.parquet: it is not a complete Parquet file"):
+        Corpus.from_counts(file)
+    with pq.ParquetWriter(file, table.schema, store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({b"tokstudio": metadata})
+    with pytest.raises(CorpusError, match="another program wrote its rows"):
+        Corpus.from_counts(file)
 
 
 def test_a_file_of_counts_that_was_cut_off_is_refused(tmp_path):

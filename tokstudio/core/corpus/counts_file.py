@@ -24,6 +24,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.compression import refuse_bomb
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.version import __version__
 
@@ -87,7 +88,6 @@ def is_counts_file(path: Path) -> bool:
 
 def counted_with(path: Path) -> CountedWith | None:
     """The settings of a file of counted words; None for any other file. Errors are left to reading the file."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not is_counts_file(path):
@@ -95,7 +95,7 @@ def counted_with(path: Path) -> CountedWith | None:
     try:
         raw = (pq.read_metadata(path).metadata or {}).get(_KEY)
         return None if raw is None else _Facts(file_name(path), raw).settings
-    except (OSError, pa.ArrowException, CorpusError):
+    except (*_errors(), CorpusError):
         return None
 
 
@@ -218,7 +218,6 @@ def _sha256(rows: CountedRows) -> str:
 
 
 def _read_work(path: Path) -> Work[CountedRows]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     name = file_name(path)
@@ -230,14 +229,27 @@ def _read_work(path: Path) -> Work[CountedRows]:
             facts = _Facts(name, metadata[_KEY])
             if file.schema_arrow.remove_metadata() != _schema():
                 raise facts.fault("its columns are not word, source, count and first")
+            groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+            stored = path.stat().st_size
+            refuse_bomb(name, sum(group.total_byte_size for group in groups), stored, "count the texts again")
+            if any(group.column(0).has_dictionary_page for group in groups):
+                # A word that stands in many rows could be of any length.
+                raise facts.fault("another program wrote its rows")
             parts: list[tuple[NDArray[Any], ...]] = []
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group).combine_chunks()
                 parts.append(_arrays(table))
                 yield Progress("reading", group, file.num_row_groups)
-    except (OSError, pa.ArrowException) as error:
+    except _errors() as error:
         raise CorpusError(f"{name}: it is not a complete Parquet file ({_first_line(error)}).") from error
     return facts.rows(parts)
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What pyarrow raises for a damaged file; ValueError where a name in it is not UTF-8."""
+    import pyarrow as pa
+
+    return OSError, pa.ArrowException, ValueError, IndexError, OverflowError
 
 
 def _first_line(error: Exception) -> str:

@@ -23,11 +23,12 @@ from tokstudio.core.corpus.readers.archives import (
     Member,
     Skipped,
     member_name,
-    plain_archive_errors,
     tar_members,
+    until_cut,
     zip_members,
 )
 from tokstudio.core.corpus.readers.collect import Collector
+from tokstudio.core.corpus.readers.compression import refuse_bomb
 from tokstudio.core.corpus.readers.contents import Contents
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import (
@@ -274,12 +275,12 @@ def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted:
     """Shows the first member of an archive that is a data set, else its kind."""
     files, shown_member = 0, None
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped())
-    with plain_archive_errors(text.name, lambda: _ends_early(text, found)):
+    with until_cut(lambda: _ends_early(text, found)):
         for member in members:
             files += 1
             if shown_member is None and _is_wanted(member, wanted):
                 with suppress(BinaryError):
-                    inner = OpenText(member.file, member.name, member.size, True)
+                    inner = OpenText(member.file, member.name, member.size, True, lambda: text.stored)
                     look_inside = look(inner, wanted.encoding, wanted.reading)
                     if look_inside.kind in kinds.DATA:
                         shown_member = yield from with_columns_work(
@@ -300,7 +301,7 @@ def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted) -
 
 def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> Iterator[Member]:
     if found.kind == kinds.TAR:
-        return tar_members(text, text.name, skipped, lambda: text.is_cut)
+        return tar_members(text, text.name, skipped, lambda: text.stored)
     return zip_members(file, text.name, text.size, skipped)
 
 
@@ -319,15 +320,18 @@ def _read_members_work(
     """Reads each member of an archive as a file of its own."""
     skipped, sources, name = Skipped(), list[Source](), text.name
     members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
-    done = 0
-    with plain_archive_errors(name, lambda: _ends_early(text, found)):
+    done = whole = 0
+    with until_cut(lambda: _ends_early(text, found)):
         for member in members:
             done = text.done - member.stored if found.kind == kinds.TAR else done
             if _is_wanted(member, wanted):
                 here = replace(place, name=member.name, member=member.name)
-                work = _read_member_work(member, wanted, here)
+                work = _read_member_work(member, wanted, here, lambda: text.stored)
                 try:
-                    sources += yield from part_of(work, "reading", done, member.stored, text.size)
+                    made = yield from part_of(work, "reading", done, member.stored, text.size)
+                    whole += sum(len(source.data) for source in made)
+                    refuse_bomb(name, whole, text.stored)
+                    sources += made
                 except BinaryError:
                     skipped.add("no text")
                 if wanted.member is not None:
@@ -345,8 +349,10 @@ def _read_members_work(
     return sources
 
 
-def _read_member_work(member: Member, wanted: Wanted, place: SourcePlace) -> Work[list[Source]]:
-    text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated)
+def _read_member_work(
+    member: Member, wanted: Wanted, place: SourcePlace, stored: Callable[[], int]
+) -> Work[list[Source]]:
+    text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated, stored)
     found = look(text, wanted.encoding, wanted.reading)
     return (yield from _read_found_work(text, found, member.file, wanted, place, is_member=True))
 

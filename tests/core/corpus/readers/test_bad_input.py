@@ -8,9 +8,11 @@ import gzip
 import io
 import json
 import os
+import tarfile
 import zipfile
 
 import pyarrow as pa
+import pyarrow.ipc as ipc
 import pyarrow.parquet as parquet
 import pytest
 import zstandard
@@ -29,7 +31,7 @@ from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, compression, csv_rows, text_store
+from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, text_store
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.reading import Reading
@@ -217,7 +219,6 @@ def test_invalid_tables_are_named(write, cut):
 
 def test_bombs_are_refused(write, monkeypatch):
     monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
-    monkeypatch.setattr("tokstudio.core.corpus.readers.archives._PLAUSIBLE", 1_000_000)
     zeros = b"a" * 20_000_000
     for data in (zstandard.ZstdCompressor().compress(zeros), bz2.compress(zeros), gzip.compress(zeros)):
         if len(zeros) / len(data) > 1_000:
@@ -229,6 +230,93 @@ def test_bombs_are_refused(write, monkeypatch):
     for _ in range(6):
         deep = gzip.compress(deep)
     assert "compressed more than 4 times over" in refused(write("a.gz", deep))
+
+
+def of_sparse(data, size, places):
+    with tarfile.open(fileobj=(made := io.BytesIO()), mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.txt")
+        member.size = len(data)
+        member.pax_headers = {"GNU.sparse.map": places, "GNU.sparse.size": str(size), "GNU.sparse.numblocks": "1"}
+        archive.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+BOMB = "text " * 200_000
+
+
+def of_one_text(kind, compression):
+    """A table with one text in each of 20 rows, in the way that takes the least room."""
+    made, rows = io.BytesIO(), pa.table({"text": [BOMB] * 20})
+    shared = pa.table({"text": pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), pa.array([BOMB]))})
+    if kind == "parquet":
+        parquet.write_table(rows, made, compression=compression, use_dictionary=False)
+    elif kind == "dictionary.parquet":
+        options = {"compression": compression, "store_schema": False, "dictionary_pagesize_limit": 1 << 30}
+        parquet.write_table(shared, made, **options)
+    else:
+        content = shared if kind == "dictionary.arrow" else rows
+        with (ipc.new_stream if kind == "stream.arrow" else ipc.new_file)(
+            made, content.schema, options=ipc.IpcWriteOptions(compression=compression)
+        ) as writer:
+            writer.write_table(content)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "dictionary.parquet", "arrow", "stream.arrow", "dictionary.arrow"])
+def test_bombs_of_tables_are_refused_before_they_are_unpacked(write, monkeypatch, kind):
+    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
+    data = of_one_text(kind, "zstd")
+    collected = []
+    monkeypatch.setattr(collect.Collector, "add_columns", lambda self, texts, keys: collected.append(len(texts[0])))
+    assert "as only a bomb does; if it is none, write it again" in refused(write(f"a.{kind}", data))
+    # Of rows that share their text, the file does not say how long they are.
+    assert sum(collected) == 0 or (kind.startswith("dictionary") and sum(collected) < 1_000)
+    monkeypatch.undo()
+    if not kind.startswith("dictionary"):
+        assert Corpus.from_files(write(f"a.{kind}", data)).bytes == 20 * len(BOMB)
+
+
+def test_rows_that_share_a_large_text_are_read_few_at_a_time(write, monkeypatch):
+    monkeypatch.setattr(columnar, "_AT_ONCE", 5 * len(BOMB))
+    collected = []
+    add = collect.Collector.add_columns
+
+    def noted(self, texts, keys):
+        collected.append(texts[0].nbytes)
+        add(self, texts, keys)
+
+    monkeypatch.setattr(collect.Collector, "add_columns", noted)
+    for kind in ("dictionary.parquet", "dictionary.arrow"):
+        refused(write(f"a.{kind}", of_one_text(kind, None if kind.endswith("arrow") else "none")))
+    assert collected
+    assert max(collected) < 7 * len(BOMB)
+
+
+def test_bombs_in_archives_are_refused(write, monkeypatch):
+    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
+    text = b"hello world text \n" * 1_000
+    assert "as only a bomb does" in refused(write("a.tar", of_sparse(text, 100_000_000, f"0,{len(text)}")))
+    assert "as only a bomb does" in refused(
+        write("a.tar.gz", gzip.compress(of_sparse(text, 100_000_000, f"0,{len(text)}")))
+    )
+    # Each layer alone stays within the limit.
+    inner = gzip.compress(gzip.compress(b"text " * 4_000_000))
+    assert "as only a bomb does" in refused(write("a.zip", zipped(**{"a.txt.gz": inner})))
+    # As do several members of a few bytes.
+    several = {f"{number}.gz": gzip.compress(b"text " * 190_000) for number in range(8)}
+    assert "as only a bomb does" in refused(write("a.zip", zipped(**several)))
+
+
+def test_archives_of_names_and_headers_that_no_library_expects(write):
+    text = b"hello hello "
+    data = zipped(**{"a.txt": text, "b.txt": text})
+    made = Corpus.from_files(write("a.zip", data.replace(b"b.txt", b"\0.txt")))
+    assert [source.note for source in made.sources] == ["1 member skipped (1 without a name)"]
+    assert "a.tar: the archive is damaged" in refused(write("a.tar", of_sparse(text, 12, "0,5,x")))
+    long = tarfile.TarInfo("././@LongLink")
+    long.type, long.size = tarfile.GNUTYPE_LONGNAME, 1 << 30
+    header = long.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 20)
+    assert "a header is longer than 16,777,216 bytes" in refused(write("a.tar", header))
 
 
 def test_archives_of_nothing_to_read_are_refused(write):

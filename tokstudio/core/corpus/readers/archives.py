@@ -3,24 +3,21 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import lzma
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError
+from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError, TokStudioError
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.readers.compression import Stream
+from tokstudio.core.corpus.readers.compression import Stream, refuse_bomb
 from tokstudio.core.corpus.readers.streams import Peekable
 
 _MOST_MEMBERS = 1_000_000
-_PLAUSIBLE = 100_000_000
-_MOST_TIMES = 1_000
+_LARGEST_HEADER = 1 << 24  # bytes of a long name, or of other facts before a member of tar, which are read at once
 # Members that make a ZIP archive a document of another program.
 _DOCUMENTS = {
     "[Content_Types].xml": "an Office document",
@@ -51,14 +48,21 @@ class Skipped(dict[str, int]):
         return f"{several(sum(self.values()), 'member')} skipped ({told})" if self else ""
 
 
+class DamagedArchiveError(CorpusError):
+    """The libraries cannot read an archive."""
+
+
 def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Iterator[Member]:
     """The files in a ZIP archive of `size` bytes, in its order.
 
     Raises:
         BinaryError: It is the file of another program, such as a text processor.
-        CorpusError: It is damaged, or unpacks to so much that it must be a bomb.
+        DamagedArchiveError: It is damaged, also raised by reads of a member.
+        CorpusError: It unpacks to so much that it must be a bomb.
     """
-    with plain_archive_errors(name), zipfile.ZipFile(file) as archive:
+    with _plain_errors(name):
+        archive = zipfile.ZipFile(file)
+    with archive:
         entries = archive.infolist()
         known = {entry.filename for entry in entries}
         for mark, what in _DOCUMENTS.items():
@@ -66,50 +70,66 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
                 raise BinaryError(f"{name}: this is {what}, not text{READ_ANYWAY}.")
         if len(entries) > _MOST_MEMBERS:
             raise CorpusError(f"{name}: it has more than {_MOST_MEMBERS:,} members; unpack it yourself.")
-        if (whole := sum(entry.file_size for entry in entries)) > max(_PLAUSIBLE, _MOST_TIMES * size):
-            raise CorpusError(
-                f"{name}: it unpacks to {whole:,} bytes, more than {_MOST_TIMES:,} times its size, as only a bomb "
-                "does; if it is none, unpack it yourself."
-            )
+        refuse_bomb(name, sum(entry.file_size for entry in entries), size)
         for entry in entries:
-            if entry.is_dir() or _is_hidden(entry.filename):
+            if entry.filename.endswith("/") or _is_hidden(entry.filename):
                 continue
-            if entry.flag_bits & 1:
+            if not entry.filename:
+                skipped.add("without a name")
+            elif entry.flag_bits & 1:
                 skipped.add("encrypted")
             elif not entry.file_size:
                 skipped.add("empty")
             else:
-                with archive.open(entry) as member:
+                with _plain_errors(name):
+                    member = archive.open(entry)
+                with member:
                     yield Member(
-                        member_name(entry.filename), cast("BinaryIO", member), entry.file_size, entry.compress_size
+                        member_name(entry.filename), _content(member, name), entry.file_size, entry.compress_size
                     )
 
 
-def tar_members(stream: Stream, name: str, skipped: Skipped, is_cut: Callable[[], bool]) -> Iterator[Member]:
+def tar_members(stream: Stream, name: str, skipped: Skipped, stored: Callable[[], int]) -> Iterator[Member]:
     """The files in a tar archive, which is read once from its beginning to its end.
 
     Args:
         stream: The archive.
         name: Its name, for errors.
         skipped: Counts what is no text.
-        is_cut: Says whether the stream ended too early, which is allowed: then the archive ends there as well.
+        stored: Says how many bytes the file has that holds it, by which a bomb is recognised.
 
     Raises:
-        CorpusError: It is damaged.
+        DamagedArchiveError: It is damaged, also raised by reads of a member.
+        CorpusError: It unpacks to so much that it must be a bomb.
     """
     # Members are only read, never extracted, so that links and paths in it do no harm.
     file = cast("BinaryIO", _Reader(stream))
-    with plain_archive_errors(name, is_cut), tarfile.open(fileobj=file, mode="r|") as archive:
-        for entry in archive:
+    with _plain_errors(name):
+        archive = tarfile.open(fileobj=file, mode="r|", tarinfo=_Entry)  # noqa: SIM115
+    whole = 0
+    with archive:
+        while True:
+            with _plain_errors(name):
+                entry = archive.next()
+            if entry is None:
+                return
+            archive.members.clear()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
             if _is_hidden(entry.name) or entry.isdir():
                 continue
             if not entry.isreg():
                 skipped.add("not a file")
-            elif not entry.size:
+            elif not entry.name:
+                skipped.add("without a name")
+            elif entry.size <= 0:
                 skipped.add("empty")
-            elif (member := archive.extractfile(entry)) is not None:
-                yield Member(member_name(entry.name), cast("BinaryIO", member), entry.size, entry.size)
-            archive.members.clear()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+            else:
+                # A sparse member can have any size.
+                whole += entry.size
+                refuse_bomb(name, whole, stored())
+                with _plain_errors(name):
+                    member = archive.extractfile(entry)
+                if member is not None:
+                    yield Member(member_name(entry.name), _content(member, name), entry.size, entry.size)
 
 
 def member_name(path: str) -> str:
@@ -131,19 +151,57 @@ def _is_hidden(name: str) -> bool:
     return "__MACOSX" in parts or any(part.startswith(".") and part not in (".", "..") for part in parts)
 
 
-@contextmanager
-def plain_archive_errors(name: str, is_cut: Callable[[], bool] = lambda: False) -> Generator[None]:
-    """Turns errors of the libraries into one sentence; wrap what reads a member in it as well.
+def _content(member: Any, name: str) -> BinaryIO:  # noqa: ANN401
+    """The bytes of a member, whose reads raise plain errors."""
+    return cast("BinaryIO", _Content(member, name))
 
-    Where `is_cut` says that the data ended too early, which is allowed, they end the block without a sentence.
+
+class _Content:
+    def __init__(self, member: Any, name: str) -> None:  # noqa: ANN401
+        self._member, self._name = member, name
+
+    def read(self, size: int = -1, /) -> bytes:
+        with _plain_errors(self._name):
+            return self._member.read(size)
+
+
+class _Entry(tarfile.TarInfo):
+    """Refuses a long header, which `tarfile` would read at once."""
+
+    def _proc_member(self, tarfile: Any) -> Any:  # noqa: ANN401
+        if not (self.isfile() or self.isdir()) and self.type not in _LINKS and self.size > _LARGEST_HEADER:
+            raise _TOO_LONG
+        return super()._proc_member(tarfile)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+
+
+_LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
+_TOO_LONG = tarfile.ReadError(f"a header is longer than {_LARGEST_HEADER:,} bytes")
+
+
+@contextmanager
+def until_cut(is_cut: Callable[[], bool]) -> Generator[None]:
+    """Ends a block quietly at damaged data where `is_cut` says that they ended too early, which is allowed."""
+    try:
+        yield
+    except DamagedArchiveError:
+        if not is_cut():
+            raise
+
+
+@contextmanager
+def _plain_errors(name: str) -> Generator[None]:
+    """Turns errors of the libraries into one sentence.
+
+    Of damaged data, `zipfile` raises BadZipFile, NotImplementedError, RuntimeError, struct.error, UnicodeDecodeError,
+    ValueError, IndexError, EOFError and the errors of zlib, bz2 and lzma; `tarfile` TarError, ValueError,
+    OverflowError and RecursionError. So all are caught, and nothing of ours stands in the block.
     """
     try:
         yield
-    except (
-        zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
-        UnicodeDecodeError,
-    ) as error:  # fmt: skip
-        if is_cut():
-            return
-        why = str(error) or "it ends too early"
-        raise CorpusError(f"{name}: the archive is damaged ({why}).") from error
+    except (TokStudioError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        why = str(error).rstrip(".") or "it ends too early"
+        raise DamagedArchiveError(f"{name}: the archive is damaged ({why}).") from error

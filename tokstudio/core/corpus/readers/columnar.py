@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import struct
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from tokstudio.core.base.errors import CorpusError
@@ -13,21 +14,27 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.columns import columns_of_schema, texts_of
+from tokstudio.core.corpus.readers.compression import refuse_bomb
 from tokstudio.core.corpus.readers.contents import Column
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import ARROW, PARQUET
 
 _ROWS = 1 << 13
 _SAMPLE = 100
+_MOST_LOOKED_AT = 5_000  # columns
+_AT_ONCE = 1 << 29  # bytes that the rows of one step may become
+_ADVICE = "write it again without compression"
 
 
 @dataclass(frozen=True)
 class Table:
-    """An open Parquet or Arrow file."""
+    """An open Parquet or Arrow file, of which `stored` bytes are stored (see `refuse_bomb`)."""
 
     name: str
     kind: str
     source: Any  # `pyarrow.parquet.ParquetFile`, or a reader of `pyarrow.ipc`
+    file: BinaryIO
+    stored: int
 
     @property
     def rows(self) -> int | None:
@@ -38,60 +45,203 @@ class Table:
         """The columns, with the texts of the first rows; afterwards the table must be opened anew."""
         with _plain(self):
             schema = self.source.schema_arrow if self.kind == PARQUET else self.source.schema
-            batches = self.source.iter_batches(_SAMPLE) if self.kind == PARQUET else self._batches(_SAMPLE)
-            first = next(batches, None)
+            names = schema.names[:_MOST_LOOKED_AT]
+            first = next(self._batches(_SAMPLE, names), None)
             return columns_of_schema(schema, [] if first is None else _rows_of(first.slice(0, _SAMPLE)))
 
-    def _batches(self, rows: int, names: list[str] | None = None) -> Iterator[Any]:
+    def _batches(self, rows: int, names: list[str]) -> Iterator[Any]:
         if self.kind == PARQUET:
-            yield from self.source.iter_batches(rows, columns=names)
+            yield from self.source.iter_batches(self._at_once(rows, names), columns=names)
         elif self.kind == ARROW:
             for number in range(self.source.num_record_batches):
                 yield self.source.get_batch(number)
         else:
             yield from self.source
 
+    def _at_once(self, rows: int, names: list[str]) -> int:
+        """How many rows of Parquet columns surely fit into the memory: few where they or a dictionary are large."""
+        metadata, wanted = self.source.metadata, set(names)
+        schema = metadata.schema
+        leaves = [at for at in range(len(schema)) if schema.column(at).path.split(".")[0] in wanted]
+        largest = declared = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            row = 0
+            for at in leaves:
+                chunk = group.column(at)
+                declared += chunk.total_uncompressed_size
+                row += chunk.total_uncompressed_size // max(1, group.num_rows) + self._dictionary_of(chunk)
+            largest = max(largest, row)
+        refuse_bomb(self.name, declared, self.stored, _ADVICE)
+        return max(1, min(rows, _AT_ONCE // max(1, largest)))
+
+    def _dictionary_of(self, chunk: Any) -> int:  # noqa: ANN401
+        """The bytes of a chunk's dictionary, of which one entry may stand in every row; 0 where there is none."""
+        self.file.seek(chunk.dictionary_page_offset or chunk.data_page_offset)
+        kind, size = _page(self.file.read(32))
+        if size > max(chunk.total_uncompressed_size, 0):
+            raise CorpusError(f"{self.name}: the {self.kind} file is damaged: a page is larger than its column.")
+        return size if kind == _DICTIONARY_PAGE else 0
+
     def read_work(self, plan: Plan, collect: Collector) -> Work[None]:
         """Reads the texts of a column; the progress counts rows where the file says how many there are."""
         names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
-        before = 0
+        before = made = 0
         with _plain(self):
             for batch in self._batches(_ROWS, list(dict.fromkeys(names))):
-                for start in range(0, len(batch), _ROWS):
-                    piece = batch.slice(start, _ROWS)
-                    self._add(piece, plan, collect)
+                batch = batch.select(list(dict.fromkeys(names)))
+                step = _ROWS
+                if any(_points_elsewhere(kind) for kind in batch.schema.types):
+                    step = max(1, min(_ROWS, _AT_ONCE // max(1, batch.get_total_buffer_size())))
+                for start in range(0, len(batch), step):
+                    piece = batch.slice(start, step)
+                    made += self._add(piece, plan, collect)
+                    refuse_bomb(self.name, made, self.stored, _ADVICE)
                     before += len(piece)
                     yield Progress("reading", before if self.rows else 0, self.rows or 0)
                     if collect.is_full:
                         return
 
-    def _add(self, batch: Any, plan: Plan, collect: Collector) -> None:  # noqa: ANN401
+    def _add(self, batch: Any, plan: Plan, collect: Collector) -> int:  # noqa: ANN401
+        """Adds the texts of rows; returns their bytes."""
         wanted = {column.steps[0] for column in (*plan.texts, plan.split) if column is not None}
         columns = {name: _valid(batch.column(batch.schema.get_field_index(name)), collect) for name in wanted}
         texts = [texts_of(columns[column.steps[0]], column) for column in plan.texts]
         keys = None if plan.split is None else keys_of(columns[plan.split.steps[0]], plan.split)
         collect.add_columns(texts, keys)
+        return sum(text.nbytes for text in texts)
+
+
+_DICTIONARY_PAGE = 2
+
+
+def _page(head: bytes) -> tuple[int, int]:
+    """The type of a Parquet page, and its bytes when unpacked, of the beginning of its header.
+
+    In Thrift's compact form, a field is a byte (how much higher its number is, and its type, which is 5 for int32) and
+    a zigzag number of variable length.
+    """
+    numbers, at = list[int](), 0
+    for _ in range(2):
+        if head[at : at + 1] != b"\x15":
+            raise ValueError("a page without a header")
+        number = shift = 0
+        while True:
+            at += 1
+            number |= (head[at] & 0x7F) << shift
+            shift += 7
+            if head[at] < 0x80:
+                break
+        at += 1
+        numbers.append(number >> 1 ^ -(number & 1))
+    return numbers[0], numbers[1]
+
+
+def _points_elsewhere(kind: Any) -> bool:  # noqa: ANN401
+    """Whether rows of a type may share their values, so that these become more when they are written out."""
+    types = untyped("pyarrow.types")
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return True
+    if "view" in str(kind):
+        return True
+    return any(_points_elsewhere(kind.field(number).type) for number in range(kind.num_fields))
 
 
 @contextmanager
-def open_table(name: str, kind: str, file: BinaryIO) -> Generator[Table]:
-    """Opens a Parquet or Arrow file, which must support seeking unless it is a stream.
+def open_table(name: str, kind: str, file: BinaryIO, stored: int) -> Generator[Table]:
+    """Opens a Parquet or Arrow file of `stored` bytes (see `refuse_bomb`), in which one can seek.
 
     Raises:
-        CorpusError: It is damaged.
+        CorpusError: It is damaged, or unpacks to so much that it must be a bomb.
     """
     pyarrow = untyped("pyarrow")
     ipc, parquet = untyped("pyarrow.ipc"), untyped("pyarrow.parquet")
 
-    table = Table(name, kind, None)
+    table = Table(name, kind, None, file, stored)
     with _plain(table):
         if kind == PARQUET:
             source: Any = parquet.ParquetFile(file)
-        elif kind == ARROW:
-            source = ipc.open_file(pyarrow.PythonFile(file, "r"))
         else:
-            source = ipc.open_stream(pyarrow.PythonFile(file, "r"))
-    yield Table(name, kind, source)
+            refuse_bomb(name, _declared(file, kind == ARROW), stored, _ADVICE)
+            file.seek(0)
+            source = (ipc.open_file if kind == ARROW else ipc.open_stream)(pyarrow.PythonFile(file, "r"))
+    yield replace(table, source=source)
+
+
+def _declared(file: BinaryIO, is_file: bool) -> int:
+    """The bytes to which the compressed buffers of an Arrow file or stream unpack, as their first eight bytes say."""
+    # A file is a stream between two marks, with an index behind it.
+    at, declared = 8 if is_file else 0, 0
+    while True:
+        file.seek(at)
+        mark, size = struct.unpack("<Ii", file.read(8).ljust(8, b"\0"))
+        if mark != _CONTINUES:
+            # The length alone, as earlier versions wrote it.
+            size, at = mark, at - 4
+        if size <= 0:
+            return declared
+        file.seek(at + 8)
+        message = _FlatTable.root(file.read(size))
+        body = at + 8 + size
+        kind, length = message.number("<B", 1), message.number("<q", 3)
+        if kind in (_DICTIONARY_BATCH, _RECORD_BATCH):
+            batch = message.table(2)
+            if kind == _DICTIONARY_BATCH:
+                batch = batch.table(1)
+            for offset, stored in batch.pairs(2) if batch.has(3) else ():
+                if stored >= 8:
+                    file.seek(max(0, body + offset))
+                    declared += max(0, struct.unpack("<q", file.read(8))[0])
+        if length < 0:
+            raise ValueError("a message of negative length")
+        at = body + length + -length % 8
+
+
+_CONTINUES = 0xFFFFFFFF
+_DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+
+
+@dataclass(frozen=True)
+class _FlatTable:
+    """A table of FlatBuffers, in which the facts about an Arrow message are written; fields by number."""
+
+    data: bytes
+    at: int
+
+    @classmethod
+    def root(cls, data: bytes) -> _FlatTable:
+        return cls(data, struct.unpack_from("<I", data)[0])
+
+    def _field(self, number: int) -> int:
+        fields = self.at - struct.unpack_from("<i", self.data, self.at)[0]
+        size = struct.unpack_from("<H", self.data, fields)[0]
+        place = 4 + 2 * number
+        offset = struct.unpack_from("<H", self.data, fields + place)[0] if place < size else 0
+        return self.at + offset if offset else 0
+
+    def has(self, number: int) -> bool:
+        return bool(self._field(number))
+
+    def number(self, kind: str, number: int) -> int:
+        """A number, in the words of `struct`; 0 where there is none."""
+        at = self._field(number)
+        return struct.unpack_from(kind, self.data, at)[0] if at else 0
+
+    def _target(self, number: int) -> int:
+        if not (at := self._field(number)):
+            raise ValueError("a message without its content")
+        return at + struct.unpack_from("<I", self.data, at)[0]
+
+    def table(self, number: int) -> _FlatTable:
+        return _FlatTable(self.data, self._target(number))
+
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """A vector of pairs of int64."""
+        at = self._target(number)
+        length = struct.unpack_from("<I", self.data, at)[0]
+        numbers = struct.unpack_from(f"<{2 * length}q", self.data, at + 4)
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def keys_of(array: Any, column: Column) -> Any:  # noqa: ANN401
@@ -139,12 +289,14 @@ def _valid(array: Any, collect: Collector) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _plain(table: Table) -> Generator[None]:
-    """Turns errors of pyarrow into one sentence."""
+    """Turns errors of pyarrow, and of names and numbers in a damaged file, into one sentence."""
     pyarrow = untyped("pyarrow")
 
     try:
         yield
-    except (pyarrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+    except CorpusError:
+        raise
+    except (pyarrow.ArrowException, OSError, EOFError, ValueError, IndexError, struct.error, OverflowError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         why = " ".join(str(error).split())[:200]

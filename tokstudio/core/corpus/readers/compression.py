@@ -55,6 +55,15 @@ def compression_of(head: bytes) -> str:
     return next((name for magic, name in _MAGIC if magic.match(head)), "")
 
 
+def refuse_bomb(name: str, size: int, stored: int, advice: str = "unpack it yourself") -> None:
+    """Raises CorpusError where `stored` bytes of a file become so many that it must be a bomb."""
+    if size > max(_PLAUSIBLE, _MOST_TIMES * stored):
+        raise CorpusError(
+            f"{name}: it unpacks to more than {_MOST_TIMES:,} times its size, as only a bomb does; if it is none, "
+            f"{advice}."
+        )
+
+
 class Decompressed:
     """The decompressed bytes of a stream.
 
@@ -63,14 +72,12 @@ class Decompressed:
         kind: A name of `compression_of`.
         name: The name of the file, for errors.
         keep_truncated: Whether to end quietly where the compressed data ends too early; `is_cut` then says so.
-        read_in_all: Gives the bytes that were read of the file itself, by which a bomb is recognised.
+        stored: Says how many bytes the file itself has, as far as it was read, by which a bomb is recognised.
     """
 
-    def __init__(
-        self, below: Stream, kind: str, name: str, keep_truncated: bool, read_in_all: Callable[[], int]
-    ) -> None:
+    def __init__(self, below: Stream, kind: str, name: str, keep_truncated: bool, stored: Callable[[], int]) -> None:
         self._below, self._kind, self._name, self._keep = below, kind, name, keep_truncated
-        self._read_in_all = read_in_all
+        self._stored = stored
         self._part: _Decompressor | None = None
         self._waiting, self._made, self._ended = b"", 0, False
         self.is_cut = False
@@ -88,7 +95,7 @@ class Decompressed:
             try:
                 if made := self._decompress(min(size, _OUT)):
                     self._made += len(made)
-                    self._refuse_bomb()
+                    refuse_bomb(self._name, self._made, self._stored())
                     return made
             except (zlib.error, lzma.LZMAError, OSError, EOFError, _zstd_error()) as error:
                 if isinstance(error, OSError) and error.errno is not None:
@@ -147,13 +154,6 @@ class Decompressed:
                 f"whole{KEEP_WHOLE}."
             )
         self.is_cut = True
-
-    def _refuse_bomb(self) -> None:
-        if self._made > _PLAUSIBLE and self._made > _MOST_TIMES * self._read_in_all():
-            raise CorpusError(
-                f"{self._name}: it unpacks to more than {_MOST_TIMES:,} times its size, as only a bomb does; if it is "
-                "none, unpack it yourself."
-            )
 
 
 class _Gzip:

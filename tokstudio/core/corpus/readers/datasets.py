@@ -179,7 +179,7 @@ def with_columns_work(text: OpenText, found: Look, file: BinaryIO, budget: Budge
     if found.kind not in kinds.COLUMNAR:
         return found
     file = yield from seekable_work(text, file, budget, not is_packed)
-    with open_table(text.name, found.kind, file) as table:
+    with open_table(text.name, found.kind, file, text.stored) as table:
         return replace(found, columns=table.columns(), rows=table.rows)
 
 
@@ -206,11 +206,11 @@ def collect_work(
     is_plain = not found.compression and not is_member
     if found.kind in kinds.COLUMNAR:
         file = yield from seekable_work(text, file, budget, is_plain)
-        with open_table(text.name, found.kind, file) as table:
+        with open_table(text.name, found.kind, file, text.stored) as table:
             found = replace(found, columns=table.columns())
         plan = plan_of(found, reading, text.name)
         file.seek(0)
-        with open_table(text.name, found.kind, file) as table:
+        with open_table(text.name, found.kind, file, text.stored) as table:
             yield from table.read_work(plan, collect)
         collect.dropped.truncated |= text.is_cut
         return replace(reading, field=plan.text.name)

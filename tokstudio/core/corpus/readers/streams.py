@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,18 +75,27 @@ class OpenText:
         name: Its name, for errors.
         size: How many bytes are stored; 0 where that is unknown.
         keep_truncated: See `Reading.keep_truncated`.
+        stored: Says how many bytes the archive has that this is a member of; None for a file.
     """
 
-    def __init__(self, file: BinaryIO, name: str, size: int, keep_truncated: bool = False) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        name: str,
+        size: int,
+        keep_truncated: bool = False,
+        stored: Callable[[], int] | None = None,
+    ) -> None:
         self.name, self.size = name, size
         self._counted = counted = _Counted(file)
+        self._of_archive = stored
         self._stream = Peekable(counted)
         self._layers: list[Decompressed] = []
         self.compression: tuple[str, ...] = ()
         while kind := compression_of(self._stream.peek(MAGIC_BYTES)):
             if len(self.compression) == _MOST_LAYERS:
                 raise CorpusError(f"{name}: it is compressed more than {_MOST_LAYERS} times over; unpack it yourself.")
-            layer = Decompressed(self._stream, kind, name, keep_truncated, lambda: counted.done)
+            layer = Decompressed(self._stream, kind, name, keep_truncated, stored or (lambda: counted.done))
             self._layers.append(layer)
             self._stream = Peekable(layer)
             self.compression += (kind,)
@@ -95,6 +104,11 @@ class OpenText:
     def done(self) -> int:
         """How many stored bytes have been read."""
         return self._counted.done
+
+    @property
+    def stored(self) -> int:
+        """How many bytes the file has that holds this, as far as is known; see `refuse_bomb`."""
+        return self._of_archive() if self._of_archive is not None else max(self.size, self.done)
 
     @property
     def is_cut(self) -> bool:
