@@ -7,17 +7,19 @@ import csv
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fifty import FIFTY
 
-from tokstudio import ByteTokenizer, Corpus, Trainer, TrainingConfig, cli, load
+from tokstudio import ByteTokenizer, Corpus, Tokenizer, Trainer, TrainingConfig, cli, load
 from tokstudio import compare as compare_in_core
 from tokstudio.cli.arguments.comparing import FIGURES as _FIGURES
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.project import Project, ProjectRun, save_work
+from tokstudio.core.comparison.table import SIGNS
+from tokstudio.core.project import Project, ProjectRun, keep_changed_work, open_work, save_work
 
 ENGLISH, GERMAN = "The cat sat on the mat.\nA cat.\n", "Die Katze saß auf der Matte.\nEine Katze.\n"
 
@@ -49,7 +51,7 @@ def test_the_figures_are_those_of_the_core(tokenizer, texts, capsys):
 def test_bytes_per_token_are_an_aligned_table(tokenizer, texts, capsys):
     lines = printed(capsys, tokenizer, "bytes", "--texts", texts).splitlines()
     assert lines[0] == "Bytes per token = B / N. Unit: bytes of UTF-8 per token"
-    assert lines[1].split() == ["tokenizer", "bytes"]
+    assert lines[1].split("  ")[-2:] == [f"tokenizer ({len(load(tokenizer))} tokens)", "bytes (256 tokens)"]
     assert [line.split("  ")[0] for line in lines[2:]] == ["deu_Latn.txt", "eng_Latn.txt", "All texts"]
     assert len(set(map(len, lines[1:]))) == 1
     assert lines[2].endswith("  1.00")
@@ -65,8 +67,7 @@ def test_several_figures_are_several_tables(texts, capsys):
 
 def test_markdown_is_that_of_the_core(texts, capsys):
     shown = printed(capsys, "bytes", "characters", "--texts", texts, "--markdown", "--figure", "tokens")
-    tokenizers = {"bytes": "bytes", "characters": "characters"}
-    assert shown.splitlines()[2] == f"|  | {' | '.join(tokenizers)} |"
+    assert shown.splitlines()[2] == "|  | bytes (256 tokens) | characters |"
     assert f"| deu\\_Latn.txt | {len(GERMAN.encode())} | **{len(GERMAN)}** |" in shown
 
 
@@ -75,8 +76,8 @@ def test_csv_is_written_to_a_file(texts, tmp_path, capsys):
     assert printed(capsys, "bytes", "--texts", texts, "--csv", out, "--figure", "tokens") == ""
     with out.open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
-    assert rows == [
-        ["figure", "text", "W counts", "bytes"],
+    assert rows[:4] == [
+        ["figure", "text", "W counts", "bytes (256 tokens)"],
         ["tokens", "deu_Latn.txt", "", f"{len(GERMAN.encode())}"],
         ["tokens", "eng_Latn.txt", "", f"{len(ENGLISH)}"],
         ["tokens", "All texts", "", f"{len(GERMAN.encode()) + len(ENGLISH)}"],
@@ -125,6 +126,33 @@ def test_the_runs_of_a_project_are_compared(texts, tmp_path, capsys):
     finish(save_work(Project(), path))
     assert cli.main(["compare", str(path), "--texts", texts]) == 1
     assert "there are no runs" in capsys.readouterr().err
+
+
+def test_the_texts_that_runs_of_a_project_were_trained_on_are_marked_in_every_form(texts, tmp_path, capsys):
+    book, project, out = Path(texts) / "eng_Latn.txt", tmp_path / "mine.tokstudio", tmp_path / "out.csv"
+    words = ["train", str(book), "--vocab-size", "270", "--project", str(project), "-q"]
+    assert cli.main(words) == 0
+    capsys.readouterr()
+    shown = printed(capsys, project, "--texts", texts)
+    assert "†" not in shown.splitlines()[2]
+    assert "†" in shown.splitlines()[3]
+    assert shown.splitlines()[-1] == f"† {SIGNS['†']}"
+    assert "| eng\\_Latn.txt | †" in printed(capsys, project, "--texts", texts, "--markdown")
+    told = json.loads(printed(capsys, project, "--texts", texts, "--json"))
+    assert told["trained_on"] == [[False], [True]]
+    printed(capsys, project, "--texts", texts, "--csv", out)
+    assert "trained_on,eng_Latn.txt,,1\n" in out.read_text()
+    page = tmp_path / "out.html"
+    assert cli.main(["report", str(project), "--texts", texts, "--out", str(page)]) == 0
+    assert f"† {SIGNS['†']}" in page.read_text()
+    # What a project alone knows of a tokenizer that another library trained.
+    kept = finish(open_work(project)).runs[0]
+    assert isinstance(kept, ProjectRun)
+    run = finish(keep_changed_work("changed", Tokenizer.from_run(kept.run)))
+    state = {"trained_on": [hashlib.sha256(GERMAN.encode()).hexdigest(), 1]}
+    finish(save_work(Project(runs=(replace(run, state=state),)), project))
+    told = json.loads(printed(capsys, project, "--texts", texts, "--json"))
+    assert told["trained_on"] == [[True], [False]]
 
 
 @pytest.fixture

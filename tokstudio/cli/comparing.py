@@ -44,13 +44,18 @@ _SIMPLE: Mapping[str, AnyTokenizer] = {
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """A tokenizer with its name, and a longer one if another has the same; `loaded` is None for one without files."""
+    """A tokenizer with its name, and a longer one if another has the same; `loaded` is None for one without files.
+
+    Attributes:
+        trained_on: See `Compared.also_trained_on`.
+    """
 
     argument: str
     name: str
     longer: str
     tokenizer: AnyTokenizer
     loaded: Loaded | None = None
+    trained_on: tuple[str, ...] = ()
 
 
 def compare(arguments: argparse.Namespace, console: Console) -> int:
@@ -90,7 +95,8 @@ def _open_one(argument: str, pattern: str | None, console: Console) -> list[_Ope
     if argument in _SIMPLE and not path.exists():
         return [_Opened(argument, argument, argument, _SIMPLE[argument])]
     if is_project(path):
-        return [_Opened(argument, name, f"{path.stem}/{name}", run) for name, run in load_runs(path, console)]
+        runs = load_runs(path, console)
+        return [_Opened(argument, name, f"{path.stem}/{name}", run, None, texts) for name, run, texts in runs]
     loaded = load_tokenizer(path, pattern, console)
     whole = path.absolute()
     name = loaded.name or (whole.stem if path.is_file() else whole.name)
@@ -168,7 +174,8 @@ def _compared(
         if each.tokenizer is _SIMPLE["words"]:
             text = b"\n".join(map(_whole, texts.values()))
             tokenizers[each.name] = console.finish(WordTokenizer.from_text_work(text))
-    return console.finish(compare_work(tokenizers, texts, base, against=against))
+    trained_on = {each.name: each.trained_on for each in opened}
+    return console.finish(compare_work(tokenizers, texts, base, against=against, trained_on=trained_on))
 
 
 def _whole(text: Source | Sequence[bytes]) -> bytes:

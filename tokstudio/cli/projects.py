@@ -41,8 +41,8 @@ def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
     raise ConfigError(f'{file_name(path)}: {said} called "{name}"; the runs are: {names}.')
 
 
-def load_runs(path: Path, console: Console) -> list[tuple[str, Tokenizer]]:
-    """The tokenizers of all runs of a project, with their names.
+def load_runs(path: Path, console: Console) -> list[tuple[str, Tokenizer, tuple[str, ...]]]:
+    """The names and tokenizers of all runs of a project, and the texts that only the project says they were trained on.
 
     Raises:
         FormatError: The project cannot be read.
@@ -51,7 +51,9 @@ def load_runs(path: Path, console: Console) -> list[tuple[str, Tokenizer]]:
     runs = console.finish(open_work(path)).runs
     if not runs:
         raise ConfigError(f"{file_name(path)}: there are no runs in this project.")
-    return [(entry.name, console.finish(tokenizer_of_entry_work(entry))) for entry in runs]
+    made = [console.finish(tokenizer_of_entry_work(entry)) for entry in runs]
+    texts = (entry.trained_on if isinstance(entry, ProjectTokenizer) else () for entry in runs)
+    return list(zip((entry.name for entry in runs), made, texts, strict=True))
 
 
 def project_rows(path: Path, console: Console) -> Rows:

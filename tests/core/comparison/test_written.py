@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tokstudio import (
     ByteTokenizer,
@@ -20,11 +23,15 @@ from tokstudio import (
     FormatError,
     Tokenizer,
     compare,
+    prune,
     train,
 )
+from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.comparison.table import Below, FigureTable, number_text
+from tokstudio.core.comparison.identity import hash_work
+from tokstudio.core.comparison.table import SIGNS, Below, FigureTable, number_text
 from tokstudio.core.comparison.written import plain_text
+from tokstudio.core.formats.report import versions
 from tokstudio.core.model.config import TrainingConfig
 
 LINES = {"eng": ["the cat sat", "a cat"], "cmn": ["猫坐", "猫"], "עברית": ["חתול ישב", "חתול"]}
@@ -49,13 +56,13 @@ def cells_of(line: str) -> list[str]:
 def test_markdown_has_aligned_numbers_the_best_in_bold_and_totals(comparison: Comparison) -> None:
     lines = comparison.to_markdown(["bytes_per_token"]).splitlines()
     assert lines[0] == "**Bytes per token** = B / N. Unit: bytes of UTF-8 per token"
-    assert cells_of(lines[2]) == ["", "bytes", "characters"]
+    assert cells_of(lines[2]) == ["", "bytes (256 tokens)", "characters"]
     assert cells_of(lines[3]) == ["---", "---:", "---:"]
     assert cells_of(lines[4]) == ["eng", "1.00", "1.00"]  # none is better
     assert cells_of(lines[5]) == ["cmn", "1.00", "**3.00**"]
     size = comparison.bytes.sum() / comparison.characters.sum()
     assert cells_of(lines[7]) == ["All texts", "1.00", f"{size:.2f}"]
-    assert lines[-1] == FIGURES["bytes_per_token"].note
+    assert lines[9] == FIGURES["bytes_per_token"].note
 
 
 def test_what_a_word_is_stands_beside_each_figure_of_words(comparison: Comparison) -> None:
@@ -64,7 +71,7 @@ def test_what_a_word_is_stands_beside_each_figure_of_words(comparison: Compariso
         assert cells_of(lines[2])[1] == "W counts"
         assert cells_of(lines[3]) == ["---", "---", "---:", "---:"]
         assert [cells_of(line)[1] for line in lines[4:7]] == ["words", "characters", "words"]
-    assert "characters" not in plain_text([comparison.table("premium")]).replace("bytes  characters", "")
+    assert "characters" not in plain_text([comparison.table("premium")]).replace("tokens)  characters", "")
 
 
 def test_premiums_name_their_base_and_have_gini_and_the_worst_below(comparison: Comparison) -> None:
@@ -78,7 +85,7 @@ def test_premiums_name_their_base_and_have_gini_and_the_worst_below(comparison: 
 
 def test_names_of_strangers_are_no_markup() -> None:
     made = compare({"a|b\n**c**": ByteTokenizer()}, {"<img src=x>_y_": "ab"}).to_markdown(["tokens"])
-    assert "| a\\|b\\\\n\\*\\*c\\*\\* |" in made
+    assert "| a\\|b\\\\n\\*\\*c\\*\\* (256 tokens) |" in made
     assert "&lt;img src=x>\\_y\\_" in made
     assert all(line.count(" | ") == 1 for line in made.splitlines() if line.startswith("|"))
 
@@ -94,11 +101,11 @@ def test_csv_has_all_digits_of_each_figure(comparison: Comparison, tmp_path: Pat
     made = comparison.to_csv(path, ["premium", "words_split"])
     assert path.read_bytes().decode() == made
     rows = list(csv.reader(io.StringIO(made)))
-    assert rows[0] == ["figure", "text", "W counts", "bytes", "characters"]
+    assert rows[0] == ["figure", "text", "W counts", "bytes (256 tokens)", "characters"]
     below = "Worst premium", "Gini of tokens per line"
     names = [("premium", name) for name in (*LINES, *below)] + [("words_split", text) for text in LINES]
-    assert [tuple(row[:2]) for row in rows[1:]] == names
-    assert [row[2] for row in rows[1:]] == [""] * 5 + ["words", "characters", "words"]
+    assert [tuple(row[:2]) for row in rows[1:9]] == names
+    assert [row[2] for row in rows[1:9]] == [""] * 5 + ["words", "characters", "words"]
     values = np.array([[float(value) for value in row[3:]] for row in rows[1:4]])
     assert (values == comparison.figure("premium")).all()
     for row, summary in zip(rows[4:6], ("worst_premium", "gini"), strict=True):
@@ -107,8 +114,8 @@ def test_csv_has_all_digits_of_each_figure(comparison: Comparison, tmp_path: Pat
 
 def test_csv_has_the_totals_of_all_texts(comparison: Comparison) -> None:
     rows = list(csv.reader(io.StringIO(comparison.to_csv(figures=["bytes_per_token"]))))
-    assert rows[-1][:3] == ["bytes_per_token", "All texts", ""]
-    assert [float(value) for value in rows[-1][3:]] == comparison.totals("bytes_per_token").tolist()
+    assert rows[4][:3] == ["bytes_per_token", "All texts", ""]
+    assert [float(value) for value in rows[4][3:]] == comparison.totals("bytes_per_token").tolist()
 
 
 def test_csv_that_cannot_be_written_is_said(comparison: Comparison, tmp_path: Path) -> None:
@@ -136,7 +143,7 @@ def test_a_tokenizer_that_fails_is_a_dash_null_and_a_reason(failing: Comparison)
     assert told["figures"] == {"tokens": [failing.tokens[0].tolist(), [None, 4]]}
     assert [(one["text"], one["tokenizer"]) for one in told["errors"]] == [("deu", "latin")]
     assert "ß" in told["errors"][0]["error"]
-    assert failing.to_csv(figures=["tokens"]).splitlines()[-2:] == ["tokens,deu,,,4", "tokens,All texts,,,11"]
+    assert failing.to_csv(figures=["tokens"]).splitlines()[2:4] == ["tokens,deu,,,4", "tokens,All texts,,,11"]
     assert cells_of(failing.to_markdown(["tokens"]).splitlines()[5]) == ["deu", "–", "4"]
 
 
@@ -154,10 +161,10 @@ def test_plain_text_is_aligned_with_wide_characters_and_marks(comparison: Compar
     lines = plain_text([made.table("tokens")]).splitlines()
     assert lines[0] == "Tokens = N. Unit: tokens"
     assert lines[1:] == [
-        "              猫      b",
-        "n\u0303              3      3",
-        "猫猫       1,000  1,000",
-        "All texts  1,003  1,003",
+        "           猫 (256 tokens)      b",
+        "n\u0303                        3      3",
+        "猫猫                 1,000  1,000",
+        "All texts            1,003  1,003",
     ]
 
 
@@ -215,3 +222,114 @@ def test_simple_tokenizers_are_not_ranked_beside_others() -> None:
     table = made.table("tokens")
     assert table.best.tolist() == [[True, False, False, False]]
     assert np.isnan(table.ratios).tolist() == [[False, False, True, True]]
+
+
+def csv_rows(made: Comparison, *figures: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(made.to_csv(figures=figures or None))))
+
+
+def test_every_form_names_the_size_at_the_playhead_the_hashes_and_the_versions() -> None:
+    own = train(Corpus.from_text("the cat sat on the mat; the hat"), TrainingConfig(vocabulary_size=270))
+    made = compare({"Run 4": own.at(5), "Run 5": own}, {"book": "the cat ate"})
+    sizes = ["Run 4 (261 tokens)", "Run 5 (270 tokens)"]
+    text = hashlib.sha256(np.array([11], np.int64).tobytes() + b"the cat ate").hexdigest()
+    told = json.loads(made.to_json(["tokens"]))
+    assert told["vocabulary_sizes"] == [261, 270]
+    assert len({*told["hashes"], text}) == 3
+    facts = [f"{name}, SHA-256 {digest}" for name, digest in zip(sizes, told["hashes"], strict=True)]
+    facts += [f"book, 11 bytes, SHA-256 {text}", ", ".join(versions())]
+    rows = csv_rows(made, "tokens")
+    assert rows[0][3:] == sizes
+    assert [row[0] for row in rows[-4:]] == ["tokenizer", "tokenizer", "text", "versions"]
+    assert [row[1] for row in rows[-4:]] == facts
+    assert all(row[2:] == ["", "", ""] for row in rows[-4:]), "columns of numbers stay so"
+    lines = made.to_markdown(["tokens"]).splitlines()
+    assert cells_of(lines[2])[1:] == sizes
+    assert [line.replace("\\", "") for line in lines[-4:]] == [f"- {fact}" for fact in facts]
+    assert plain_text([made.table("tokens")]).splitlines()[1].split("  ")[-2:] == sizes
+    assert told["versions"] == versions()
+
+
+def test_the_hash_is_of_all_that_decides_the_ids() -> None:
+    text, settings = "the cat sat on the mat; the hat", {"pattern": "gpt2", "special_tokens": ("<|a|>",)}
+    whole = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=270, special_placement="first", **settings))
+    short = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=262, special_placement="first", **settings))
+    digest = finish(hash_work(whole.at(5)))
+    assert digest == finish(hash_work(short)) == finish(hash_work(short.at(5)))
+    others = [whole, whole.at(4), short.changed(pattern="none"), short.changed(special_tokens={"<|b|>": 0})]
+    swapped = np.arange(262, dtype=np.int32)
+    swapped[[1, 2]] = swapped[[2, 1]]
+    others.append(short.renumbered(swapped))
+    assert len({digest, *(finish(hash_work(other)) for other in others)}) == 6
+    assert finish(hash_work(ByteTokenizer())) == ""
+
+
+def test_a_tokenizer_that_was_trained_on_a_text_is_marked_also_where_it_wins() -> None:
+    english, german = "the cat sat on the mat\n" * 4, "die Katze sass auf der Matte\n" * 4
+    both = Corpus.from_texts([english, german])
+    sources = Corpus(tuple(Corpus.from_text(text).sources[0] for text in (english, german)))
+    config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
+    mine, two = train(Corpus.from_text(english), config), train(sources, config)
+    assert two.run is not None
+    assert len(two.run.corpus.texts) == 2
+    unweighted = train(sources.with_weights({1: 0}), config)
+    pruned = prune(two, vocabulary_size=265).tokenizer
+    lines = [line for line in german.split("\n") if line]  # a parallel text has no line ends
+    tokenizers = {"mine": mine, "two": two, "zero": unweighted, "pruned": pruned, "bytes": ByteTokenizer()}
+    made = compare(tokenizers, {"eng": english, "deu": lines, "other": "the dog"})
+    assert made.trained_on.tolist() == [
+        [True, True, True, True, False], [False, True, False, True, False], [False] * 5,
+    ]  # fmt: skip
+    assert train(both, config).run.corpus.texts == (hashlib.sha256((english + german).encode()).hexdigest(),)
+    table = made.table("bytes_per_token")
+    assert table.best[0, 0]
+    assert table.signed(0, 0) == f"†{table.cell(0, 0)}"
+    assert table.signed(2, 0) == table.cell(2, 0)
+    lines_of = made.to_markdown(["bytes_per_token"]).splitlines()
+    assert cells_of(lines_of[4])[1] == f"**†{table.cell(0, 0)}**"
+    assert cells_of(lines_of[7])[5] == "1.00", "bytes are of no text"
+    assert all(cell.strip("*").startswith("†") for cell in cells_of(lines_of[7])[1:5]), "of all texts, too"
+    assert f"† {SIGNS['†']}" in lines_of[9]
+    assert plain_text([table]).splitlines()[-1] == f"† {SIGNS['†']}"
+    rows = csv_rows(made, "tokens")
+    assert [row for row in rows if row[0] == "trained_on"] == [
+        ["trained_on", "eng", "", "1", "1", "1", "1", ""], ["trained_on", "deu", "", "", "1", "", "1", ""],
+    ]  # fmt: skip
+    assert json.loads(made.to_json(["tokens"]))["trained_on"] == made.trained_on.tolist()
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_lines_of_a_text_that_was_trained_on_are_that_text(ending: str) -> None:
+    text = "one\ntwo\n\nthree" + ending
+    rows = Corpus.from_texts(["one", "two", "", "three"])
+    config = TrainingConfig(vocabulary_size=257)
+    of_file, of_rows = train(Corpus.from_text(text), config), train(rows, config)
+    made = compare({"file": of_file, "rows": of_rows}, {"file": text, "lines": ["one", "two", "", "three"], "": ""})
+    assert made.trained_on.tolist() == [[True, True], [True, True], [False, False]]
+
+
+def test_numbers_that_are_written_alike_are_equally_good() -> None:
+    figure, lost = FIGURES["bytes_per_token"], np.zeros((1, 4), np.bool_)
+    below = Below("All texts", (3.994, 3.996, 4.0049, 1.0), 2, better="more")
+    values = np.array([[4.8812, 4.8849, 4.8851, 4.6]])
+    table = FigureTable(figure, "", (), tuple("abcd"), ("deu",), values, (below,), (True,) * 4, None, lost)
+    assert [table.cell(0, number) for number in range(4)] == ["4.88", "4.88", "4.89", "4.60"]
+    assert table.best.tolist() == [[False, False, True, False]]
+    assert table.best_below(below).tolist() == [False, True, True, False]  # 3.99, 4.00, 4.00
+    alike = FigureTable(figure, "", (), tuple("ab"), ("deu",), values[:, :2], (), (True,) * 2, None, lost[:, :2])
+    assert alike.ratios.tolist() == [[1, 1]]
+    assert alike.best.tolist() == [[False, False]], "none is better"
+
+
+@given(
+    st.lists(st.floats(0.1, 9), min_size=2, max_size=6), st.sampled_from(["bytes_per_token", "words_split", "premium"])
+)
+def test_whatever_is_written_as_the_best_is_marked(values: list[float], name: str) -> None:
+    figure, row = FIGURES[name], np.array([values]) / (10 if FIGURES[name].is_share else 1)
+    lost = np.zeros(row.shape, np.bool_)
+    table = FigureTable(figure, "", (), ("",) * len(values), ("",), row, (), (True,) * len(values), None, lost)
+    cells = [table.cell(0, number) for number in range(len(values))]
+    worse = np.maximum(row, 1 / row) if name == "premium" else -row if figure.better == "more" else row
+    best = {cells[number] for number in np.flatnonzero(worse[0] == worse.min())}
+    expected = [cell in best for cell in cells]
+    assert table.best[0].tolist() == (expected if not all(expected) else [False] * len(cells))

@@ -13,8 +13,9 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
-from tokstudio import compare
+from tokstudio import __version__, compare
 from tokstudio.core.base.progress import finish
+from tokstudio.core.comparison.identity import hash_work
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.session.availability import nothing_compared
 from tokstudio.gui.session.preferences import Preferences
@@ -165,6 +166,32 @@ def test_the_shown_figure_is_copied(qtbot: QtBot, compared: Session, tmp_path: P
     assert row[-1].isdigit()  # the words are encoded in the job
 
 
+def test_what_is_copied_names_the_size_at_the_playhead(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
+    made, _ = commands(compared, tmp_path)
+    compared.view.set_playhead(5)
+    at_playhead = compared.runs.all[0].tokenizer.at(5)
+    qtbot.waitUntil(lambda: nothing_compared(compared) is None and not compared.jobs.running, timeout=PATIENCE)
+    digest, clipboard = finish(hash_work(at_playhead)), QGuiApplication.clipboard()
+    for copy in (made.copy_markdown, made.copy_csv):
+        clipboard.clear()
+        copy()
+        qtbot.waitUntil(lambda: bool(clipboard.text()), timeout=PATIENCE)
+        text = clipboard.text()
+        assert text.count("Run 1 (261 tokens)") == 2
+        assert text.count("Run 1") == 2
+        assert f"Run 1 (261 tokens), SHA-256 {digest}" in text
+        assert f"TokStudio {__version__}" in text
+        assert all(row.sha256 in text for row in compared.comparison.rows or ())
+    made, _ = commands(compared, tmp_path, tmp_path / "out.html")
+    made.save_report()
+    qtbot.waitUntil((tmp_path / "out.html").exists, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not compared.jobs.running, timeout=PATIENCE)
+    page = (tmp_path / "out.html").read_text()
+    assert "Run 1 (261 tokens)" in page
+    assert digest in page
+    assert "† Trained on this text" in page
+
+
 def test_all_figures_are_written_as_csv(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
     made, _ = commands(compared, tmp_path, tmp_path / "out.csv")
     made.save_csv()
@@ -173,7 +200,7 @@ def test_all_figures_are_written_as_csv(qtbot: QtBot, compared: Session, tmp_pat
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     words = compare({"Run 1": compared.runs.all[0].tokenizer}, {"eng": "the cat sat on the mat\n" * 5})
     row = next(row for row in rows if "words_split" in row.values() and "eng" in row.values())
-    assert float(row["Run 1"]) == pytest.approx(float(words.figure("words_split")[0, 0]))
+    assert float(row["Run 1 (280 tokens)"]) == pytest.approx(float(words.figure("words_split")[0, 0]))
 
 
 def test_the_report_is_written(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:

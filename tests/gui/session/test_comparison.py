@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
-from tokstudio import compare
+from tokstudio import Corpus, compare
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.counts import TokenCounts
@@ -19,10 +20,9 @@ from tokstudio.core.comparison.figures import Cell
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.availability import no_figure, nothing_compared, nothing_to_measure
-from tokstudio.gui.session.comparison import MOST
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state import comparison_work as module
-from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 
 Make = Callable[..., StudioRun]
 
@@ -203,15 +203,27 @@ def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot: QtBot, two_texts: S
     assert told == ["changed"]
 
 
-def test_the_active_run_is_never_left_out(two_texts: Session, make_run: Make) -> None:
-    for size in range(262, 262 + MOST + 2):
+def test_any_number_of_tokenizers_is_compared(two_texts: Session, make_run: Make) -> None:
+    for size in range(262, 276):
         make_run(vocabulary_size=size)
-    two_texts.runs.activate(two_texts.runs.all[-1])
-    names = [column.name for column in two_texts.comparison.columns]
-    assert names == [*(f"Run {number}" for number in range(1, MOST)), f"Run {MOST + 2}"]
-    two_texts.runs.activate(two_texts.runs.all[0])
-    names = [column.name for column in two_texts.comparison.columns]
-    assert names == [f"Run {number}" for number in range(1, MOST + 1)]
+    state = two_texts.comparison
+    assert [column.name for column in state.columns] == [f"Run {number}" for number in range(1, 15)]
+
+
+def test_texts_that_were_trained_on_are_known_for_every_kind_of_tokenizer(
+    qtbot: QtBot, two_texts: Session, make_run: Make
+) -> None:
+    state, sources = two_texts.comparison, two_texts.corpus.sources
+    whole = make_run(vocabulary_size=280)
+    texts = Corpus(sources[:1]).text_hashes
+    origin = RunOrigin(Path("x"), (), "", True, None, "trained by it", trained_on=texts)
+    two_texts.runs.add_tokenizer(whole.tokenizer.changed(run=None), "by a library", origin)
+    two_texts.runs.activate(whole)
+    state.set_seen(True)
+    qtbot.waitUntil(lambda: state.is_measured, timeout=PATIENCE)
+    assert state.comparison is not None
+    assert state.comparison.tokenizers == ("Run 1", "by a library")
+    assert state.comparison.trained_on.tolist() == [[True, True], [True, False]]
 
 
 def test_words_are_encoded_only_for_the_figures_that_need_them(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.parallel import in_threads
 from tokstudio.core.base.progress import Work, finish, together
+from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import (
     AnyTokenizer,
     TokenCounts,
@@ -37,11 +38,13 @@ from tokstudio.core.comparison.figures import (
     premiums,
     without_lines_of,
 )
+from tokstudio.core.comparison.identity import hash_work, vocabulary_size
 from tokstudio.core.comparison.table import Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.comparison.written import csv_text, markdown, numbers
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.formats.report import versions
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -218,8 +221,8 @@ class Comparison:
         ranked = learned if any(learned) else (True,) * len(learned)
         of_premium = self.premium_note if name == "premium" else ""
         notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked))))
-        loses = self.loses_text
-        return FigureTable(figure, formula, notes, self.tokenizers, self.texts, values, known, ranked, units, loses)
+        names, of_cells = tuple(each.sized_name for each in self.compared), (self.loses_text, self.trained_on)
+        return FigureTable(figure, formula, notes, names, self.texts, values, known, ranked, units, *of_cells)
 
     def overlap_work(self) -> Work[Overlap]:
         """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
@@ -230,19 +233,21 @@ class Comparison:
         return (yield from overlap_work(learned, uses))
 
     def to_markdown(self, figures: Sequence[str] | None = None) -> str:
-        """Tables of figures by name, None for all that have a number; raises as `figure`."""
-        return markdown(self._tables(figures))
+        """Tables of figures by name, None for all that have a number, and what they are of; raises as `figure`."""
+        return markdown(self._tables(figures), self.facts)
 
     def to_csv(self, path: AnyPath | None = None, figures: Sequence[str] | None = None) -> str:
         """A row for each figure and text and a column for each tokenizer; also writes it to `path`, if given.
 
-        After the texts of a figure come its totals, and a column says what W counts.
+        After the texts of a figure come its totals, and a column says what W counts. Rows "trained_on" have 1 where a
+        tokenizer was trained on the text. The last rows have no numbers: their second column says of each
+        tokenizer and text what it is, with its hash, and the versions.
 
         Raises:
             ConfigError: As `figure`.
             FormatError: The file cannot be written.
         """
-        made = csv_text(self._tables(figures))
+        made = csv_text(self._tables(figures), self.facts)
         if path is not None:
             finish(write_files({Path(path): [to_utf8(made)]}))
         return made
@@ -255,6 +260,8 @@ class Comparison:
         names = self.known_figures() if figures is None else tuple(figures)
         told: dict[str, object] = {
             "tokenizers": self.tokenizers,
+            "vocabulary_sizes": [vocabulary_size(each.tokenizer) for each in self.compared],
+            "hashes": [finish(hash_work(each.tokenizer)) or None for each in self.compared],
             "texts": self.texts,
             "base": None if self.base is None else self.texts[self.base],
             "against": self.tokenizers[self.against],
@@ -268,6 +275,8 @@ class Comparison:
                 {"text": text, "tokenizer": tokenizer, "remark": remark} for text, tokenizer, remark in self.remarks
             ],
             "notes": [self.premium_note] if self.premium_note and "premium" in names else [],
+            "trained_on": self.trained_on.tolist(),
+            "versions": versions(),
             "measured": [
                 {"bytes": one.bytes, "characters": one.characters, "lines": one.lines, "words": one.words,
                  "units": one.units, "sha256": one.sha256}
@@ -303,6 +312,22 @@ class Comparison:
     def loses_text(self) -> NDArray[np.bool_]:
         """Bool [texts, tokenizers], where the tokenizer does not know some of the text, or cannot restore it."""
         return self._table(lambda cell: cell.counts.loses_text) == 1
+
+    @property
+    def trained_on(self) -> NDArray[np.bool_]:
+        """Bool [texts, tokenizers], where the tokenizer was trained on the text, as far as that is known."""
+        made = [[not text.hashes.isdisjoint(each.trained_on) for each in self.compared] for text in self.measured]
+        return np.array(made, np.bool_).reshape(len(self.measured), len(self.compared))
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What the figures are of: "tokenizer", "text" or "versions", and a sentence with sizes and hashes."""
+        told: list[tuple[str, str]] = []
+        for each in self.compared:
+            digest = finish(hash_work(each.tokenizer))
+            told.append(("tokenizer", each.sized_name + (f", SHA-256 {digest}" if digest else "")))
+        told += [("text", f"{one.name}, {several(one.bytes, 'byte')}, SHA-256 {one.sha256}") for one in self.measured]
+        return (*told, ("versions", ", ".join(versions())))
 
     def _note_of_losses(self, ranked: Sequence[bool]) -> str:
         """Which tokenizers are not ranked because they lose text, as a sentence; "" for none."""
@@ -387,15 +412,17 @@ def compare_work(
     base: str | None = None,
     threads: int | None = None,
     against: str | None = None,
+    trained_on: Mapping[str, Collection[str]] | None = None,
 ) -> Work[Comparison]:
-    """Does the same as `compare` in bounded pieces."""
+    """Does the same as `compare` in bounded pieces; `trained_on` has `Compared.also_trained_on` of some tokenizers."""
     if not tokenizers or not texts:
         raise ConfigError("Give at least one tokenizer and one text to compare.")
     if base is not None and base not in texts:
         raise ConfigError(f'No text is named "{base}": the base must be one of the texts.')
     if against is not None and against not in tokenizers:
         raise ConfigError(f'No tokenizer is named "{against}": lengths must relate to one of the tokenizers.')
-    compared = [Compared(name, tokenizer) for name, tokenizer in tokenizers.items()]
+    also = trained_on or {}
+    compared = [Compared(name, tokenizer, also.get(name, ())) for name, tokenizer in tokenizers.items()]
     measured = yield from together("reading", ((1, text_work(name, text)) for name, text in texts.items()))
     results = yield from cells_work(compared, measured, threads)
     return Comparison(

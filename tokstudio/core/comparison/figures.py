@@ -7,7 +7,7 @@ summaries of a column, are functions of arrays.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.baselines import ByteTokenizer, SimpleTokenizer
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces
+from tokstudio.core.comparison.identity import sized_name, trained_texts
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
 
@@ -33,10 +34,25 @@ Better = Literal["more", "less", "near 1"] | None
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A tokenizer to compare, with its name."""
+    """A tokenizer to compare, with its name.
+
+    Attributes:
+        also_trained_on: Hashes of texts that it was trained on, besides those that the tokenizer itself knows.
+    """
 
     name: str
     tokenizer: AnyTokenizer
+    also_trained_on: Collection[str] = ()
+
+    @cached_property
+    def sized_name(self) -> str:
+        """The name with the size of the vocabulary, as figures carry it that leave: "Run 4 (5,000 tokens)"."""
+        return sized_name(self.name, self.tokenizer)
+
+    @cached_property
+    def trained_on(self) -> frozenset[str]:
+        """The hashes of the texts that it was trained on, as far as they are known; see `ComparedText.hashes`."""
+        return trained_texts(self.tokenizer).union(self.also_trained_on)
 
     @cached_property
     def size(self) -> int | None:

@@ -14,6 +14,12 @@ from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.figures import Better, Figure
 
 MISSING = "\N{EN DASH}"
+LOST, TRAINED = "*", "\N{DAGGER}"  # the signs before a number
+#: What the signs mean, each in the order in which they stand.
+SIGNS = {
+    LOST: "Text is unknown to the tokenizer or lost: the number is not ranked beside others.",
+    TRAINED: "Trained on this text, or on a part of it: the number says little about other text.",
+}
 UNITS = "W counts"  # the heading of the column that says what a word is
 
 
@@ -59,10 +65,36 @@ class FigureTable:
     is_ranked: tuple[bool, ...]  # for each tokenizer: a simple one is shown for comparison, and is never the best
     units: tuple[str, ...] | None  # what the words of each text are; None for a figure without words
     loses_text: NDArray[np.bool_]  # [texts, tokenizers], where text is lost: it is not ranked beside others
+    trained_on: NDArray[np.bool_] | None = None  # [texts, tokenizers], where it was trained on the text; None: nowhere
 
     def cell(self, text: int, tokenizer: int) -> str:
         """A number as it is written."""
         return number_text(float(self.values[text, tokenizer]), self.figure.decimals, self.figure.is_share)
+
+    def signs(self, text: int, tokenizer: int) -> str:
+        """The signs before a number, keys of `SIGNS`."""
+        return "" if math.isnan(self.values[text, tokenizer]) else self._signs(slice(text, text + 1), tokenizer)
+
+    def signed(self, text: int, tokenizer: int) -> str:
+        """A number with the signs before it."""
+        return self.signs(text, tokenizer) + self.cell(text, tokenizer)
+
+    def signed_below(self, row: Below) -> tuple[str, ...]:
+        """The numbers of a row below the texts, with the signs that hold for any text."""
+        cells = enumerate(row.cells)
+        return tuple(cell if cell == MISSING else self._signs(slice(None), number) + cell for number, cell in cells)
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What the signs mean that stand in the table, a sentence each."""
+        cells = np.argwhere(~np.isnan(self.values)).tolist()
+        there = {sign for text, number in cells for sign in self.signs(text, number)}
+        return tuple(f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign in there)
+
+    def _signs(self, texts: slice, tokenizer: int) -> str:
+        lost = self.loses_text[texts, tokenizer].any()
+        trained = self.trained_on is not None and self.trained_on[texts, tokenizer].any()
+        return (LOST if lost else "") + (TRAINED if trained else "")
 
     @property
     def heading(self) -> str:
@@ -71,23 +103,28 @@ class FigureTable:
 
     @cached_property
     def best(self) -> NDArray[np.bool_]:
-        """Which are the best of their text; bool [texts, tokenizers]. None is where all are equal."""
+        """Which are the best of their text; bool [texts, tokenizers]. None is where all are equal.
+
+        Numbers that are equal as they are written are equally good.
+        """
         return _best(self.ratios)
 
     @cached_property
     def ratios(self) -> NDArray[np.float64]:
         """How many times worse each is than the best of its text, at least 1, NaN where neither is better.
 
-        A number is infinitely worse than the best where one of them is 0. float64 [texts, tokenizers].
+        A number is infinitely worse than the best where one of them is 0; it is 1 where it is written as the best is.
+        float64 [texts, tokenizers].
         """
-        ranked = np.where(np.array(self.is_ranked), self.values, np.nan)
-        return _ratios(_without(ranked, self.loses_text), self.figure.better)
+        figure, ranked = self.figure, np.where(np.array(self.is_ranked), self.values, np.nan)
+        kept = _without(ranked, self.loses_text)
+        return _as_written(_ratios(kept, figure.better), kept, figure.decimals, figure.is_share)
 
     def best_below(self, row: Below) -> NDArray[np.bool_]:
         """Which are the best of a row below the texts, bool [tokenizers]; without those that lose text anywhere."""
         ranked = np.where(np.array(self.is_ranked), np.array(row.values), np.nan)[np.newaxis]
-        loses_text = np.atleast_2d(self.loses_text.any(axis=0))
-        return _best(_ratios(_without(ranked, loses_text), row.better))[0]
+        kept = _without(ranked, np.atleast_2d(self.loses_text.any(axis=0)))
+        return _best(_as_written(_ratios(kept, row.better), kept, row.decimals, row.is_share))[0]
 
 
 def _without(ranked: NDArray[np.float64], loses_text: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -107,6 +144,24 @@ def _ratios(ranked: NDArray[np.float64], better: Better) -> NDArray[np.float64]:
         best = sign * np.nan_to_num(sign * ranked, nan=np.inf).min(axis=1, keepdims=True)
         over, under = (ranked, best) if sign > 0 else (best, ranked)
         return np.where(ranked == best, 1.0, over / under)
+
+
+def _as_written(
+    ratios: NDArray[np.float64], ranked: NDArray[np.float64], decimals: int, is_share: bool
+) -> NDArray[np.float64]:
+    """The same ratios, with 1 for every number that is written as a best one of its row."""
+    best = np.where(ratios == 1, ranked, np.nan)
+    reach = 2 * 10.0 ** -(decimals + 2 * is_share)  # no two numbers that are further apart are written alike
+    low = np.nan_to_num(best, nan=np.inf).min(axis=1, keepdims=True, initial=np.inf) - reach
+    high = np.nan_to_num(best, nan=-np.inf).max(axis=1, keepdims=True, initial=-np.inf) + reach
+    near = (ranked >= low) & (ranked <= high) & (ratios > 1)
+    made = ratios.copy()
+    for row in np.flatnonzero(near.any(axis=1)).tolist():
+        texts = {number_text(value, decimals, is_share) for value in best[row].tolist() if not math.isnan(value)}
+        for column in np.flatnonzero(near[row]).tolist():
+            if number_text(float(ranked[row, column]), decimals, is_share) in texts:
+                made[row, column] = 1.0
+    return made
 
 
 def _best(ratios: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -17,6 +17,8 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.core.text.utf8 import Text
 
+_PIECE = 1 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class ComparedText:
@@ -30,6 +32,9 @@ class ComparedText:
     name: str
     source: Source  # its documents are encoded one by one
     sha256: str  # of the documents; equal texts have equal ones
+    # Those of `Corpus.text_hashes` that a source with this text may have: also where its lines are documents without
+    # line ends, or line ends stand between these documents.
+    hashes: frozenset[str]
     bytes: int
     characters: int  # code points; each byte that is not UTF-8 counts as one
     lines: int
@@ -64,11 +69,13 @@ def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = 
     for start in range(0, len(source.data), 1 << 20):
         digest.update(np.asarray(source.data[start : start + (1 << 20)]).tobytes())
         yield Progress("reading", start, len(source.data))
+    hashes = yield from _hashes_work(source)
     types, units = yield from word_types_work(source)
     return ComparedText(
         name=name,
         source=source,
         sha256=digest.hexdigest(),
+        hashes=hashes,
         bytes=source.bytes,
         characters=statistics.characters + statistics.invalid_bytes,
         lines=source.documents if is_lines else statistics.lines,
@@ -76,3 +83,23 @@ def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = 
         units=units,
         word_types=types,
     )
+
+
+def _hashes_work(source: Source) -> Work[frozenset[str]]:
+    """See `ComparedText.hashes`; none for an empty text."""
+    if not len(source.data):
+        return frozenset()
+    as_it_is, bare, ended, open_ended = (hashlib.sha256() for _ in range(4))
+    first = 0  # of the ends that are not yet reached
+    for start in range(0, len(source.data), _PIECE):
+        piece = np.asarray(source.data[start : start + _PIECE])
+        as_it_is.update(piece.tobytes())
+        bare.update(piece[(piece != ord("\n")) & (piece != ord("\r"))].tobytes())
+        last = int(np.searchsorted(source.ends, start + len(piece), side="right"))
+        with_ends = np.insert(piece, source.ends[first:last] - start, ord("\n")).tobytes()
+        open_ended = ended.copy()
+        open_ended.update(with_ends[:-1])
+        ended.update(with_ends)
+        first = last
+        yield Progress("reading", start, len(source.data))
+    return frozenset(one.hexdigest() for one in (as_it_is, bare, ended, open_ended))

@@ -8,7 +8,7 @@ import io
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,35 @@ from numpy.typing import NDArray
 from tokstudio.core.base.wording import printable
 from tokstudio.core.comparison.table import UNITS, FigureTable
 
+TRAINED_ON = "trained_on"  # the first column of the rows that tell which texts a tokenizer was trained on
+
 _WIDE = ("W", "F")
 _MARKUP = re.compile(r"([\\`*_{}\[\]#|~!])")
 
 
-def markdown(tables: Iterable[FigureTable]) -> str:
-    """Each figure with its formula, a table in which the best of each row is bold, and what to know of it."""
-    return "\n".join("\n".join(_markdown_lines(table)) + "\n" for table in tables)
+#: Kinds of facts and the facts: what figures are of, as `Comparison.facts`.
+Facts = Sequence[tuple[str, str]]
+
+
+def markdown(tables: Iterable[FigureTable], facts: Facts) -> str:
+    """Each figure with its formula, a table in which the best of each row is bold, and what to know of it.
+
+    A list of the facts comes last.
+    """
+    parts = ["\n".join(_markdown_lines(table)) + "\n" for table in tables]
+    return "\n".join([*parts, "".join(f"- {_plain(fact)}\n" for _, fact in facts)])
 
 
 def _markdown_lines(table: FigureTable) -> Iterator[str]:
     yield f"**{table.figure.title}** = {_plain(table.heading.removeprefix(f'{table.figure.title} = '))}"
     yield ""
-    rows = list(_rows(table, bold="**"))
+    rows = list(_rows(table, _bold))
     yield _line(["", *map(_plain, rows[0][1:])])
     yield _line(["---", *("---:" if number else "---" for number in _is_number(table))])
     for name, *cells in rows[1:]:
         yield _line([_plain(name), *cells])
-    if table.notes:
-        yield from ("", _plain(" ".join(table.notes)))
+    if told := (*table.notes, *table.legend):
+        yield from ("", _plain(" ".join(told)))
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -47,10 +57,11 @@ def _plain(text: str) -> str:
     return _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
 
 
-def csv_text(tables: Iterable[FigureTable]) -> str:
+def csv_text(tables: Sequence[FigureTable], facts: Facts) -> str:
     """A row for each figure and text, and for what is below it, with all digits; empty where there is no number.
 
-    Shares are numbers up to 1. The column after the text says what W counts, for figures of words.
+    Shares are numbers up to 1. The column after the text says what W counts, for figures of words. Then come rows of
+    the texts that a tokenizer was trained on, and of the facts.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -61,6 +72,12 @@ def csv_text(tables: Iterable[FigureTable]) -> str:
         rows = list(zip(table.texts, units, table.values.tolist(), strict=True))
         for text, unit, values in [*rows, *((row.name, "", row.values) for row in table.below)]:
             writer.writerow([table.figure.name, text, unit, *map(_number, values)])
+    for table in tables[:1]:
+        trained: list[list[bool]] = [] if table.trained_on is None else table.trained_on.tolist()
+        for text, row in zip(table.texts, trained, strict=False):
+            if any(row):
+                writer.writerow([TRAINED_ON, text, "", *(1 if each else None for each in row)])
+        writer.writerows([kind, fact, "", *[""] * len(table.tokenizers)] for kind, fact in facts)
     return file.getvalue()
 
 
@@ -74,7 +91,7 @@ def _number(value: float) -> float | None:
 
 
 def plain_text(tables: Iterable[FigureTable]) -> str:
-    """Each figure with its formula, and a table whose columns are aligned in a terminal."""
+    """Each figure with its formula, a table whose columns are aligned in a terminal, and what its signs mean."""
     return "\n".join("\n".join(_aligned_lines(table)) + "\n" for table in tables)
 
 
@@ -88,6 +105,7 @@ def _aligned_lines(table: FigureTable) -> Iterator[str]:
             blank = " " * (width - _width(cell))
             cells.append(blank + cell if is_number else cell + blank)
         yield "  ".join(cells).rstrip()
+    yield from map(printable, table.legend)
 
 
 def _width(text: str) -> int:
@@ -103,15 +121,22 @@ def _is_number(table: FigureTable) -> tuple[bool, ...]:
     return (*([False] if table.units else []), *(True for _ in table.tokenizers))
 
 
-def _rows(table: FigureTable, bold: str = "") -> Iterator[list[str]]:
+def _bold(cell: str, is_best: bool) -> str:
+    """A number in Markdown."""
+    return f"**{_plain(cell)}**" if is_best else _plain(cell)
+
+
+def _unmarked(cell: str, is_best: bool) -> str:
+    return cell
+
+
+def _rows(table: FigureTable, marked: Callable[[str, bool], str] = _unmarked) -> Iterator[list[str]]:
     """The cells of the heading, of each text, and of what is below; the first of each is the name."""
     has_units = [""] if table.units else []
     yield ["", *([UNITS] if table.units else []), *table.tokenizers]
     for text, name in enumerate(table.texts):
-        cells = [table.cell(text, tokenizer) for tokenizer in range(len(table.tokenizers))]
-        marks = [bold if best else "" for best in table.best[text].tolist()]
+        cells = [table.signed(text, tokenizer) for tokenizer in range(len(table.tokenizers))]
         units = [table.units[text]] if table.units else []
-        yield [name, *units, *(f"{mark}{cell}{mark}" for mark, cell in zip(marks, cells, strict=True))]
+        yield [name, *units, *map(marked, cells, table.best[text].tolist())]
     for row in table.below:
-        marks = [bold if best else "" for best in table.best_below(row).tolist()]
-        yield [row.name, *has_units, *(f"{mark}{cell}{mark}" for mark, cell in zip(marks, row.cells, strict=True))]
+        yield [row.name, *has_units, *map(marked, table.signed_below(row), table.best_below(row).tolist())]

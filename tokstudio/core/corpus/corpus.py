@@ -33,6 +33,7 @@ _DOCUMENTS_IN_A_PIECE = 1 << 14
 ONCE = 1_000  # a weight in thousandths
 LARGEST_WEIGHT = 1_000
 _MOST_NAMED = 8
+_HASHES = ("sha256", "text_hashes")  # which do not depend on weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +187,7 @@ class Corpus:
     def weighted(self, weights: Sequence[int]) -> Corpus:
         """The same text with a weight in thousandths for each source; a hash that is known is not computed again."""
         made = replace(self, weights=tuple(weights) if set(weights) - {ONCE} else None)
-        if "sha256" in self.__dict__:
-            made.__dict__["sha256"] = self.sha256
+        made.__dict__.update({name: self.__dict__[name] for name in _HASHES if name in self.__dict__})
         return made
 
     def _named(self, which: str | int) -> list[int]:
@@ -257,21 +257,37 @@ class Corpus:
         """
         return finish(self.sha256_work())
 
+    @property
+    def counted_hashes(self) -> tuple[str, ...]:
+        """`text_hashes` of the sources that count, without those of word counts."""
+        weights = self.weights or (ONCE,) * len(self.sources)
+        return tuple(found for found, weight in zip(self.text_hashes, weights, strict=True) if found and weight)
+
+    @cached_property
+    def text_hashes(self) -> tuple[str, ...]:
+        """The hexadecimal SHA-256 of the text of each source, without regard to its documents; "" for word counts."""
+        finish(self.sha256_work())
+        return self.__dict__["text_hashes"]
+
     def sha256_work(self) -> Work[str]:
-        """Computes `sha256` in bounded pieces, and caches it."""
-        if "sha256" in self.__dict__:
+        """Computes `sha256` and `text_hashes` in bounded pieces, and caches them."""
+        if all(name in self.__dict__ for name in _HASHES):
             return self.sha256
         digest, done, total = hashlib.sha256(), 0, sum(len(source.data) for source in self.sources)
+        of_texts: list[str] = []
         for source in self.sources:
+            of_text = hashlib.sha256()
             if source.counts is not None:
                 digest.update(b"counts" + source.counts.astype("<i8").tobytes())
             if source.places is not None:
                 digest.update(b"places" + source.places.astype("<i8").tobytes())
-            for piece, size in _pieces_with_lengths(source.data, source.ends):
+            for piece, text in _pieces_with_lengths(source.data, source.ends):
                 digest.update(piece.data)
-                done += size
+                of_text.update(text.data)
+                done += len(text)
                 yield Progress("hashing", done, total)
-        self.__dict__["sha256"] = digest.hexdigest()
+            of_texts.append(of_text.hexdigest() if source.counts is None else "")
+        self.__dict__.update(sha256=digest.hexdigest(), text_hashes=tuple(of_texts))
         return self.sha256
 
 
@@ -316,16 +332,19 @@ def refuse_overflow(corpus: Corpus) -> None:
         )
 
 
-def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Yields bytes to hash, and how many of them are text: many short documents together, a long one in parts."""
+def _pieces_with_lengths(
+    data: NDArray[np.uint8], ends: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+    """Yields bytes to hash, and the text in them: many short documents together, a long one in parts."""
     for first, last, start, end in groups(ends, _PIECE, _DOCUMENTS_IN_A_PIECE):
         if end - start <= _PIECE:
-            yield _interleaved(data[start:end], ends[first:last] - start), end - start
+            text = np.ascontiguousarray(data[start:end])
+            yield _interleaved(text, ends[first:last] - start), text
         else:
-            yield _lengths_as_bytes(np.array([end - start])), 0
+            yield _lengths_as_bytes(np.array([end - start])), data[:0]
             for at in range(start, end, _PIECE):
-                part = data[at : min(at + _PIECE, end)]
-                yield part, len(part)
+                part = np.ascontiguousarray(data[at : min(at + _PIECE, end)])
+                yield part, part
 
 
 def _interleaved(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.uint8]:

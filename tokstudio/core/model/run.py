@@ -95,6 +95,8 @@ class TrainedOn:
     # With weights: the name, the weight in thousandths and the bytes of text of each source, or of a folder as a whole;
     # empty where they are unknown, as in a project without the sources.
     mixture: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
+    # `Corpus.counted_hashes`; empty where they are unknown, as in a project without the sources.
+    texts: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,14 @@ Imports `core.formats`, `core.training` and the folders below them.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.model import (
+    Project,
+    ProjectRun,
+    ProjectSource,
+    ProjectTokenizer,
+    TokenizerFile,
+    trained_on_state,
+)
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
@@ -42,4 +49,5 @@ __all__ = [
     "save_project",
     "save_work",
     "tokenizer_of_entry_work",
+    "trained_on_state",
 ]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,10 @@ from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import Run
 from tokstudio.core.project.json_values import Json
+
+#: The state of a run or tokenizer that has the hashes of the texts that it was trained on.
+TRAINED_ON = "trained_on"
+_MOST_TRAINED_ON = 100_000  # hashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,22 @@ class ProjectTokenizer:
     files: tuple[TokenizerFile, ...]
     pattern: str | None = None
     state: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    @property
+    def trained_on(self) -> tuple[str, ...]:
+        """The hashes of the texts that it was trained on, as `Corpus.counted_hashes`, where the window knew them."""
+        return trained_on(self.state)
+
+
+def trained_on_state(texts: Sequence[str]) -> dict[str, Json]:
+    """The state that has these hashes; none where they are too many to be kept."""
+    return {TRAINED_ON: list(texts)} if 0 < len(texts) <= _MOST_TRAINED_ON else {}
+
+
+def trained_on(state: Mapping[str, Json]) -> tuple[str, ...]:
+    """The hashes that a state of a run or tokenizer has."""
+    found = state.get(TRAINED_ON)
+    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
 
 
 @dataclass(frozen=True, eq=False)

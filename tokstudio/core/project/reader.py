@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -19,10 +20,19 @@ from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source, mixture_of
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import Run
 from tokstudio.core.project.checked_row import LARGEST, Row, numbered_rows
 from tokstudio.core.project.database import check_pages, opened
 from tokstudio.core.project.json_values import Json
-from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.model import (
+    TRAINED_ON,
+    Project,
+    ProjectRun,
+    ProjectSource,
+    ProjectTokenizer,
+    TokenizerFile,
+    trained_on,
+)
 from tokstudio.core.project.readings import with_reading
 from tokstudio.core.project.run_reader import read_run_work
 from tokstudio.core.project.schema import ACTIVE
@@ -235,11 +245,22 @@ def _read_runs_work(
                 used = [sources[index].text or sources[index] for index in indexes]
                 mixture = mixture_of(used, (source.bytes for source in used), run.corpus.weights)
                 run = replace(run, corpus=replace(run.corpus, mixture=mixture))
+            # A project of the command line has none of the sources.
+            hashes = _texts(run, [sources[index] for index in indexes]) if indexes else trained_on(state)
+            state.pop(TRAINED_ON, None)
+            run = replace(run, corpus=replace(run.corpus, texts=hashes))
             runs.append(ProjectRun(title, run, indexes, state))
         yield Progress("reading")
     if files:
         raise FormatError(f"{name}: the project is damaged: a file does not belong to any opened tokenizer.")
     return tuple(runs)
+
+
+def _texts(run: Run, sources: Sequence[ProjectSource]) -> tuple[str, ...]:
+    """The hashes of the texts that a run was trained on, as of `Corpus.counted_hashes`."""
+    weights = run.corpus.weights or (ONCE,) * len(sources)
+    counted = (source for source, weight in zip(sources, weights, strict=True) if weight)
+    return tuple(source.sha256 for source in counted if source.text is None or source.text.counts is None)
 
 
 def _read_files_work(connection: sqlite3.Connection, name: str) -> Work[dict[int, tuple[TokenizerFile, ...]]]:

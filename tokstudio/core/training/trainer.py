@@ -225,6 +225,7 @@ class Trainer:
                 self.corpus.weights,
                 self.corpus.weight_scale,
                 mixture_of(sources, (source.bytes for source in sources), self.corpus.weights),
+                self.corpus.counted_hashes,
             ),
             alphabet=alphabet,
             base_counts=np.zeros(base_size, np.int64) if prepared is None else prepared.base_counts,

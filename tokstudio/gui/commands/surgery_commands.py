@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.identity import trained_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
@@ -80,7 +81,7 @@ class SurgeryCommands(QObject):
         run = self._session.runs.active
         if run is not None:
             dialog = PruneDialog(self._session, run, self._theme, self._chosen(), these=these, parent=self._parent)
-            dialog.made.connect(self._add)
+            dialog.made.connect(partial(self._add, run))
             dialog.open()
 
     def specials(self) -> None:
@@ -90,7 +91,7 @@ class SurgeryCommands(QObject):
         run = self._session.runs.active
         if run is not None:
             dialog = SpecialsDialog(self._session, run, self._theme, self._parent)
-            dialog.made.connect(self._add)
+            dialog.made.connect(partial(self._add, run))
             dialog.open()
 
     def show_proof(self) -> None:
@@ -108,8 +109,11 @@ class SurgeryCommands(QObject):
 
     # ---- results
 
-    def _add(self, made: ChangedTokenizer) -> None:
-        origin = RunOrigin(Path(made.name), (), made.change, True, made.kept, made.change)
+    def _add(self, before: StudioRun, made: ChangedTokenizer) -> None:
+        known = trained_texts(made.tokenizer).union(() if before.origin is None else before.origin.trained_on)
+        origin = RunOrigin(
+            Path(made.name), (), made.change, True, made.kept, made.change, before.name, tuple(sorted(known))
+        )
         self._session.runs.add_tokenizer(made.tokenizer, made.name, origin)
         self._session.jobs.tell(f"{made.name} is in Runs: {several(len(made.tokenizer), 'token')}.")
         run = self._session.runs.all[-1]
@@ -128,7 +132,8 @@ class SurgeryCommands(QObject):
         if run not in self._session.runs.all or len(run) == run.before:
             return
         if self._reserved:
-            self._session.jobs.start(partial(filled_work, run.tokenizer, run.name, self._reserved), self._add)
+            work = partial(filled_work, run.tokenizer, run.name, self._reserved)
+            self._session.jobs.start(work, partial(self._add, run))
         else:
             text = f"{run.name} has {several(len(run) - run.before, 'new token')}."
             self._session.jobs.notify(

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from tokstudio.gui.style.theme import Palette
+from tokstudio.gui.style.theme import LIGHT, Palette
+
+COLOURS = 1 + len(LIGHT.curves)  # of curves
+GREY = COLOURS - 1  # the last of them, which is grey
 
 _SWATCH = 18.0
 _GAP = 8.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source
@@ -21,6 +22,7 @@ from tokstudio.core.project import (
     ProjectTokenizer,
     reopen_source_work,
     reopen_tokenizer_work,
+    trained_on_state,
 )
 from tokstudio.core.project.json_values import Json
 from tokstudio.gui.session.session import Session
@@ -285,7 +287,8 @@ def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTo
     if origin is not None and origin.kept is not None:
         files: list[Json] = [str(file) for file in origin.files]
         about: dict[str, Json] = {"path": str(origin.path), "files": files, "format": origin.format}
-        state = run_state(run) | about | {"says_pattern": origin.says_pattern, "change": origin.change}
+        about |= {"says_pattern": origin.says_pattern, "change": origin.change, "made_of": origin.made_of}
+        state = run_state(run) | about | trained_on_state(origin.trained_on)
         return replace(origin.kept, name=run.name, state=state)
     made = run.so_far()
     if made is None:
@@ -301,7 +304,9 @@ def _origin(entry: ProjectTokenizer) -> RunOrigin:
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
     change = entry.state.get("change")
     if isinstance(change, str) and change:
-        return RunOrigin(Path(entry.name), (), change, True, entry, change)
+        made_of = entry.state.get("made_of")
+        before = printable(made_of) if isinstance(made_of, str) else ""
+        return RunOrigin(Path(entry.name), (), change, True, entry, change, before, entry.trained_on)
     return RunOrigin(
         Path(path if isinstance(path, str) else entry.files[0].name),
         tuple(map(Path, names or [file.name for file in entry.files])),

@@ -43,7 +43,6 @@ from tokstudio.gui.state.comparison_work import (
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
 
-MOST = 12  # tokenizers in one table
 SIMPLE = ("Characters", "Bytes", "Words and marks")
 
 _RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a run, its merges in the table, and all
@@ -137,19 +136,7 @@ class ComparisonState(QObject):
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
-        """The tokenizers of the table: the runs that are shown, then simple ones; at most `MOST`."""
-        made = self._chosen
-        active = self._runs.active.identity if self._runs.active is not None else None
-        left_out = [column for column in made[MOST:] if column.key[0] == active]
-        return (*made[: MOST - len(left_out)], *left_out)
-
-    @property
-    def left_out(self) -> int:
-        """How many more tokenizers are chosen than the table can have."""
-        return max(0, len(self._chosen) - MOST)
-
-    @property
-    def _chosen(self) -> list[ComparedColumn]:
+        """The tokenizers of the table: the runs that are shown, then simple ones."""
         of_runs: dict[_RunState, ComparedColumn] = {}
         for run in self._runs.shown:
             is_active = run is self._runs.active
@@ -169,7 +156,7 @@ class ComparisonState(QObject):
             for name, tokenizer in simple.items()
             if name in self.simple
         ]
-        return made
+        return tuple(made)
 
     @property
     def others(self) -> tuple[ComparedColumn, ...]:
@@ -182,7 +169,9 @@ class ComparisonState(QObject):
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The tokenizers of the table that can encode any text, each with its name."""
-        return tuple(Compared(column.name, column.tokenizer) for column in self.columns if column.tokenizer is not None)
+        return tuple(
+            Compared(each.name, each.tokenizer, each.trained_on) for each in self.columns if each.tokenizer is not None
+        )
 
     @property
     def rows(self) -> tuple[ComparedText, ...] | None:
@@ -231,7 +220,7 @@ class ComparisonState(QObject):
                     results[at, number] = found
         tokenizers = [column.name for column in columns]
         return Comparison(
-            [Compared(column.name, column.tokenizer or ByteTokenizer()) for column in columns],
+            [Compared(each.name, each.tokenizer or ByteTokenizer(), each.trained_on) for each in columns],
             rows,
             results,
             base_of(rows, self.base, is_parallel=self.texts.is_parallel),
@@ -460,4 +449,6 @@ class ComparisonState(QObject):
 
 def _column_of(run: StudioRun, merges: int) -> ComparedColumn:
     whole = run.tokenizer
-    return ComparedColumn(run.name, (run.identity, merges), whole.at(merges), whole if merges < len(run) else None)
+    further = whole if merges < len(run) else None
+    trained_on = run.origin.trained_on if run.origin is not None else ()
+    return ComparedColumn(run.name, (run.identity, merges), whole.at(merges), further, trained_on)

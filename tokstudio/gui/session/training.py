@@ -244,11 +244,12 @@ class Training(QObject):
 def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Work[tuple[StudioRun, str]]:
     """Trains, and makes a run of what the library made, with a sentence about it; raises as `train_by_library`."""
     made = yield from train_by_library_work(corpus, config)
+    yield from corpus.sha256_work()
     files = tuple(TokenizerFile(file, content) for file, content in made.files.items())
     how = f"trained by {config.library} {made.version}, {_settings(config)}"
-    run = StudioRun.opened(
-        0, name, made.tokenizer, RunOrigin(Path(name), (), how, True, ProjectTokenizer(name, files), how)
-    )
+    kept, texts = ProjectTokenizer(name, files), corpus.counted_hashes
+    origin = RunOrigin(Path(name), (), how, True, kept, how, trained_on=texts)
+    run = StudioRun.opened(0, name, made.tokenizer, origin)
     if made.held_out:
         try:
             measured = yield from measure_work(made.tokenizer, made.held_out, config.as_plain)

@@ -34,6 +34,7 @@ class ComparedColumn:
     key: tuple[object, object]
     tokenizer: AnyTokenizer | None  # None for the words of the texts
     whole: Tokenizer | None = None  # of the active run with all merges, where the playhead is before its end
+    trained_on: tuple[str, ...] = ()  # as `Compared.also_trained_on`
 
     @property
     def by_merge(self) -> tuple[object, object]:

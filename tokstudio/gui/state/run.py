@@ -46,6 +46,8 @@ class RunOrigin:
     says_pattern: bool  # whether the files define how text is split, so that there is nothing to choose
     kept: ProjectTokenizer | None = None  # the files as a project stores them
     change: str = ""  # how it was made in this window, such as "pruned"; "" if it was opened
+    made_of: str = ""  # the name that the tokenizer had then that it was made of; "" if it was not made of one
+    trained_on: tuple[str, ...] = ()  # the hashes of the texts that it was trained on, as `Corpus.counted_hashes`
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +222,7 @@ class StudioRun:
     def why_no_counts(self, of: str = "") -> str:
         """Why there are no counts of something, such as " of pairs", where `has_counts` is false: a sentence."""
         if self.was_changed:
-            return f"This tokenizer has no counts{of}: {self.ended}."
+            return f"This tokenizer has no counts{of}: {self.how_made}."
         return f"This tokenizer was opened from a file: it has no counts{of}."
 
     @property
@@ -415,6 +417,15 @@ class StudioRun:
     def was_changed(self) -> bool:
         """Whether it was made in this window, but not by a training of ours."""
         return self.origin is not None and bool(self.origin.change)
+
+    @property
+    def how_made(self) -> str:
+        """For one that `was_changed`: how, and what it was made of, as the end of a sentence."""
+        assert self.origin is not None
+        change, before = self.origin.change, self.origin.made_of or "another tokenizer"
+        if change == "special tokens":
+            return f"it is {before} with other special tokens"
+        return f"it was {change}" + ("" if change.startswith("trained by ") else f" from {before}")
 
     @property
     def made_from_another(self) -> bool:

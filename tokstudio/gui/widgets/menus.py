@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QAction, QHelpEvent, QHideEvent, QMouseEvent, QStatusTipEvent
+from PySide6.QtGui import QAction, QHelpEvent, QHideEvent, QKeyEvent, QMouseEvent, QStatusTipEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu, QToolTip, QWidget
 
 from tokstudio.gui.widgets.labels import plain
+
+_TICKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class Menu(QMenu):
@@ -57,6 +59,27 @@ class Menu(QMenu):
         action = self.actionAt(place)
         grey = action is not None and not action.isEnabled() and action.toolTip() != action.text().replace("&", "")
         return action if grey else None
+
+
+class TickMenu(Menu):
+    """A menu that stays open while entries are ticked, by mouse or keyboard; another entry, or Escape, closes it."""
+
+    def mouseReleaseEvent(self, arg__1: QMouseEvent) -> None:
+        """Ticks the entry under the pointer."""
+        if not self._tick(self.actionAt(arg__1.position().toPoint())):
+            super().mouseReleaseEvent(arg__1)
+
+    def keyPressEvent(self, arg__1: QKeyEvent) -> None:
+        """Ticks the current entry with Enter or Space."""
+        if arg__1.key() not in _TICKING or not self._tick(self.activeAction()):
+            super().keyPressEvent(arg__1)
+
+    def _tick(self, action: QAction | None) -> bool:
+        """Ticks an entry, or unticks it, and returns whether there is one to tick."""
+        if action is None or not action.isCheckable() or not action.isEnabled():
+            return False
+        action.trigger()
+        return True
 
 
 def set_why_not(action: QAction, why_not: str) -> None:

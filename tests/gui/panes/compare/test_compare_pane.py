@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
 from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.comparison.table import number_text
+from tokstudio.core.comparison.table import SIGNS, TRAINED, number_text
+from tokstudio.gui.panes.compare.dots import SHAPES, markers
 from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE
 from tokstudio.gui.panes.compare.pane import ComparePane
-from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.plot.curve_marks import COLOURS, GREY, curve_pen
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.text_set import parallel_set
-from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.state.run import RunOrigin, StudioRun
+from tokstudio.gui.state.text_set import file_set, parallel_set
+from tokstudio.gui.style.theme import DARK, LIGHT, Theme
 
 Make = Callable[..., StudioRun]
 
@@ -53,8 +55,9 @@ def cells(pane: ComparePane) -> int:
 
 
 def column_of(pane: ComparePane, column: int) -> list[str]:
+    """The cells of a column, without the sign of texts that were trained on."""
     model = pane.matrix.model
-    return [model.index(row, column).data() for row in range(model.rowCount())]
+    return [model.index(row, column).data().removeprefix(TRAINED) for row in range(model.rowCount())]
 
 
 def choose(pane: ComparePane, figure: str) -> None:
@@ -168,8 +171,8 @@ def test_summaries_are_below(compared: ComparePane) -> None:
     assert [summary.index(row, 0).data() for row in range(summary.rowCount())] == ["All texts", "Gini", "Worst premium"]
     made = compared._state.comparison
     assert made is not None
-    assert summary.index(0, 1).data() == f"{made.summary('total')[0]:,.0f}"
-    assert summary.index(1, 1).data() == f"{made.summary('gini')[0]:.4f}"
+    assert summary.index(0, 1).data() == f"†{made.summary('total')[0]:,.0f}"
+    assert summary.index(1, 1).data() == f"†{made.summary('gini')[0]:.4f}"
 
 
 def test_the_lowest_gini_is_bold(compared: ComparePane) -> None:
@@ -236,14 +239,87 @@ def test_a_set_without_text_keeps_the_choices(qtbot: QtBot, compared: ComparePan
     qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
 
 
-def test_tokenizers_are_chosen_in_a_menu(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
-    compared._fill_tokenizers()
-    entries = {action.text(): action for action in compared.tokenizers_menu.actions() if action.text()}
+def test_the_list_of_tokenizers_stays_open_while_one_ticks(
+    qtbot: QtBot, compared: ComparePane, session: Session
+) -> None:
+    menu = compared.tokenizers_menu
+    menu.popup(compared.mapToGlobal(QPoint(10, 10)))
+    qtbot.waitUntil(menu.isVisible)
+    entries = {action.text(): action for action in menu.actions() if action.text()}
     assert list(entries) == ["Run 1", "Run 2", "Characters", "Bytes", "Words and marks", "compare_algorithms"]
     assert not entries["Run 2"].isEnabled()  # the active run is always compared
-    entries["Run 1"].setChecked(False)
-    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
-    assert compared.tokenizers.text() == "Tokenizers: 1"
+
+    def click(name: str) -> None:
+        qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(entries[name]).center())
+        assert menu.isVisible()
+
+    for name in ("Run 1", "Run 2", "Bytes", "Characters"):
+        click(name)
+    qtbot.keyClick(menu, Qt.Key.Key_Down)  # from Characters to Bytes
+    qtbot.keyClick(menu, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: compared.tokenizers.text() == "Tokenizers: 2", timeout=PATIENCE)
+    qtbot.keyClick(menu, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: compared.tokenizers.text() == "Tokenizers: 3", timeout=PATIENCE)
+    assert menu.isVisible()
+    assert [entries[name].isChecked() for name in list(entries)[:5]] == [False, True, True, True, False]
+    names = [column.name for column in session.comparison.columns]
+    assert names == ["Run 2", "Characters", "Bytes"]
+    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 4, timeout=PATIENCE)
+    qtbot.keyClick(menu, Qt.Key.Key_Escape)
+    assert not menu.isVisible()
+
+
+def test_a_tokenizer_is_marked_on_the_text_it_was_trained_on_also_where_it_wins(
+    qtbot: QtBot, compared: ComparePane, session: Session, tmp_path: Path
+) -> None:
+    model = compared.matrix.model
+    made = compared._state.comparison
+    assert made is not None
+    values = made.figure("bytes_per_token")[0].tolist()
+    assert [model.index(0, column).data() for column in (1, 2)] == [f"†{value:.2f}" for value in values]
+    assert model.index(0, 2).data(BEST)
+    assert f"† {SIGNS['†']}" in compared.meaning.text()
+    assert f"† {SIGNS['†']}" in model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole)
+    assert compared.matrix.summary_model.index(0, 2).data().startswith("†")
+    compared.tabs.setCurrentIndex(1)
+    assert compared.dots.row_text(0).count("†") == 2
+    same, other = tmp_path / "same.txt", tmp_path / "other.txt"
+    same.write_text(TEXTS[0][1])
+    other.write_text(TEXTS[0][1] + "a cat")
+    compared.tabs.setCurrentIndex(0)
+    session.comparison.add_texts(file_set([same, other]))
+    qtbot.waitUntil(lambda: cells(compared) == 4, timeout=PATIENCE)
+    assert [model.index(row, 1).data().startswith("†") for row in range(2)] == [True, False]
+
+
+def test_no_two_markers_of_dots_are_alike(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+    hues = [None, 0, 9, 18, None, 27, 8, 1, None, 17, *range(-80, 80)]
+    made = markers(hues)
+    assert len(set(made)) == len(hues)
+    assert all(one.colour == hue % COLOURS for one, hue in zip(made, hues, strict=True) if hue is not None)
+    assert sum(bool(one.label) for one in made) == len(hues) - COLOURS * len(SHAPES)
+    run = session.runs.all[0]
+    for number in range(20):
+        session.runs.add_tokenizer(run.tokenizer, f"{number}", RunOrigin(Path("x"), (), "", True))
+    session.runs.activate(run)
+    session.comparison.set_simple({"Characters", "Bytes"})
+    compared.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: len(compared.dots.legend) == 24, timeout=PATIENCE)
+    picture = compared.dots.viewport().grab().toImage()
+    seen: list[QImage] = []
+    for place, _ in compared.dots.legend:
+        seen.append(picture.copy(round(place.left()) - 2, round(place.center().y()) - 8, 14, 16))
+    unlike = [
+        sum(one.pixel(x, y) != two.pixel(x, y) for x in range(14) for y in range(16))
+        for one, two in combinations(seen, 2)
+    ]
+    assert min(unlike) > 8
+
+
+def test_palettes_have_the_same_number_of_colours_and_end_with_grey() -> None:
+    for palette in (LIGHT, DARK):
+        assert 1 + len(palette.curves) == COLOURS
+        assert curve_pen(palette, GREY, active=True).color() == QColor(palette.muted)
 
 
 def test_a_set_that_cannot_be_read_keeps_the_choices(

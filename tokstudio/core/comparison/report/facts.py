@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Cell, Compared
+from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.comparison.report.svg import SizeCurve
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats import FORMATS, Loaded
@@ -39,8 +40,9 @@ class ReadFrom:
 
 @dataclass(frozen=True, eq=False)
 class TokenFacts:
-    """Tokens of a tokenizer, each group as ids, int64, without special tokens."""
+    """The hash of a tokenizer, and tokens of it, each group as ids, int64, without special tokens."""
 
+    sha256: str  # of `hash_work`
     uses: NDArray[np.int64]  # [ids], how often each occurs in the texts
     unreachable: dict[str, NDArray[np.int64]]  # by the reason, in ascending order
     unused: NDArray[np.int64]  # ascending
@@ -75,7 +77,8 @@ def token_facts_work(comparison: Comparison, column: int) -> Work[TokenFacts | N
     curve = None
     if len(known) == len(cells):
         curve = yield from _curve_work(compared.name, tokenizer, uses, int(comparison.bytes.sum()))
-    return TokenFacts(uses, unreachable, ids[uses[ids] == 0], cut[np.argsort(-uses[cut], kind="stable")], curve)
+    digest = yield from hash_work(tokenizer)
+    return TokenFacts(digest, uses, unreachable, ids[uses[ids] == 0], cut[np.argsort(-uses[cut], kind="stable")], curve)
 
 
 def _cut_work(compared: Compared, ids: NDArray[np.int64]) -> Work[NDArray[np.int64]]:

@@ -92,13 +92,15 @@ def figures_section(shown: FigureTable) -> Markup:
         for text, name in enumerate(shown.texts)
     ]
     foot = [
-        row(below.name, [*([""] if has_units else []), *map(_marked, below.cells, shown.best_below(below).tolist())])
+        row(
+            below.name,
+            [*([""] if has_units else []), *map(_marked, shown.signed_below(below), shown.best_below(below).tolist())],
+        )
         for below in shown.below
     ]
     parts.append(table(heading, rows, foot))
-    told = " ".join(
-        filter(None, (figure.said_better, *shown.notes, f"Source: {figure.source}." if figure.source else ""))
-    )
+    source = f"Source: {figure.source}." if figure.source else ""
+    told = " ".join(filter(None, (figure.said_better, *shown.notes, *shown.legend, source)))
     return tag("section", *parts, *([tag("p", told, class_="muted")] if told else []))
 
 
@@ -110,7 +112,7 @@ def _cells(shown: FigureTable, text: int) -> list[Markup]:
     """The numbers of a row: the best in bold, others shaded by how much worse they are."""
     made: list[Markup] = []
     for column in range(len(shown.tokenizers)):
-        cell = shown.cell(text, column)
+        cell = shown.signed(text, column)
         ratio = float(shown.ratios[text, column])
         made.append(tag("td", _marked(cell, bool(shown.best[text, column])), class_=shade(ratio)))
     return made

@@ -29,6 +29,8 @@ def tokenizer_section(compared: Compared, facts: TokenFacts | None, origin: Read
         pattern = f" Pattern: {tokenizer.pattern}." if isinstance(tokenizer, WordTokenizer) else ""
         return tag("section", *parts, tag("p", f"A simple tokenizer: {tokenizer.title.lower()}.{pattern}"))
     parts += [tag("p", line) for line in _settings(tokenizer)]
+    if facts is not None:
+        parts.append(tag("p", f"SHA-256 of the tokenizer, of all that decides its ids: {facts.sha256}"))
     if origin is not None:
         parts.append(tag("p", f"Format: {origin.format}."))
         parts += [

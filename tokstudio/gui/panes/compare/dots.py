@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
@@ -22,12 +24,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
 from tokstudio.core.base.wording import percent_text
+from tokstudio.core.comparison.table import TRAINED
 from tokstudio.gui.panes.compare.matrix_model import MatrixContent
-from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
+from tokstudio.gui.plot.curve_marks import COLOURS, GREY, curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.painting import guarded_painter
+
+Corners: TypeAlias = tuple[tuple[float, float], ...]
 
 _ROW = 22  # pixels
 _RADIUS = 4.5
@@ -39,6 +44,50 @@ _RELATIVE = ("premium", "normalised_length")
 _ALIGN = Qt.AlignmentFlag.AlignVCenter
 
 
+def _star(points: int, inner: float) -> tuple[tuple[float, float], ...]:
+    """The corners of a star in a circle, or of a polygon where `inner` is 1; the first is at the top."""
+    turns = [math.pi * (corner / points - 0.5) for corner in range(2 * points)]
+    radii = (1.25, 1.25 * inner) * points
+    return tuple((radius * math.cos(turn), radius * math.sin(turn)) for radius, turn in zip(radii, turns, strict=True))
+
+
+def _turned(corners: Corners, quarters: float) -> Corners:
+    """The corners after so many quarters of a turn."""
+    cosine, sine = math.cos(math.pi / 2 * quarters), math.sin(math.pi / 2 * quarters)
+    return tuple((x * cosine - y * sine, x * sine + y * cosine) for x, y in corners)
+
+
+_TRIANGLE, _DIAMOND, _CROSS = _star(3, 0.5), _star(4, math.sqrt(0.5)), _star(4, 0.34)
+#: The shapes of markers: corners in radii from the middle; none for a disc.
+SHAPES: tuple[Corners, ...] = (
+    (), _turned(_DIAMOND, 0.5), _TRIANGLE, _DIAMOND, _turned(_TRIANGLE, 2), _CROSS, _turned(_CROSS, 0.5), _star(5, 0.42)
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Marker:
+    """How a tokenizer is drawn: no two have the same colour with the same shape and label."""
+
+    colour: int  # as of `curve_pen`
+    corners: Corners = ()
+    label: str = ""  # a number on it
+
+
+def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
+    """A marker for each tokenizer, in the colour of its curve; where no shape of a colour is left, its number is on it.
+
+    Args:
+        hues: The numbers of their colours; None for simple tokenizers, which are grey.
+    """
+    made: list[Marker] = []
+    for number, hue in enumerate(hues):
+        colour = GREY if hue is None else hue % COLOURS
+        order = SHAPES if hue is not None else (*SHAPES[2:], *SHAPES[:2])
+        free = (Marker(colour, corners) for corners in order)
+        made.append(next((each for each in free if each not in made), Marker(colour, label=f"{number + 1}")))
+    return tuple(made)
+
+
 class Dots(QAbstractScrollArea):
     """Rows of dots; the axis and the legend stay in view while the rows scroll."""
 
@@ -47,6 +96,7 @@ class Dots(QAbstractScrollArea):
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self._theme = theme
         self._content: MatrixContent | None = None
+        self._markers: tuple[Marker, ...] = ()
         self._values = np.zeros((0, 0))
         self._order: list[int] = []
         self._pointed = -1
@@ -70,6 +120,7 @@ class Dots(QAbstractScrollArea):
     def show_content(self, content: MatrixContent | None) -> None:
         """Shows another state."""
         self._content = content
+        self._markers = () if content is None else markers(content.hues)
         values = np.zeros((0, 0)) if content is None else content.table.values
         self._values = values
         self._order = []
@@ -104,7 +155,7 @@ class Dots(QAbstractScrollArea):
         """The name of a row with the values of all tokenizers."""
         assert self._content is not None
         table, text = self._content.table, self._order[row]
-        told = (f"{name}: {table.cell(text, number)}" for number, name in enumerate(table.tokenizers))
+        told = (f"{name}: {table.signed(text, number)}" for number, name in enumerate(table.tokenizers))
         return "\n".join([table.texts[text], *told])
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -148,7 +199,11 @@ class Dots(QAbstractScrollArea):
             painter.drawText(QRectF(4, y, left - 8, height), _ALIGN | Qt.AlignmentFlag.AlignRight, name)
             for number, value in enumerate(self._values[text].tolist()):
                 if not np.isnan(value):
-                    self._draw_mark(painter, content.hues, number, QPointF(x_of(value), y + height / 2))
+                    at = QPointF(x_of(value), y + height / 2)
+                    self._draw_mark(painter, number, at)
+                    if TRAINED in content.table.signs(text, number):
+                        painter.setPen(QColor(palette.text))
+                        painter.drawText(QRectF(at.x() + _RADIUS, y - 2, 12, height / 2 + 2), _ALIGN, TRAINED)
         painter.restore()
         painter.setPen(QColor(palette.muted))
         percent = content.figure.is_share
@@ -156,7 +211,7 @@ class Dots(QAbstractScrollArea):
         for tick, text in zip(ticks, texts, strict=True):
             painter.drawText(QRectF(x_of(tick) - 50, bottom, 100, self._head()), Qt.AlignmentFlag.AlignCenter, text)
         for number, (place, name) in enumerate(self._legend):
-            self._draw_mark(painter, content.hues, number, QPointF(place.left() + _RADIUS, place.center().y()))
+            self._draw_mark(painter, number, QPointF(place.left() + _RADIUS, place.center().y()))
             painter.setPen(QColor(palette.text))
             painter.drawText(place.adjusted(_SWATCH, 0, 0, 0), _ALIGN, name)
 
@@ -182,21 +237,22 @@ class Dots(QAbstractScrollArea):
             x += width + 16
         self._top = (line + 1) * head
 
-    def _draw_mark(self, painter: QPainter, hues: Sequence[int | None], number: int, place: QPointF) -> None:
-        """Draws the mark of the run in its colour, and for simple tokenizers a grey triangle, square or pentagon."""
-        hue, palette = hues[number], self._theme.palette
+    def _draw_mark(self, painter: QPainter, number: int, place: QPointF) -> None:
+        """Draws the marker of a tokenizer."""
+        mark, palette = self._markers[number], self._theme.palette
         painter.setPen(QPen(QColor(palette.surface), 1))
-        if hue is not None:
-            painter.setBrush(QColor(palette.surface))
-            painter.drawEllipse(place, _RADIUS, _RADIUS)
-            # Of two runs with one colour, one has a broken ring.
-            draw_mark(painter, curve_pen(palette, hue, active=True), place, _RADIUS - 0.75, active=True)
+        painter.setBrush(curve_pen(palette, mark.colour, active=True).color())
+        if mark.corners:
+            painter.drawPolygon(QPolygonF([QPointF(x, y) * _RADIUS + place for x, y in mark.corners]))
             return
-        painter.setBrush(QColor(palette.muted))
-        corners = 3 + hues[:number].count(None)
-        turns = [2 * math.pi * (corner / corners - 0.25) for corner in range(corners)]
-        ends = [QPointF(math.cos(turn), math.sin(turn)) * (_RADIUS + 1) + place for turn in turns]
-        painter.drawPolygon(QPolygonF(ends))
+        radius = _RADIUS if not mark.label else _RADIUS + 3
+        painter.drawEllipse(place, radius, radius)
+        if mark.label:
+            with guarded_painter(painter):
+                painter.setFont(self._theme.tabular_font(9))
+                painter.setPen(QColor(palette.surface))
+                around = QRectF(place.x() - 10, place.y() - 8, 20, 16)
+                painter.drawText(around, Qt.AlignmentFlag.AlignCenter, mark.label)
 
     def _range(self, content: MatrixContent) -> tuple[float, float]:
         """The ends of the axis: from 0, unless all values are far from it."""

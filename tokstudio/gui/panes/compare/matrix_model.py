@@ -17,7 +17,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Figure
-from tokstudio.core.comparison.table import UNITS, Below, FigureTable
+from tokstudio.core.comparison.table import SIGNS, UNITS, Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import in_a_sentence, plain
@@ -28,7 +28,6 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _WAITING, _FAILED = "…", "failed"
 _UNITS = ("words", "characters", "syllables")
-NOT_RANKED = "* Text is unknown to the tokenizer or lost: the number is not ranked beside others."
 _WORST = 2.0  # times the best value: without colour
 
 #: Roles of a cell: from 0 for the worst to 1 for the best of a row; its part of the largest value; whether it is the
@@ -61,6 +60,7 @@ class MatrixContent:
             trained if any(trained) else (True,) * len(trained),
             tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
             made.loses_text,
+            made.trained_on,
         )
 
     def is_simple(self, number: int) -> bool:
@@ -158,7 +158,8 @@ class MatrixModel(QAbstractTableModel):
             return _RIGHT if section >= self.first else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole and name is not None:
             shown = "\nThe run that all panes show, at the playhead." if name == self._content.active else ""
-            return plain(f"{name}{shown}\nClick to sort by it.")
+            sized = self._content.comparison.compared[section - self.first].sized_name
+            return plain(f"{sized}{shown}\nClick to sort by it.")
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -223,13 +224,13 @@ class MatrixModel(QAbstractTableModel):
 
     def _written(self, content: MatrixContent, row: int, number: int) -> str:
         if self._summaries:
-            return self._below[row].cells[number]
+            return content.table.signed_below(self._below[row])[number]
         result = content.comparison.result(row, number)
         if isinstance(result, TokStudioError):
             return _FAILED
         if result is None or (content.figure.needs_words and result.words is None):
             return _WAITING
-        return ("*" if result.counts.loses_text else "") + content.table.cell(row, number)
+        return content.table.signed(row, number)
 
     def _tip(self, content: MatrixContent, row: int, number: int) -> list[str]:
         if self._summaries:
@@ -244,8 +245,8 @@ class MatrixModel(QAbstractTableModel):
         worse = float(content.table.ratios[row, number])
         if 1 < worse < float("inf"):
             lines.append(f"The best of the row is {worse:,.2f} times better.")
-        lost = (NOT_RANKED,) if result.counts.loses_text else ()
-        return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks, *lost]
+        signs = (f"{sign} {SIGNS[sign]}" for sign in content.table.signs(row, number))
+        return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks, *signs]
 
     def _take_summaries(self, content: MatrixContent) -> None:
         comparison, figure = content.comparison, content.figure

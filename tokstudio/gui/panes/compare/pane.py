@@ -17,18 +17,18 @@ from tokstudio.core.guide.glossary import meaning
 from tokstudio.core.guide.markdown import slug
 from tokstudio.gui.panes.compare.dots import Dots
 from tokstudio.gui.panes.compare.matrix import Matrix
-from tokstudio.gui.panes.compare.matrix_model import NOT_RANKED, MatrixContent
+from tokstudio.gui.panes.compare.matrix_model import MatrixContent
 from tokstudio.gui.panes.compare.same_text import SameTextView
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.words import WordsView
-from tokstudio.gui.session.comparison import MOST, SIMPLE
+from tokstudio.gui.session.comparison import SIMPLE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
-from tokstudio.gui.widgets.menus import Menu, set_why_not
+from tokstudio.gui.widgets.menus import Menu, TickMenu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _View = TypeVar("_View", bound=QWidget)
@@ -73,8 +73,8 @@ class ComparePane(Pane):
         self.figures.currentIndexChanged.connect(self._choose_figure)
         self.tokenizers = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.tokenizers.setAccessibleName("Tokenizers")
-        self.tokenizers.setToolTip(f"Choose up to {MOST} tokenizers")
-        self.tokenizers_menu = Menu("Tokenizers", self)
+        self.tokenizers.setToolTip("Choose the tokenizers to compare")
+        self.tokenizers_menu = TickMenu("Tokenizers", self)
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)
         self.tokenizers.setMenu(self.tokenizers_menu)
         self._figure_label, self._choices = TermLabel("Figure", "figure"), QWidget()
@@ -197,8 +197,7 @@ class ComparePane(Pane):
             self._views.setCurrentIndex(tab)
             self._show_figure()
             self._fit()
-        names = f"{len(columns)} of {len(columns) + state.left_out}" if state.left_out else f"{len(columns)}"
-        self.tokenizers.setText(f"Tokenizers: {names}")
+        self.tokenizers.setText(f"Tokenizers: {len(columns)}")
 
     def _fit(self) -> None:
         """Shows what there is room for: in a narrow pane no labels, in a low one no sentences about a figure."""
@@ -244,8 +243,8 @@ class ComparePane(Pane):
         content = MatrixContent(comparison, figure, active.name if active else None, of_columns)
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
-        sentences = f"{figure.formula}.", unit, figure.said_better, *content.table.notes
-        self.meaning.setText(" ".join(filter(None, (*sentences, NOT_RANKED if comparison.loses_text.any() else ""))))
+        sentences = f"{figure.formula}.", unit, figure.said_better, *content.table.notes, *content.table.legend
+        self.meaning.setText(" ".join(filter(None, sentences)))
 
     def _show_content(self, content: MatrixContent | None) -> None:
         if content != self.matrix.model.content:
