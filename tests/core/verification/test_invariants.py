@@ -14,8 +14,12 @@ from tokstudio import (
     FormatError,
     Tokenizer,
     TrainingConfig,
+    add_specials,
+    extend,
     join,
     prune,
+    renumber,
+    replace_specials,
     save,
     train,
     verify,
@@ -54,6 +58,35 @@ def test_what_is_unchanged_holds_in_every_way():
         assert proof.check() is proof
         assert "0 of 5 lines" in proof.points[5].sentence
         assert proof.points[8].sentence.startswith("Hugging Face: identical over")
+
+
+def test_points_that_tell_a_change_are_neutral_and_say_nothing_that_is_not_so():
+    same = verify(made("renumbered"), [TEXT], TEXT)
+    assert not any(point.neutral for point in same.points)
+    order = OLD.tokens.ids()
+    special, other = OLD.special_tokens["<|a|>"], 255
+    order[[special, other]] = order[[other, special]]
+    of_specials = "Special tokens are never made of plain text"
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2")
+    cases = {
+        "renumbered": (renumber(OLD, order).tokenizer, {1: "Every old token has the same bytes", 7: of_specials}),
+        "pruned": (prune(OLD, vocabulary_size=270).tokenizer, {1: "Every old token that stays has the same bytes"}),
+        "extended": (extend(OLD, Corpus.from_text(OTHER), config), {}),
+        "renamed": (replace_specials(OLD, {"<|a|>": "<|c|>"}), {1: "Every old id that stays has the same bytes"}),
+        "added": (add_specials(OLD, ["<|c|>"]), {}),
+    }  # fmt: skip
+    neutral = {
+        "renumbered": {1, 7}, "pruned": {1, 2, 6, 7, 8}, "extended": {2, 4, 6, 8}, "renamed": {1, 7}, "added": {7, 8}
+    }  # fmt: skip
+    for case, (tokenizer, names) in cases.items():
+        proof = verify(tokenizer, [TEXT], TEXT + OTHER)
+        assert proof.holds, case
+        told = {point.number for point in proof.points if point.neutral}
+        assert told == neutral[case], (case, proof.lines())
+        assert all(proof.points[number - 1].name == name for number, name in names.items()), (case, proof.lines())
+        kept = [line for line in proof.lines() if "keep their ids" in line]
+        assert not any("renumbered" in line for line in kept), kept
+    assert verify(made("renumbered")).points[5].neutral, "no text was given to compare"
 
 
 def test_a_tokenizer_that_was_made_from_none_has_nothing_to_prove():

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.surgery.extend import ExtendDialog
 from tokstudio.gui.surgery.proof import ProofDialog
@@ -89,7 +90,7 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
         qtbot.waitUntil(lambda: dialog.effect is not None, timeout=PATIENCE)
         qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
         proof = proved(qtbot, window)
-        assert proof.verdict.text() == "All 9 points hold."
+        assert proof.verdict.text().startswith("All 9 points hold.")
         qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
         assert window.compare.isVisible()
         assert [each.name for each in session.runs.all] == [run.name, f"{run.name}, pruned to 265"]
@@ -109,19 +110,35 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
         again = session.runs.all[1]
         assert again.name == f"{run.name}, pruned to 265"
         assert again.was_changed
+        assert again.how_made == f"it was pruned from {run.name}"
+        assert again.origin.trained_on == session.runs.all[0].run.corpus.texts
+        assert len(again.origin.trained_on) == 1
         assert np.array_equal(again.tokenizer.merges, before.merges)
         assert again.tokenizer.special_tokens == before.special_tokens
         assert again.tokenizer.encode("the cat") == before.encode("the cat")
         session.runs.activate(again)
+        made_of = f": it was pruned from {run.name}."
+        assert why_no_counts(session) == f"How often each token is used is not known{made_of}"
+        assert by_id["export_merges_csv"].toolTip() == f"This tokenizer has no counts{made_of}"
+        assert by_id["change_pattern"].toolTip() == f"The pattern of this tokenizer stays{made_of}"
+        window.sizes.show()
+        window.sizes.raise_()
+        quiet(qtbot, window)
+        assert window.sizes.empty.label.text().startswith(f"How many tokens each merge saves is not known{made_of}")
         by_id["show_proof"].trigger()
         proof = proved(qtbot, window)
-        assert proof.verdict.text() == "All 9 points hold."
+        neutral = [point.number for point in proof.proof.points if point.neutral]
+        assert {1, 2, 8} <= set(neutral)
+        told = f" • marks {len(neutral)} that tell a change, or what was not checked."
+        assert proof.verdict.text() == f"All 9 points hold.{told}"
+        marks = [label.text().split(".")[0] for label in proof.labels[::2]]
+        assert marks == [f"{'•' if number in neutral else '✓'} {number}" for number in range(1, 10)]
         proof.accept()
         dialog = asked(qtbot, window, "change_specials", SpecialsDialog)
         dialog.model.setData(dialog.model.index(0, TOKEN), "<|b|>")
         qtbot.waitUntil(lambda: dialog.effect is not None and not dialog.effect.problem, timeout=PATIENCE)
         qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
-        assert proved(qtbot, window).verdict.text() == "All 9 points hold."
+        assert proved(qtbot, window).verdict.text().startswith("All 9 points hold.")
         assert [*window.session.runs.active.special_tokens] == ["<|b|>"]
 
     assert at_the_window(monkeypatch, act) == 0
@@ -142,7 +159,7 @@ def test_extending_offers_the_proof_when_it_has_ended(qtbot, monkeypatch):
         assert notice.holds()
         notice.act()
         proof = proved(qtbot, window)
-        assert proof.verdict.text() == "All 9 points hold."
+        assert proof.verdict.text().startswith("All 9 points hold.")
         proof.accept()
         session.view.set_playhead(4)
         dialog = asked(qtbot, window, "fork_tokenizer", ExtendDialog)
@@ -220,7 +237,7 @@ def test_reserved_ids_are_filled_when_the_training_has_ended(qtbot, monkeypatch)
         dialog.size_limit.number.setValue(272)
         qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
         proof = proved(qtbot, window)
-        assert proof.verdict.text() == "All 9 points hold."
+        assert proof.verdict.text().startswith("All 9 points hold.")
         proof.accept()
         filled = session.runs.active
         assert [each.name for each in session.runs.all] == [

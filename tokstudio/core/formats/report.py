@@ -78,7 +78,7 @@ class ExportReport:
         yield from _section("Lost", self.losses or ["Nothing."])
         yield from _section("Renumbered", [self.renumbered] if self.renumbered else [])
         yield from _section("Notes", self.notes)
-        yield from _section("What stayed the same", self.changed)
+        yield from _section("What stayed the same, and what changed", self.changed)
         yield from _section("Proof", [f"Read back: {self.proof}."] if self.proof else [])
         if self.snippet:
             yield from ("", "To load it", "", textwrap.indent(self.snippet.rstrip("\n"), "    "))

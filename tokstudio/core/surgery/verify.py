@@ -42,7 +42,7 @@ def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference:
         if fitting.problem is None and not fitting.losses:
             break
     else:
-        return proof.read_back("No format of a library holds this tokenizer without a loss.")
+        return proof.read_back("No format of a library holds this tokenizer without a loss.", neutral=True)
     title = FORMATS[format].title
     with tempfile.TemporaryDirectory() as folder:
         try:

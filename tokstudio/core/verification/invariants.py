@@ -37,6 +37,7 @@ class Point:
     holds: bool
     sentence: str  # what was found
     details: tuple[str, ...] = ()  # tokens that are listed with their reasons, or lines side by side
+    neutral: bool = False  # whether it holds, but tells a change, or that something was not checked
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Proof:
             raise ConfigError(f"The changed tokenizer is not what it should be. {reasons}")
         return self
 
-    def read_back(self, sentence: str, holds: bool = True) -> Proof:
+    def read_back(self, sentence: str, holds: bool = True, neutral: bool = False) -> Proof:
         """The same proof with the ninth point."""
         name = "The owner's library reads the result the same"
-        return Proof((*self.points[:8], Point(9, name, holds, sentence)))
+        return Proof((*self.points[:8], Point(9, name, holds, sentence, neutral=neutral)))
 
     def lines(self, most: int = 3) -> tuple[str, ...]:
         """Each point in a line, with at most so many of its details in a line each."""
@@ -116,9 +117,9 @@ class _Question:
 
     def bytes(self) -> Point:
         """Every old id has the same bytes."""
-        name, old, new = "Every old id has the same bytes", self._old.tokens, self._new.tokens
+        old, new = self._old.tokens, self._new.tokens
         in_use: list[int] = old.ids().tolist()
-        moved = removed = 0
+        moved = removed = renamed = 0
         wrong: list[str] = []
         for token in in_use:
             now = int(self._new_ids[token]) if token < len(self._new_ids) else -1
@@ -131,12 +132,15 @@ class _Question:
                 wrong.append(f"Token {token} {_shown(old[token])} is now {now}, {found}.")
             else:
                 moved += now != token
+                renamed += new[now] != old[token]
+        # What the point says must be true of what was found.
+        name = f"Every old {'token' if moved else 'id'}{' that stays' if removed or renamed else ''} has the same bytes"
         if wrong:
             return _failed(1, name, wrong)
         kept = several(len(in_use) - removed, "token")
         ids = "with the same ids" if not moved else f"{several(moved, 'id')} renumbered"
-        gone = f"; {removed:,} removed" if removed else ""
-        return Point(1, name, True, f"{kept}, {ids}{gone}.")
+        changes = [f"; {n:,} {what}" for n, what in ((renamed, "renamed"), (removed, "removed")) if n]
+        return Point(1, name, True, f"{kept}, {ids}{''.join(changes)}.", neutral=bool(moved or changes))
 
     def merges(self) -> Point:
         """The old merges are a prefix or a subsequence."""
@@ -153,11 +157,13 @@ class _Question:
         if change == "pruned":
             same = np.array_equal(new, kept)
             sentence = f"{len(new):,} of {len(old):,} merges, in the same order."
-            return Point(2, "The merges are a subsequence of the old ones", same, sentence if same else "they differ.")
+            name, fewer = "The merges are a subsequence of the old ones", len(new) < len(old)
+            return Point(2, name, same, sentence if same else "they differ.", neutral=same and fewer)
         if change == "extended":
             same = np.array_equal(new[: len(old)], mapped)
             sentence = f"{several(len(old), 'merge')}, then {len(new) - len(old):,} new."
-            return Point(2, "The old merges are an unchanged prefix", same, sentence if same else "they differ.")
+            name, more = "The old merges are an unchanged prefix", len(new) > len(old)
+            return Point(2, name, same, sentence if same else "they differ.", neutral=same and more)
         same = np.array_equal(new, mapped)
         return Point(2, "The merges are the same", same, f"{several(len(new), 'merge')}." if same else "they differ.")
 
@@ -200,7 +206,9 @@ class _Question:
             return _failed(4, name, broken)
         new = f"{len(fresh):,} new, " if self._origin.change == "extended" else ""
         sentence = f"{several(len(made), 'token')} made by merges, {new}{len(listed):,} never produced."
-        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]))
+        if listed:
+            name += ", or is listed"
+        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]), neutral=bool(listed or len(fresh)))
 
     def decoded_work(self, texts: Iterable[Text]) -> Work[Point]:
         """Decoding gives every text back."""
@@ -222,7 +230,8 @@ class _Question:
         if wrong:
             return _failed(5, name, wrong)
         changed = f"; {as_before:,} come back changed as by the old tokenizer" if as_before else ""
-        return Point(5, name, True, f"{several(number, 'text')}, {several(size, 'byte')}{changed}.")
+        found = f"{several(number, 'text')}, {several(size, 'byte')}{changed}."
+        return Point(5, name, True, found, neutral=bool(as_before))
 
     def lines_work(self, reference: str) -> Work[Point]:
         """How many lines of a text become other tokens; libraries find new special tokens in any text."""
@@ -248,11 +257,10 @@ class _Question:
                 yield Progress("proving", number, len(lines))
         holds = not count or change in ("extended", "pruned")
         sentence = f"{count:,} of {several(len(lines), 'line')}." if lines else "no reference text was given."
-        return Point(6, name, holds, sentence, tuple(changed))
+        return Point(6, name, holds, sentence, tuple(changed), neutral=holds and bool(count or not lines))
 
     def specials_work(self) -> Work[Point]:
         """Special tokens keep their ids and are never made of plain text."""
-        name = "Special tokens keep their ids and are never made of plain text"
         wrong: list[str] = []
         texts = {number: token for token, number in self._new.special_tokens.items()}
         renamed = gone = moved = 0
@@ -270,13 +278,15 @@ class _Question:
             ids = yield from self._new.encode_work(_known(self._new, text))
             if token != self._new.alphabet.unknown and token in ids:
                 wrong.append(f"{shown(text)} {token} is made of plain text.")
+        kept = "" if moved or gone else "keep their ids and "
+        name = f"Special tokens {kept}are never made of plain text"
         if wrong:
             return _failed(7, name, wrong)
         added = len(texts) - len(self._old.special_tokens) + gone
         kinds = ((moved, "renumbered"), (renamed, "renamed"), (added, "added"), (gone, "replaced"))
         more = [f"{n:,} {what}" for n, what in kinds if n]
         sentence = ", ".join([several(len(texts), "special token"), *more])
-        return Point(7, name, True, f"{sentence}.")
+        return Point(7, name, True, f"{sentence}.", neutral=bool(more))
 
     def embedding(self, table: EmbeddingMap) -> Point:
         """The embedding map covers every token, and the parts of a new token are its bytes."""
@@ -296,7 +306,7 @@ class _Question:
             return _failed(8, name, wrong)
         kept = several(len(table.old_ids), "row stays", "rows stay")
         sentence = f"{kept} of the {table.before:,} of the first tokenizer, {len(table.made):,} are made of parts."
-        return Point(8, name, True, sentence)
+        return Point(8, name, True, sentence, neutral=bool(len(table.made) or len(table.old_ids) < table.before))
 
     def _may_go(self, token: int) -> bool:
         """Whether a token may be removed: ordinary ones in pruning; reserved ones, for new ones, in extending."""

@@ -10,6 +10,7 @@ from tokstudio.core.tokenizer.changeable import why_fixed
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training_control import BY_LIBRARY
 from tokstudio.gui.state.mixture import has_mixture
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_data_set
 
 Obstacle = Callable[[Session], str | None]
@@ -165,7 +166,15 @@ def pattern_is_known(session: Session) -> str | None:
     run = session.runs.active
     if run is None or run.origin is None:
         return "Only the pattern of an opened tokenizer can be changed: train again to split text differently."
-    return "The tokenizer's files already say how it splits text." if run.origin.says_pattern else None
+    return why_pattern_stays(run) or None
+
+
+def why_pattern_stays(run: StudioRun) -> str:
+    """Why the pattern of a tokenizer that was not trained here cannot be chosen; "" if it can."""
+    if run.was_changed:
+        return f"The pattern of this tokenizer stays: {run.how_made}."
+    says = run.origin is not None and run.origin.says_pattern
+    return "The tokenizer's files already say how it splits text." if says else ""
 
 
 def cannot_measure_held_out(session: Session) -> str | None:
@@ -331,7 +340,6 @@ def at_end(session: Session) -> str | None:
     return no_playhead(session) or ("The playhead is at the end." if at_end else None)
 
 
-_UNKNOWN = "The tokenizer's file does not say how often each token is used."
 _COUNTING = "The uses are being counted."
 
 
@@ -344,4 +352,7 @@ def why_no_counts(session: Session) -> str:
         return _COUNTING
     if run.uses.counted is not None:
         return f"The uses were counted after merge {run.uses.counted.merges:,}, not here."
-    return _UNKNOWN if session.corpus.sources else f"{_UNKNOWN} Open a text to count them."
+    unknown = "The tokenizer's file does not say how often each token is used."
+    if run.was_changed:
+        unknown = f"How often each token is used is not known: {run.how_made}."
+    return unknown if session.corpus.sources else f"{unknown} Open a text to count them."

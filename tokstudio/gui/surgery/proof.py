@@ -41,6 +41,7 @@ _SIZE = QSize(920, 720)
 _PATIENCE = 2000  # milliseconds after which the status bar shows the work
 _BEGINNING = 1 << 16  # bytes of the corpus whose lines are compared
 _LEAST_DETAILS = 3
+_NEUTRAL = "•"  # before a point that holds, but tells a change
 _MAP_FILTERS = "NumPy (*.npz);;JSON (*.json)"
 OF_TEXT, OF_CORPUS = "The text of the Text pane", "The first lines of the corpus"
 OF_FILE = "A file…"
@@ -165,7 +166,9 @@ class ProofDialog(QDialog):
         if failed:
             self._say_verdict(f"{several(failed, 'point fails', 'points fail')} of {number}.", "error")
         else:
-            self._say_verdict(f"All {number} points hold.", "title")
+            neutral = sum(point.neutral for point in self.proof.points)
+            told = f" {_NEUTRAL} marks {neutral:,} that tell a change, or what was not checked." if neutral else ""
+            self._say_verdict(f"All {number} points hold.{told}", "title")
         self.model.show(lines)
         first = "The first " if len(lines) == MOST else ""
         self.lines_note.setText(f"{first}{len(lines):,} with other tokens" if lines else "No line has other tokens.")
@@ -183,7 +186,7 @@ class ProofDialog(QDialog):
             label.deleteLater()
         self.labels = []
         for point in points:
-            mark = "✓" if point.holds else "✗"
+            mark = _NEUTRAL if point.neutral else "✓" if point.holds else "✗"
             self.labels.append(paragraph_label("" if point.holds else "error", f"{mark} {point.number}. {point.name}"))
             # The changed lines stand in a table of their own.
             shown = point.details[:_LEAST_DETAILS] if point.number != 6 else ()

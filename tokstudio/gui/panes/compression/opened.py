@@ -54,10 +54,12 @@ class OpenedCurves:
         place = f"merge {merges:,}" if merges else "no merges"
         return f"{place}   {self._ratios(run)[merges]:,.2f} bytes per token" if view is RATIO else place
 
-    def remark(self, view: View) -> str:
-        """The text below the plot while an opened tokenizer is active."""
+    def remark(self, run: StudioRun, view: View) -> str:
+        """The text below the plot while a tokenizer that was not trained here is active."""
         if view is not RATIO:
-            return "Of an opened tokenizer, only bytes per token are drawn."
+            return f"Only bytes per token are drawn. {run.why_no_counts()}"
+        if run.was_changed:
+            return f"This tokenizer is measured on {self._name}: {run.how_made}."
         return f"Opened tokenizers are measured on {self._name}."
 
     def why_no_curve(self, run: StudioRun) -> str:

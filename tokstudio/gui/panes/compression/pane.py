@@ -369,7 +369,7 @@ class CompressionPane(Pane):
         told = ""
         if run is not None and self._opened.has_curve(run):
             self.plot.set_playhead(float(merges), self._opened.playhead_text(run, merges, self._view))
-            told = self._opened.remark(self._view)
+            told = self._opened.remark(run, self._view)
         elif run is not None and run.has_counts and length:
             self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
             if self.stack.currentWidget() is self.plot:

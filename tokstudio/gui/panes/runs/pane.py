@@ -15,6 +15,7 @@ from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 from tokstudio.gui.panes.runs.model import ALGORITHM, HELD_OUT, NAME, RATIO, RunsModel
 from tokstudio.gui.panes.runs.table import RunTable
 from tokstudio.gui.panes.runs.text_choice import TextButton
+from tokstudio.gui.session.availability import why_pattern_stays
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -30,7 +31,6 @@ _IS_ACTIVE = "It is active already."
 _HELD = "Training is in progress: its run stays active."
 _IN_TRAINING = "Stop the training first; the run is kept."
 _NO_MORE = "Only a run of this corpus continues, with a larger vocabulary or a lower frequency."
-_SAYS_PATTERN = "The tokenizer's files already say how it splits text."
 
 
 class RunsPane(Pane):
@@ -165,7 +165,7 @@ class RunsPane(Pane):
         _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), _IN_TRAINING if run.ended is None else held)
         menu.addSeparator()
         if run.origin is not None:
-            why_not = _SAYS_PATTERN if run.origin.says_pattern else held
+            why_not = why_pattern_stays(run) or held
             _add(menu, self._actions["change_pattern"].text(), partial(self._trigger, "change_pattern"), why_not)
         if run.has_curve:
             curve = menu.addAction("Show Curve")

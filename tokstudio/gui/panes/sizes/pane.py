@@ -31,7 +31,7 @@ _LOW = 300  # pixels at the normal text size; a lower pane has fewer lines aroun
 _WIDEST = 1_000_000
 MODEL_WIDTH = 4096
 _EMPTY = "Each vocabulary size of a run is listed here, with what it compresses. Train a tokenizer first."
-_OPENED = "The file of this tokenizer does not say how many tokens each merge saves: its sizes cannot be compared."
+_NO_SIZES = "Its sizes cannot be compared."
 _FORMULAS = (
     "A size has 95 % if its bytes per token are at least 0.95 × those at the end. "
     "Click a row to move the playhead there: no other training is needed. Export can write the tokenizer at the "
@@ -113,7 +113,7 @@ class SizesPane(Pane):
         text = measured_text(run) if run is not None else None
         if run is None or text is None:
             self._model.clear()
-            self.empty.label.setText(_EMPTY if run is None or run.has_counts else _OPENED)
+            self.empty.label.setText(_EMPTY if run is None or run.has_counts else _why_no_sizes(run))
             self.stack.setCurrentIndex(0)
         else:
             self._model.set_text(text, run.vocabulary_sizes, self._session.view.playhead)
@@ -170,6 +170,13 @@ def _state(run: StudioRun | None) -> tuple[object, ...]:
     if run is None:
         return ()
     return run.identity, len(run), run.ended, run.held_out.tokens is None, run.held_out.problem
+
+
+def _why_no_sizes(run: StudioRun) -> str:
+    """Why a tokenizer that was not trained here has no sizes."""
+    if run.was_changed:
+        return f"How many tokens each merge saves is not known: {run.how_made}. {_NO_SIZES}"
+    return f"The file of this tokenizer does not say how many tokens each merge saves. {_NO_SIZES}"
 
 
 def _answer(run: StudioRun, text: MeasuredText) -> str:
