@@ -43,6 +43,8 @@ class Hub:
     closed: threading.Event = field(default_factory=threading.Event)
     address: str = ""
     token: str | None = None  # of the last request
+    tree: bytes | None = None  # instead of the list of files
+    tree_headers: dict[str, str] = field(default_factory=dict)
 
 
 def git_hash(content: bytes) -> str:
@@ -86,6 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
         if rest and rest[1] not in (*repository.revisions, repository.commit):
             return self._refuse(404, "RevisionNotFound")
         if rest[:1] == ["tree"]:
+            if self.hub.tree is not None:
+                return self._send(200, self.hub.tree, self.hub.tree_headers)
             entries = [self._entry(repository, name) for name in repository.files]
             return self._send(200, json.dumps(entries).encode(), {"ETag": 'W/"1-a/b+="'})
         about = {"id": "any", "sha": repository.commit, "siblings": []}

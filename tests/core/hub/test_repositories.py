@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.core.hub.local_hub import COMMIT, Hub, Repository
+from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
 from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import PatternNeeded, load_work
@@ -158,6 +161,60 @@ def test_a_server_that_is_no_hub_is_told(hub: Hub, monkeypatch):
     hub.pages["api/models/me/tiny"] = b"<html>Sign in to this network</html>"
     monkeypatch.setenv("HF_ENDPOINT", f"{hub.address}/pages")
     assert "does not answer as a Hugging Face Hub does" in refused("hf:me/tiny")
+
+
+def unpacking_to(size: int) -> bytes:
+    made = zlib.compressobj(wbits=31)
+    return b"".join((made.compress(b"["), *(made.compress(b" " * 1_000_000) for _ in range(size)), made.flush()))
+
+
+@pytest.mark.parametrize(
+    ("tree", "headers", "why"),
+    [
+        (unpacking_to(500), {"Content-Encoding": "gzip"}, "sends compressed data, which was not asked for"),
+        (b"[" + b" " * 40_000_000, {}, "sends more than TokStudio reads"),
+        (b"[" * 200_000, {}, "does not answer as a Hugging Face Hub does"),
+        (b'{"a": 1}', {}, "does not answer as a Hugging Face Hub does"),
+        (b'[{"type": "file", "path": "tokenizer.json", "size": "x", "oid": "y"}]', {}, "cannot be fetched"),
+        (b'[{"type": "file"}]', {}, "does not answer as a Hugging Face Hub does"),
+        (b"[]", {"Link": '<{hub}/api/models/me/tiny/tree/x>; rel="next"'}, "a list of files without end"),
+    ],
+    ids=("gzip", "long", "deep", "object", "size", "fields", "endless"),
+)
+def test_what_a_hub_says_about_a_repository_is_limited(hub: Hub, tree: bytes, headers: dict[str, str], why: str):
+    hub.repositories["me/tiny"].revisions = ("main", "x")
+    hub.tree = tree
+    hub.tree_headers = {name: value.format(hub=hub.address) for name, value in headers.items()}
+    assert why in refused("hf:me/tiny")
+
+
+def test_the_list_of_files_never_goes_on_at_another_server(hub: Hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    with local_hub(monkeypatch) as other:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        hub.tree, hub.tree_headers = b"[]", {"Link": f'<{other.address}/api/models/me/tiny/tree/x>; rel="next"'}
+        assert "refers to another server for the rest of its list of files" in refused("hf:me/tiny")
+        assert other.asked == []
+
+
+def test_the_process_that_asks_a_hub_has_little_memory():
+    resource = pytest.importorskip("resource")
+    code = "from tokstudio.core.hub import server; server._limit_memory(); bytearray(5 << 30)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MemoryError" in ended.stderr
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] != 1 << 32
+
+
+@pytest.mark.parametrize("password", ["p@ss/w0rd", "p%40ss"])
+@pytest.mark.parametrize("wrong", ["gated", "tree", "nothing", "address"])
+def test_the_password_of_a_hub_is_never_shown(hub: Hub, monkeypatch, password: str, wrong: str):
+    address = hub.address.replace("://", f"://me:{password}@")
+    monkeypatch.setenv("HF_ENDPOINT", f"{address}x" if wrong == "address" else address)
+    hub.tree = {"tree": b"[{}]", "nothing": b"[]"}.get(wrong)
+    if wrong == "gated":
+        hub.repositories["me/tiny"].refusal = (403, "GatedRepo")
+    told = refused("hf:me/tiny")
+    assert not [part for part in (password, "pa55", "w0rd", "p@ss", "me:") if part in told]
 
 
 def test_a_connection_that_stalls_ends_with_an_error(hub: Hub, monkeypatch, tmp_path: Path):

@@ -55,7 +55,7 @@ class _Reader:
     def __call__(self, place: str) -> bytes:
         import httpx2
 
-        host = urlsplit(place).netloc
+        host = urlsplit(place).netloc.rpartition("@")[2]
         if not host:
             return Path(place).read_bytes()
         content = bytearray()

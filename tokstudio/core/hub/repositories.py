@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +31,9 @@ _BESIDE = ("tokenizer_config.json", "special_tokens_map.json")
 _CUT = "the download was cut short, and nothing of it was kept: try again"
 _LARGEST = 1 << 30
 _PIECE = 1 << 14
+# Of what the server says about a repository: bytes in all, and answers; a list of files has a thousand in each.
+_LARGEST_FACTS = 1 << 25
+_MOST_ANSWERS = 200
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TAG = re.compile(r'(W/)?"?[A-Za-z0-9_-]{1,128}"?')
 # The library makes paths in its cache of these headers, of the answers that describe a file.
@@ -51,27 +54,35 @@ def fetch(name: Name, report: Callable[[int, int], None]) -> tuple[Path, str]:
 
     # The library's default is 10 MB, so that most tokenizers would be one piece.
     constants.DOWNLOAD_CHUNK_SIZE = _PIECE
-    host = urlsplit(constants.ENDPOINT).netloc
+    address = without_password(constants.ENDPOINT)
+    host = urlsplit(address).netloc
     try:
         return _Repository(name, host, report).fetch()
     except Exception as error:
-        if (problem := _problem(name, host, error)) is None:
+        if (problem := _problem(name, address, error)) is None:
             raise
         raise FormatError(f"{name}: {problem}.") from error
 
 
-def _problem(name: Name, host: str, error: BaseException) -> str | None:
+def without_password(address: str) -> str:
+    """The address of a server without the name and the password that may stand in it."""
+    scheme, mark, rest = address.partition("://")
+    return scheme + mark + rest.rpartition("@")[2]
+
+
+def _problem(name: Name, address: str, error: BaseException) -> str | None:
     """What an error of the library means, as the end of a sentence; None for one that it does not tell of."""
     import httpx2
-    from huggingface_hub import constants, errors
+    from huggingface_hub import errors
 
+    host = urlsplit(address).netloc
     wrappers = (errors.RevisionResolutionError, errors.LocalEntryNotFoundError)
     if isinstance(error, wrappers) and error.__cause__ is not None:
-        return _problem(name, host, error.__cause__)
+        return _problem(name, address, error.__cause__)
     match error:
         case errors.GatedRepoError():
             return (
-                f"the owner asks for consent: sign in at {constants.ENDPOINT}/{name.name}, accept the terms, and set "
+                f"the owner asks for consent: sign in at {address}/{name.name}, accept the terms, and set "
                 "HF_TOKEN to an access token of your account"
             )
         case errors.RevisionNotFoundError():
@@ -90,8 +101,18 @@ def _problem(name: Name, host: str, error: BaseException) -> str | None:
             return f"{host} cannot answer now (status {error.response.status_code}): try again later"
         case errors.OfflineModeIsEnabled():
             return "HF_HUB_OFFLINE is set, and there is no copy of it in the cache"
-        case errors.FileMetadataError() | json.JSONDecodeError():
+        case (
+            errors.FileMetadataError()
+            | json.JSONDecodeError()
+            # JSON that is deep, or has other fields and values than it must have.
+            | RecursionError()
+            | KeyError()
+            | TypeError()
+            | AttributeError()
+        ):
             return f"{host} does not answer as a Hugging Face Hub does: check the network connection and HF_ENDPOINT"
+        case MemoryError():
+            return f"what {host} sends does not fit into the memory"
         case httpx2.TimeoutException():
             return f"the connection to {host} stalls: try again later"
         case httpx2.RemoteProtocolError():
@@ -113,6 +134,7 @@ class _Repository:
 
         self._name, self._host, self._report = name, host, report
         self._answered = False
+        self._left, self._answers = _LARGEST_FACTS, 0  # what may still arrive
         self._hooks = get_session().event_hooks
         set_client_factory(self._client)
         self._api: Any = HfApi(library_name="tokstudio")
@@ -135,18 +157,65 @@ class _Repository:
         return path, "" if is_newest else f"{self._host} cannot be reached: this is the copy in the cache."
 
     def _client(self) -> Any:  # noqa: ANN401  the type is that of the library's own dependency
-        """The library's connections; answers with headers that are unsafe as names of files are refused."""
+        """The library's connections; answers that are too large, or unsafe as names of files, are refused."""
         import httpx2
 
-        hooks = {**self._hooks, "response": [*self._hooks["response"], self._check]}
-        return httpx2.Client(event_hooks=hooks, follow_redirects=True, timeout=None)
+        hooks = {
+            "request": [*self._hooks["request"], self._keep_secrets],
+            "response": [*self._hooks["response"], self._check],
+        }
+        # Nothing is unpacked, so nothing becomes more than was sent.
+        headers = {"Accept-Encoding": "identity"}
+        return httpx2.Client(event_hooks=hooks, headers=headers, follow_redirects=True, timeout=None)
+
+    def _keep_secrets(self, request: Any) -> None:  # noqa: ANN401
+        """Gives the token only to the hub itself."""
+        if not self._is_of_hub(request.url):
+            request.headers.pop("Authorization", None)
+            request.headers.pop("Cookie", None)
+
+    def _is_of_hub(self, url: Any) -> bool:  # noqa: ANN401
+        import httpx2
+        from huggingface_hub import constants
+
+        return url.origin == httpx2.URL(constants.ENDPOINT).origin
 
     def _check(self, response: Any) -> None:  # noqa: ANN401
         self._answered = self._answered or response.status_code < 500
+        self._answers += 1
+        following = response.links.get("next", {}).get("url")
+        if following is not None and not self._is_of_hub(response.url.join(following)):
+            raise FormatError(f"{self._name}: {self._host} refers to another server for the rest of its list of files.")
+        if self._answers > _MOST_ANSWERS:
+            raise FormatError(f"{self._name}: {self._host} gives a list of files without end.")
+        if response.request.method != "HEAD":
+            if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+                raise FormatError(f"{self._name}: {response.url.host} sends compressed data, which was not asked for.")
+            response.stream = self._limited(response.stream)
         for header, allowed in _HEADERS.items() if response.request.method == "HEAD" else ():
             value = response.headers.get(header)
             if value is not None and not allowed.fullmatch(value):
                 raise FormatError(f"{self._name}: {response.url.host} sends an invalid {header}: {shown(value)}.")
+
+    def _limited(self, stream: Any) -> Any:  # noqa: ANN401
+        """The bytes of an answer as long as there may be more."""
+        import httpx2
+
+        def pieces() -> Iterator[bytes]:
+            for piece in stream:
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise FormatError(f"{self._name}: {self._host} sends more than TokStudio reads.")
+                yield piece
+
+        class Limited(httpx2.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                return pieces()
+
+            def close(self) -> None:
+                stream.close()
+
+        return Limited()
 
     def _cached(self, commit: str, sets: tuple[tuple[str, ...], ...]) -> Path | None:
         """The first file of the first set that is complete in the cache."""
@@ -176,6 +245,8 @@ class _Repository:
         total = sum(int(entries[file].size) for file in files)
         if total > _LARGEST:
             raise FormatError(f"{self._name}: its files take {total:,} bytes, and the limit is {_LARGEST:,}.")
+        # What arrives twice is counted twice; `_meter_class` has the limit of the files themselves.
+        self._left, self._answers = 4 * _LARGEST, 0
         meter = _meter_class(self._name, total, self._report)
         paths: dict[str, Path] = {}
         for file in files:
@@ -192,13 +263,12 @@ class _Repository:
 
     def _keep_whole(self, path: Path, file: str, entry: Any) -> None:  # noqa: ANN401
         """Checks a file against the hash that the repository lists; removes it from the cache where they differ."""
-        content = path.read_bytes()
-        if entry.lfs is not None:
-            is_whole = hashlib.sha256(content).hexdigest() == entry.lfs.sha256
-        else:
-            # As git names the contents of files.
-            is_whole = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == entry.blob_id
-        if not is_whole:
+        # As git names the contents of files, or as its extension for large ones does.
+        known = hashlib.sha1(b"blob %d\0" % path.stat().st_size) if entry.lfs is None else hashlib.sha256()
+        with path.open("rb") as content:
+            while piece := content.read(1 << 20):
+                known.update(piece)
+        if known.hexdigest() != (entry.blob_id if entry.lfs is None else entry.lfs.sha256):
             content_file = Path(os.path.realpath(path))
             path.unlink()
             content_file.unlink(missing_ok=True)

@@ -4,21 +4,34 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import NoReturn
+from urllib.parse import unquote
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.subprocesses import end_with_parent
 from tokstudio.core.hub import encodings, repositories
 from tokstudio.core.hub.names import TIKTOKEN, parse_name
 
+_MEMORY = 1 << 32  # bytes of addresses, of which the libraries take a quarter
+_PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
+
 
 class Reports:
-    """Prints lines for the parent process; everything else that is printed goes to standard error."""
+    """Prints lines for the parent process; everything else that is printed goes to standard error.
+
+    A name and a password in an address, of the environment or of an answer, are left out.
+    """
 
     def __init__(self) -> None:
+        owner, at, _ = os.environ.get("HF_ENDPOINT", "").partition("://")[2].rpartition("@")
+        secrets = (owner, unquote(owner), owner.partition(":")[2], unquote(owner.partition(":")[2])) if at else ()
+        self._secrets = [secret for secret in secrets if secret]
         self._lines = sys.stdout
         sys.stdout = sys.stderr
 
@@ -28,8 +41,17 @@ class Reports:
 
     def put(self, **line: object) -> None:
         """Prints one line."""
-        self._lines.write(json.dumps(line) + "\n")
+        told = {key: self._without_secrets(value) if key != "path" else value for key, value in line.items()}
+        self._lines.write(json.dumps(told) + "\n")
         self._lines.flush()
+
+    def _without_secrets(self, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        value = _PASSWORD.sub("", value)
+        for secret in self._secrets:
+            value = value.replace(f"{secret}@", "").replace(secret, "…")
+        return value
 
 
 def main() -> int:
@@ -37,6 +59,7 @@ def main() -> int:
     # As an exception, so that files that have not arrived whole are removed.
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=end_with_parent, daemon=True).start()
+    _limit_memory()
     reports, name = Reports(), parse_name(sys.argv[1])
     reports.progress(0, 0)
     fetch = encodings.fetch if name.source == TIKTOKEN else repositories.fetch
@@ -51,6 +74,16 @@ def main() -> int:
     else:
         reports.put(path=str(path), remark=remark)
     return 0
+
+
+def _limit_memory() -> None:
+    """Lets this process take some gigabytes at most, where the system has such limits."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY, *known]), hard))
 
 
 def _leave(*_: object) -> NoReturn:
