@@ -29,10 +29,12 @@ def test_formats_are_listed_for_menus_and_the_command_line():
     assert list(FORMATS) == [
         "huggingface",
         "classic",
+        "word-ends",
         "gpt2",
         "tiktoken",
         "minbpe",
         "sentencepiece",
+        "wordpiece",
         "merges-csv",
         "merges-jsonl",
         "vocabulary-csv",
@@ -45,7 +47,9 @@ def test_formats_are_listed_for_menus_and_the_command_line():
         assert len(known.files) > 1 or not known.folder
         assert known.losses(trained("banana", 1, pattern="gpt2" if name == "gpt2" else "none")) == ()
     readable = [name for name, known in FORMATS.items() if known.readable]
-    assert readable == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece"]
+    assert readable == [
+        "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "minbpe", "sentencepiece", "wordpiece"
+    ]  # fmt: skip
     assert WRITABLE == [
         "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
         "vocabulary-csv",
@@ -141,7 +145,7 @@ def test_missing_and_unknown_files_are_named(tmp_path):
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "nothing.json").write_bytes(b"")
-    looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, NAME\.model"
+    looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, NAME\.model, vocab\.txt"
     for name, words in (
         ("empty", rf"this folder has no tokenizer file TokStudio can read \({looked_for}\)"),
         ("missing", "no such file or folder"),

@@ -25,6 +25,7 @@ from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.line_reader import LineReader, open_file
 from tokstudio.core.formats.common.renumbering import renumbered
 from tokstudio.core.formats.gpt2.format import Gpt2
+from tokstudio.core.formats.huggingface.converted import WordEndPair, WordPieceVocabulary
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.minbpe.format import Minbpe
 from tokstudio.core.formats.passthrough import writer_of
@@ -34,6 +35,7 @@ from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken.format import Tiktoken
 from tokstudio.core.hub.names import name_of
 from tokstudio.core.pretokenization.patterns import check_pattern
+from tokstudio.core.text.encodings import WHY_NOT_POINTER
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 if TYPE_CHECKING:
@@ -49,10 +51,12 @@ __all__ = [
 _KNOWN: tuple[Format, ...] = (
     HuggingFace(),
     Classic(),
+    WordEndPair(),
     Gpt2(),
     Tiktoken(),
     Minbpe(),
     SentencePiece(),
+    WordPieceVocabulary(),
     MergesCsv(),
     MergesJsonl(),
     VocabularyCsv(),
@@ -65,7 +69,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in
 _LARGEST_SAMPLE = 1_000_000
 _LARGEST_LOOKED_INTO = 5 * 10**9
 # A text may begin like a file of any format, so the beginning is looked at only for these endings.
-_ENDINGS = (".json", ".model", ".tiktoken")
+_ENDINGS = (".json", ".model", ".tiktoken", "vocab.txt")
 
 
 def save(
@@ -229,17 +233,11 @@ def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
     """
     place = Path(path)
     try:
-        for known in _READABLE:
-            if files := known.find(place):
-                return files
-        if place.is_dir() or place.suffix.lower() not in _ENDINGS:
-            return ()
-        with LineReader(place, file_name(place), _LARGEST_LOOKED_INTO) as lines:
-            beginning = lines.peek()
-        return (place,) if any(known.recognises(place, beginning) for known in _READABLE) else ()
-    except (FormatError, OSError, ValueError):
-        # Opening a folder says which file to choose; a file without its counterpart may be any text.
-        return (place,) if place.is_dir() else ()
+        _, files = _found(place, only_endings=True)
+        return files
+    except (FormatError, OSError, ValueError) as error:
+        # Opening says which file of a folder to choose, or how to fetch one; one without its counterpart may be a text.
+        return (place,) if place.is_dir() or WHY_NOT_POINTER in str(error) else ()
 
 
 def _writable(name: str) -> Format:
@@ -287,26 +285,38 @@ def _format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
     try:
         if not path.exists():
             raise FormatError(f"{file_name(path)}: no such file or folder.")
-        for known in _READABLE:
-            if files := known.find(path):
-                return known, files
+        known, files = _found(path)
+        if known is not None:
+            return known, files
         in_folder = path.is_dir()
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: the file cannot be opened: {error}.") from error
     if in_folder:
         usual = ", ".join(dict.fromkeys(known.looked_for for known in _READABLE))
         raise FormatError(f"{file_name(path)}: this folder has no tokenizer file TokStudio can read ({usual}).")
-    return _recognised(path), (path,)
+    return _by_first_key(path), (path,)
 
 
-def _recognised(path: Path) -> Format:
-    """The format of a file with another name, by its beginning."""
-    name = file_name(path)
-    with LineReader(path, name, _LARGEST_LOOKED_INTO) as lines:
-        beginning = lines.peek()
+def _found(path: Path, *, only_endings: bool = False) -> tuple[Format | None, tuple[Path, ...]]:
+    """The format and the files of a tokenizer that a file or folder is, or belongs to; None and none for others.
+
+    The beginning of a file decides, then its name. With `only_endings`, texts are not looked into.
+    """
+    if path.is_file() and (not only_endings or path.name.lower().endswith(_ENDINGS)):
+        with LineReader(path, file_name(path), _LARGEST_LOOKED_INTO) as lines:
+            beginning = lines.peek()
+        for known in _READABLE:
+            if known.recognises(path, beginning):
+                return known, known.find(path) or (path,)
     for known in _READABLE:
-        if known.recognises(path, beginning):
-            return known
+        if files := known.find(path):
+            return known, files
+    return None, ()
+
+
+def _by_first_key(path: Path) -> Format:
+    """The format of a file with another name, by its first key."""
+    name = file_name(path)
     with JsonReader(path, name, _LARGEST_LOOKED_INTO) as reader:
         if reader.peek() == "{":
             key = next(reader.items(), "")

@@ -70,6 +70,8 @@ class _Tokenizers:
             # Truncation and padding are settings of a model's input.
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
+            if getattr(model := self._tokenizer.model, "dropout", None):
+                model.dropout = None
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         self._tokenizer.encode_special_tokens = not specials

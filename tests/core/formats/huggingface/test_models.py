@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
 from tests.core.formats import without_merges
-from tests.core.formats.trained import TEXT
+from tests.core.formats.trained import TEXT, library_ids
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
@@ -150,6 +150,23 @@ def test_a_tokenizer_in_the_manner_of_bert_tells_what_is_added_to_every_text(tmp
     )
 
 
+@pytest.mark.parametrize("make", [word_piece, word_level])
+@pytest.mark.parametrize("vocabulary", [True, False])
+def test_without_its_unknown_token_only_known_text_is_encoded(tmp_path, make, vocabulary):
+    file = json.loads(make().to_str())
+    file["model"]["unk_token"] = "[WHAT]"
+    file["added_tokens"], file["post_processor"] = [], None
+    if not vocabulary:
+        file["model"]["vocab"] = {}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    tokenizer = load(tmp_path)
+    assert tokenizer.remarks == ('Its unknown token "[WHAT]" is not in the vocabulary: unknown text is an error.',)
+    known = next((token for token in file["model"]["vocab"] if token.isalpha()), "")
+    assert tokenizer.encode(known) == library_ids(tmp_path / "tokenizer.json", known)
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library cannot encode with it: .*Missing"):
+        tokenizer.encode("x" * 200)
+
+
 UNKNOWN = "its unknown token is not in the vocabulary"
 PIECE = "a piece must be a text and a score"
 
@@ -157,9 +174,8 @@ PIECE = "a piece must be a text and a score"
 @pytest.mark.parametrize(
     ("make", "change", "words"),
     [
-        (word_piece, {"unk_token": "[WHAT]"}, UNKNOWN),
-        (word_piece, {"unk_token": None}, UNKNOWN),
-        (word_piece, {"unk_token": {}}, UNKNOWN),
+        (word_piece, {"unk_token": None}, "its unknown token is not a string"),
+        (word_piece, {"unk_token": {}}, "its unknown token is not a string"),
         (word_piece, {"vocab": {"a": 10**12}}, 'token "a": id 1000000000000 is too large'),
         (word_piece, {"vocab": {"[UNK]": 0, "a": 2**24 - 1}}, "id 16,777,215 is far too high for 2 tokens"),
         (word_piece, {"vocab": {"[UNK]": 0, "a": 0}}, 'token "a": id 0 appears twice'),
@@ -167,8 +183,6 @@ PIECE = "a piece must be a text and a score"
         (word_piece, {"vocab": None}, '"vocab" must be an object in the model'),
         (word_piece, {"max_input_chars_per_word": -1}, "the tokenizers library cannot read it: "),
         (word_piece, {"continuing_subword_prefix": 5}, "the tokenizers library cannot read it: "),
-        (word_level, {"unk_token": "<none>"}, UNKNOWN),
-        (word_level, {"vocab": {}}, UNKNOWN),
         (word_level, {"vocab": {"a": -1}}, 'token "a": id -1 is negative'),
         (unigram, {"unk_id": 10**6}, UNKNOWN),
         (unigram, {"unk_id": -1}, UNKNOWN),

@@ -25,9 +25,9 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
-from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, save
+from tokstudio.core.formats import load, load_work, save, tokenizer_files
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 
@@ -325,8 +325,7 @@ def test_added_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path,
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"unk_token": "<unk>"}, "its unknown token is not in the vocabulary"),
-        ({"unk_token": 7}, "its unknown token is not in the vocabulary"),
+        ({"unk_token": 7}, "its unknown token is not a string"),
         ({"vocab": {}, "merges": []}, "the vocabulary has no characters"),
         ({"vocab": {"\ud83d": 0}, "merges": []}, 'the vocabulary has the token "\\ud83d", which is not a character'),
         ({"vocab": {"a": 0, "\ud83db": 1}, "merges": []}, 'the vocabulary has the token "\\ud83db", which is not text'),
@@ -438,7 +437,8 @@ def test_a_special_token_that_is_spelled_like_bytes_is_a_whole_word_too(tmp_path
     [
         ({"type": "Neural"}, "its model is of another kind than BPE, Unigram, WordPiece, WordLevel."),
         ({"type": {"a": 1}}, "its model is of another kind than BPE, Unigram, WordPiece, WordLevel."),
-        ({"dropout": 0.1}, "it skips merges at random (dropout)"),
+        ({"dropout": 1.5}, "its dropout is not a number from 0 to 1"),
+        ({"dropout": "0.1"}, "its dropout is not a number from 0 to 1"),
         ({"continuing_subword_prefix": 7}, "the tokenizers library cannot read it"),
         ({"vocab": ["a"]}, '"vocab" must be an object in the model'),
         ({"vocab": 5}, '"vocab" must be an object in the model'),
@@ -462,6 +462,41 @@ def test_a_model_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, wo
     with pytest.raises(FormatError) as caught:
         read(tmp_path, file)
     assert str(caught.value).startswith(f"tokenizer.json: {words}")
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "Lowercase"}])
+def test_a_file_with_dropout_opens_without_it(tmp_path, normalizer):
+    file = settings_of(banana()) | {"normalizer": normalizer}
+    file["model"]["dropout"] = 0.75
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.remarks == ("The file passes over merges at random (dropout 0.75); encode does not.",)
+    assert (tokenizer.library is None) == (normalizer is None)
+    text = "bananananana" * 20
+    assert tokenizer.encode(text) == banana().encode(text)
+    if normalizer is None:
+        assert tokenizer.with_dropout(0.75).encode(text) != tokenizer.encode(text)
+
+
+def test_without_its_unknown_token_a_model_of_characters_refuses_unknown_ones(tmp_path):
+    file = settings_of(of_characters())
+    file["model"]["unk_token"] = "<unk>"
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.library is None
+    assert tokenizer.encode("the mat") == library_ids(tmp_path / "tokenizer.json", "the mat")
+    assert tokenizer.remarks == ('Its unknown token "<unk>" is not in the vocabulary: unknown text is an error.',)
+    with pytest.raises(ConfigError, match=r"U\+00E9.* is not in the vocabulary, and there is no unknown token"):
+        tokenizer.encode("é")
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "allenai_dolma2.json", "merges.txt", "vocab.txt", "any.model"])
+def test_the_content_decides_whatever_the_name_is(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(json.dumps(settings_of(with_specials())))
+    assert same(load(path), with_specials())
+    if name != "merges.txt":
+        assert tokenizer_files(path) == (path,)
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" if name != "merges.txt" else path.read_text())
+    assert same(load(path), with_specials())
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ _decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
 class JsonReader(Reader):
     """A file of JSON."""
 
-    def __init__(self, path: Path, name: str, largest: int) -> None:
+    def __init__(self, path: Path | bytes, name: str, largest: int) -> None:
         super().__init__(path, name, largest)
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._ended = False

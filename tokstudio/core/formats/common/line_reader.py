@@ -6,7 +6,7 @@ from __future__ import annotations
 import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Self
@@ -26,7 +26,7 @@ class Reader:
     """A file, read from beginning to end in a `with` block.
 
     Args:
-        path: The file.
+        path: The file, or its content.
         name: Its name in errors.
         largest: The largest size in bytes.
 
@@ -34,7 +34,7 @@ class Reader:
         FormatError: It does not exist, is not a file, or is too large. All methods raise it where the file is damaged.
     """
 
-    def __init__(self, path: Path, name: str, largest: int) -> None:
+    def __init__(self, path: Path | bytes, name: str, largest: int) -> None:
         self.name = name
         self._file, self.size = open_file(path, name, largest)
         self._read = self._file.tell()
@@ -85,12 +85,14 @@ class LineReader(Reader):
         return FormatError(f"{self.name}: {cut}{what}, line {self._line:,}.")
 
 
-def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]:
-    """Opens a file, behind its byte order mark if it has one, and returns its size.
+def open_file(path: Path | bytes, name: str, largest: int) -> tuple[BufferedReader, int]:
+    """Opens a file or its content, behind its byte order mark if it has one, and returns its size.
 
     Raises:
         FormatError: There is none, it has more than `largest` bytes, or it is a Git LFS pointer.
     """
+    if isinstance(path, bytes):
+        return BufferedReader(BytesIO(path)), len(path)
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -114,7 +116,7 @@ def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]
         raise FormatError(f"{name}: {why_not(error)}.") from error
 
 
-def read_whole(path: Path, name: str, largest: int) -> bytes:
+def read_whole(path: Path | bytes, name: str, largest: int) -> bytes:
     """The content of a file behind its byte order mark; FormatError as of `open_file`."""
     file, size = open_file(path, name, largest)
     with file:

@@ -19,6 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import sensible_ids
 from tokstudio.core.formats.common.vocabulary import shown_alphabet, spelled
+from tokstudio.core.formats.huggingface import models
 from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile, added_ids, remarks
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 _DEEPEST = 20
 
 
-def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
+def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
     """The tokenizer that the library makes of the file, for a reason that `LibraryTokenizer` explains.
 
     Raises:
@@ -57,9 +58,7 @@ def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile("tokenizers", name, {"tokenizer.json": content}),
-            Vocabulary(
-                alphabet, rows, specials, extra, pieces, model=parsed.kind, remarks=_remarks(name, parsed.settings)
-            ),
+            Vocabulary(alphabet, rows, specials, extra, pieces, model=parsed.kind, remarks=_remarks(name, parsed)),
             reason,
         )
     yield from tokenizer.open_work()
@@ -134,8 +133,9 @@ def _tree_work(rows: NDArray[np.int32], tokens: Mapping[int, bytes], base: froze
     return np.array(tree, np.int32).reshape(-1, 3)
 
 
-def _remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
+def _remarks(name: str, parsed: ParsedFile) -> tuple[str, ...]:
+    of_model = models.remarks(parsed.kind, parsed.model, parsed.vocabulary)
     try:
-        return remarks(name, settings)
+        return (*parsed.remarks, *remarks(name, parsed.settings), *of_model)
     except Beyond as beyond:
-        return (f"The file does something that encode does not: {beyond}.",)
+        return (f"The file does something that encode does not: {beyond}.", *parsed.remarks, *of_model)

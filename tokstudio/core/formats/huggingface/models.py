@@ -57,19 +57,29 @@ def check_model(reader: JsonReader, model: Mapping[str, object]) -> str:
             raise reader.fault(f'the key "{key}" is missing in the model')
         if model[key] != opening:
             raise reader.fault(f'"{key}" must be {_TITLES[opening]} in the model')
-    if model.get("dropout") not in (None, False, 0):
-        raise FormatError(f"{reader.name}: it skips merges at random (dropout), so the ids of a text change each time.")
+    dropout = model.get("dropout")
+    if dropout is not None and not (isinstance(dropout, int | float) and 0 <= dropout <= 1):
+        raise FormatError(f"{reader.name}: its dropout is not a number from 0 to 1.")
     return kind
 
 
+def remarks(kind: str, model: Mapping[str, object], vocabulary: Mapping[str, int]) -> tuple[str, ...]:
+    """Remarks on a model that passes over merges at random, or that lacks the token for what is unknown."""
+    sentences: list[str] = []
+    if dropout := model.get("dropout"):
+        sentences.append(f"The file passes over merges at random (dropout {dropout}); encode does not.")
+    token = model.get("unk_token")
+    if kind != "Unigram" and isinstance(token, str) and token not in vocabulary:
+        sentences.append(f"Its unknown token {shown(token)} is not in the vocabulary: unknown text is an error.")
+    return tuple(sentences)
+
+
 def check_unknown(name: str, kind: str, model: Mapping[str, object], vocabulary: Mapping[str, int]) -> None:
-    """Raises FormatError where a model without merges names an unknown token that its vocabulary lacks."""
-    if kind == "Unigram":
-        number = model.get("unk_id")
-        is_there = number is None or (type(number) is int and 0 <= number < len(vocabulary))
-    else:
-        is_there = model.get("unk_token") in vocabulary if isinstance(model.get("unk_token"), str) else False
-    if not is_there:
+    """Raises FormatError where a model without merges names its unknown token otherwise than its library allows."""
+    if kind != "Unigram" and not isinstance(model.get("unk_token"), str):
+        raise FormatError(f"{name}: its unknown token is not a string.")
+    number = model.get("unk_id") if kind == "Unigram" else None
+    if number is not None and not (type(number) is int and 0 <= number < len(vocabulary)):
         raise FormatError(f"{name}: its unknown token is not in the vocabulary.")
 
 

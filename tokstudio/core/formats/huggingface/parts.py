@@ -70,6 +70,7 @@ class ParsedFile:
         model: The model except its tokens and merges.
         kind: The kind of the model, such as "BPE".
         has_merges: Whether the merges were understood.
+        remarks: What is said of the file besides; see `Tokenizer.remarks`.
     """
 
     vocabulary: dict[str, int]
@@ -78,6 +79,7 @@ class ParsedFile:
     added: list[AddedToken] = field(default_factory=list[AddedToken])
     kind: str = ""
     has_merges: bool = False
+    remarks: tuple[str, ...] = ()
     _rows: array[int] = field(default_factory=lambda: array("i"))
 
     @property

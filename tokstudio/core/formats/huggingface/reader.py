@@ -35,21 +35,23 @@ _CHANGING_CHARACTERS = {
 }
 
 
-def read_work(path: Path, name: str) -> Work[Tokenizer]:
-    """Reads the file, twice where the merges come before the parts that they need.
+def read_work(path: Path | bytes, name: str, remarks: tuple[str, ...] = ()) -> Work[Tokenizer]:
+    """Reads a file, or its content, twice where the merges come before the parts that they need.
 
     TokStudio encodes for a file whose settings it supports, its library for any other. Changes to a text as a whole
-    (such as a token at its beginning) are left to the caller, and listed in the tokenizer's remarks.
+    (such as a token at its beginning) are left to the caller, and listed in the tokenizer's remarks, after those given.
 
     Raises:
         FormatError: It is damaged, or of an unknown kind; the message begins with `name`.
     """
     parsed = yield from _read(path, name, None)
+    parsed.remarks = remarks
     if parsed.kind != models.BPE:
         models.check_unknown(name, parsed.kind, parsed.model, parsed.vocabulary)
         return (yield from library_work(path, name, parsed, f"its model is {parsed.kind}"))
     if not parsed.has_merges:
         parsed = yield from _read(path, name, parsed)
+        parsed.remarks = remarks
     try:
         return (yield from _supported_work(name, parsed))
     except Beyond as beyond:
@@ -57,7 +59,7 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     return (yield from library_work(path, name, parsed, reason))
 
 
-def _read(path: Path, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
+def _read(path: Path | bytes, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
     """Reads the file once; the result of an earlier reading is known from its beginning."""
     parsed = ParsedFile(vocabulary={} if before is None else before.vocabulary)
     with JsonReader(path, name, GIGABYTE) as reader:
@@ -144,7 +146,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     parts.check_decoder(base, settings.get("decoder"))
     _check_model(parsed.model, base)
     preparation = parts.preparation(nfc, prefix_space, parsed.added)
-    said = parts.remarks(name, settings)
+    said = (*parsed.remarks, *parts.remarks(name, settings), *models.remarks(parsed.kind, parsed.model, vocabulary))
     merges = yield from _merges_work(name, base, parsed)
     specials = parts.added_ids(name, parsed.added, vocabulary)
     if (ordinary := next((token for token, number in specials.items() if merges.has(number)), None)) is not None:
@@ -227,12 +229,9 @@ def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, in
 def _unknown(name: str, parsed: ParsedFile) -> int | None:
     """The id of the unknown token, where there is one."""
     token = parsed.model.get("unk_token")
-    if token is None:
-        return None
-    number = parsed.vocabulary.get(token) if isinstance(token, str) else None
-    if number is None:
-        raise FormatError(f"{name}: its unknown token is not in the vocabulary.")
-    return number
+    if not isinstance(token, str | None):
+        raise FormatError(f"{name}: its unknown token is not a string.")
+    return None if token is None else parsed.vocabulary.get(token)
 
 
 def _read_pair(reader: JsonReader) -> tuple[str, str] | None:
