@@ -197,15 +197,15 @@ def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet
                 "with a file for each language."
             )
         content = yield from seekable_work(text, file.file, Budget(), is_plain=not found.compression)
-        columns = found.columns
+        columns, stored = found.columns, file.status.st_size
         if found.kind in kinds.COLUMNAR:
-            with open_table(name, found.kind, content) as table:
+            with open_table(name, found.kind, content, stored) as table:
                 columns = table.columns()
         by_language = _chosen(_language_columns(columns, languages is None), languages, name)
         try:
-            read = yield from _columns_work(content, found, tuple(by_language.values()), name)
+            read = yield from _columns_work(content, stored, found, tuple(by_language.values()), name)
         except RowTooLongError:
-            read = yield from _columns_work(content, found, tuple(by_language.values()), name, is_long=True)
+            read = yield from _columns_work(content, stored, found, tuple(by_language.values()), name, is_long=True)
         file.check()
     lines: list[tuple[bytes, ...]] = []
     for collect in read:
@@ -247,16 +247,16 @@ def _language_columns(columns: Iterable[Column], must_be_known: bool) -> dict[st
 
 
 def _columns_work(
-    content: BinaryIO, found: Look, columns: Sequence[Column], name: str, is_long: bool = False
+    content: BinaryIO, stored: int, found: Look, columns: Sequence[Column], name: str, is_long: bool = False
 ) -> Work[tuple[Collector, ...]]:
-    """Reads columns of a table together."""
+    """Reads columns of a table together, whose file has `stored` bytes."""
     budget = Budget()
     others = [Collector(name, Reading(), budget) for _ in columns[1:]]
     collect, plan = Collector(name, Reading(), budget, beside=others), Plan(columns[0], beside=tuple(columns[1:]))
     size = content.seek(0, os.SEEK_END)
     content.seek(0)
     if found.kind in kinds.COLUMNAR:
-        with open_table(name, found.kind, content) as table:
+        with open_table(name, found.kind, content, stored) as table:
             yield from table.read_work(plan, collect)
     elif (yield from read_rows_work(OpenText(content, name, size), found, plan, collect, is_long)):
         content.seek(0)
