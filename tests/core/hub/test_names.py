@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tokstudio import ConfigError, load
-from tokstudio.core.hub.names import Name, name_of, parse_name
+from tokstudio.core.hub.names import Name, name_in, name_of, parse_name
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,34 @@ def test_what_is_no_name_is_refused_with_a_sentence(text):
     with pytest.raises(ConfigError, match=r"^\S.*\.$") as caught:
         parse_name(text)
     assert "\n" not in str(caught.value)
+
+
+def test_a_link_to_the_hub_names_its_repository_and_its_revision(monkeypatch):
+    cases = {
+        "https://huggingface.co/Qwen/Qwen3-8B": "hf:Qwen/Qwen3-8B",
+        "  http://www.huggingface.co/Qwen/Qwen3-8B/?library=x#readme\n": "hf:Qwen/Qwen3-8B",
+        "https://hf.co/Qwen/Qwen3-8B/tree/main": "hf:Qwen/Qwen3-8B@main",
+        "https://huggingface.co/Qwen/Qwen3-8B/blob/v1.0/tokenizer.json": "hf:Qwen/Qwen3-8B@v1.0",
+        "https://huggingface.co/a/b/resolve/refs%2Fpr%2F1/tokenizer.json?download=true": "hf:a/b@refs/pr/1",
+        "https://huggingface.co/a/b/discussions/7": "hf:a/b",
+        "hf:a/b@main": "hf:a/b@main",
+        "tiktoken:o200k_base": "tiktoken:o200k_base",
+    }
+    assert {link: str(name_in(link)) for link in cases} == cases
+    monkeypatch.setenv("HF_ENDPOINT", "http://localhost:1234")
+    assert name_in("http://localhost:1234/a/b") == Name("hf", "a/b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "a/b", "hf:a", "hf: is short", "https://example.org/a/b", "https://huggingface.co", "https://[x/a/b"),
+        *("https://huggingface.co/gpt2", "https://huggingface.co/datasets/a/b", "https://huggingface.co/docs/hub"),
+        *("ftp://huggingface.co/a/b", "https://huggingface.co.example.org/a/b", "https://huggingface.co/a/..%2Fb"),
+    ],
+)
+def test_another_text_or_link_names_nothing(text):
+    assert name_in(text) is None
 
 
 def test_a_path_is_no_name():

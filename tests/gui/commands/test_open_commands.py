@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,7 @@ def ranks(tmp_path: Path, tokenizer: Tokenizer) -> Path:
 
 def drop(window: MainWindow, *paths: Path) -> None:
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    data.setUrls([QUrl.fromEncoded(path.as_uri().encode()) for path in paths])
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     window.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, left, none))
 
@@ -282,6 +284,21 @@ def test_dropped_and_recent_files_are_opened_as_what_they_are(qtbot, monkeypatch
         next(action for action in menu.actions() if "data" in action.text()).trigger()
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
         assert len(window.session.runs.all) == 2
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are always text there")
+def test_a_dropped_file_whose_name_is_not_text_opens(qtbot, monkeypatch, tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.txt"))
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        drop(window, path)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+        assert window.session.corpus.sources[0].path == path
+        at_rest(qtbot, window)
+        window.recent.menu.aboutToShow.emit()
 
     assert at_the_window(monkeypatch, act) == 0
 

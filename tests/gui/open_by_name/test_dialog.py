@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.core.hub.local_hub import Hub, Repository, local_hub
@@ -131,6 +132,75 @@ def test_the_dialog_opens_runs_by_name_or_says_why_not(qtbot, monkeypatch, hub, 
         a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, window, hub, tokenizer)
         the_revision_field_is_used_for_repositories_only(qtbot, window, hub)
         a_pair_without_a_pattern_is_asked_for_it(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def dropped(window: MainWindow, links: list[str], text: str = "") -> bool:
+    """Drops links or a text on the window; returns whether the pointer showed that it takes them."""
+    data = QMimeData()
+    if links:
+        data.setUrls([QUrl(link) for link in links])
+    data.setText(text or "\n".join(links))
+    action, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(20, 20), action, data, left, none)
+    QApplication.sendEvent(window, enter)
+    QApplication.sendEvent(window, QDropEvent(QPointF(20, 20), action, data, left, none))
+    return enter.isAccepted()
+
+
+def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answered(qtbot, monkeypatch, hub):
+    hub.repositories["me/tiny"].revisions = ("main", "v1")
+    there = "https://huggingface.co/me/tiny"
+
+    def shown(window) -> OpenByNameDialog:
+        (dialog,) = (found for found in window.findChildren(OpenByNameDialog) if found.isVisible())
+        return dialog
+
+    def act(window, answers):
+        for links, text, revision in (
+            ([there], "", ""),
+            ([f"{there}/tree/v1"], "", "v1"),
+            (["https://example.org/x", f"{there}/resolve/v1/tokenizer.json?download=true"], "", "v1"),
+            ([], f" {there}/blob/v1/tokenizer.json\n", "v1"),
+            ([], "hf:me/tiny@v1", "v1"),
+        ):
+            assert dropped(window, links, text)
+            dialog = shown(window)
+            assert (dialog.name.text(), dialog.revision.text()) == ("hf:me/tiny", revision)
+            dialog.reject()
+        dropped(window, [f"{there}/tree/v1"])
+        qtbot.keyClick(shown(window), Qt.Key.Key_Return)
+        runs(qtbot, window, 1)
+        assert "GET /api/models/me/tiny/revision/v1" in hub.asked
+        for links, text in (
+            (["https://example.org/owner/name"], ""),
+            (["https://huggingface.co/datasets/me/texts"], ""),
+            (["s3://bucket/a.txt"], ""),
+            ([], "https://example.org/owner/name"),
+        ):
+            window.messages.clear()
+            dropped(window, links, text)
+            assert window.messages.isVisible()
+            told = window.messages.text.text()
+            assert " is not opened. Drop files, folders, text, or a link to a tokenizer's repository" in told
+            assert not is_open(window)
+        assert not window.session.corpus.sources
+        dropped(window, [], "hf: is short for Hugging Face, see https://huggingface.co/me/tiny")
+        assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_link_can_be_typed_in_place_of_the_name(qtbot, monkeypatch, hub):
+    hub.repositories["me/tiny"].revisions = ("main", "v1")
+
+    def act(window, answers):
+        dialog = dialog_of(qtbot, window)
+        qtbot.keyClicks(dialog.name, "https://huggingface.co/me/tiny/tree/v1")
+        qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+        runs(qtbot, window, 1)
+        assert "GET /api/models/me/tiny/revision/v1" in hub.asked
 
     assert at_the_window(monkeypatch, act) == 0
 

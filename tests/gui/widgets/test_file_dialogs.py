@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLineEdit, QMainWindow, QPushButton
+from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QLineEdit,
+    QMainWindow,
+    QPushButton,
+)
 
-from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths, path_of
 
 
 @pytest.fixture
@@ -101,3 +112,26 @@ def test_a_name_without_a_suffix_gets_that_of_the_chosen_filter(qtbot, choosers,
 def test_a_folder_is_opened(choosers, meanwhile, tmp_path):
     meanwhile(QDialog.accept)
     assert choosers.open_folder("Open", tmp_path) == tmp_path
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are always text there")
+def test_a_file_is_found_whose_name_is_not_text(choosers, monkeypatch, tmp_path):
+    """Qt replaces what it cannot decode; its own dialog does not list such a file, but one of the system may."""
+    for name in (b"a\xff.txt", b"50% #1?;b.txt", "ä€ 本.txt".encode(), b"line\nbreak"):
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+        path.write_text("here")
+        data = QMimeData()
+        data.setData("text/uri-list", f"{path.as_uri()}\r\nhttps://example.org\r\n".encode())
+        (dropped,) = dropped_paths(data)
+        assert dropped == path
+        monkeypatch.setattr(QFileDialog, "exec", lambda dialog: QDialog.DialogCode.Accepted)
+        monkeypatch.setattr(
+            QFileDialog, "selectedUrls", lambda dialog, path=path: [QUrl.fromEncoded(path.as_uri().encode())]
+        )
+        assert choosers.open_files("Open", tmp_path) == [path]
+    assert path_of(QUrl("file:///a%20b/c")) == Path("/a b/c")
+
+
+def test_an_address_of_another_computer_is_its_path_in_the_network():
+    url = QUrl("file://server/share/a%20b.txt")
+    assert path_of(url) == Path(url.toLocalFile())

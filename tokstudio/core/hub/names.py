@@ -1,4 +1,4 @@
-"""Names of tokenizers: `hf:OWNER/REPOSITORY`, `hf:OWNER/REPOSITORY@REVISION` and `tiktoken:ENCODING`."""
+"""Names of tokenizers, `hf:OWNER/REPOSITORY[@REVISION]` and `tiktoken:ENCODING`, and links to the Hub."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final, Literal
+from urllib.parse import unquote, urlsplit
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
@@ -24,6 +25,13 @@ _REPOSITORY = re.compile(f"{_PART}/{_PART}")
 _ENCODING = re.compile(_PART)
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*")
 _LONGEST = 96
+_HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
+_OF_REVISIONS = frozenset(("tree", "blob", "resolve", "raw", "commit", "commits"))
+# The first part of addresses there that are not those of a model.
+_NO_OWNERS = (
+    *("api", "blog", "buckets", "chat", "collections", "datasets", "docs", "join", "kernels", "learn", "login"),
+    *("models", "new", "organizations", "papers", "posts", "settings", "spaces", "tasks"),
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,25 @@ def name_of(path: str | os.PathLike[str]) -> Name | None:
         ConfigError: It has the prefix of a source, but is not a name.
     """
     return parse_name(_text(path)) if has_prefix(path) and not os.path.exists(path) else None
+
+
+def name_in(text: str) -> Name | None:
+    """The tokenizer that a text names with its prefix, or by a link to its repository on the Hub; None for others."""
+    text = text.strip()
+    try:
+        return parse_name(text if has_prefix(text) else _name_of_link(text))
+    except ValueError:  # also of a link that is none
+        return None
+
+
+def _name_of_link(link: str) -> str:
+    """The name of the repository of a link, with the revision that it says; "" for other links."""
+    parts = urlsplit(link)
+    hosts = _HOSTS | {urlsplit(os.environ.get("HF_ENDPOINT", "")).hostname}
+    owner, repository, kind, revision = [*map(unquote, parts.path.strip("/").split("/")), "", "", ""][:4]
+    if parts.scheme not in ("http", "https") or parts.hostname not in hosts or owner in _NO_OWNERS:
+        return ""
+    return f"{HUB}:{owner}/{repository}" + (f"@{revision}" if kind in _OF_REVISIONS and revision else "")
 
 
 def has_prefix(path: str | os.PathLike[str]) -> bool:

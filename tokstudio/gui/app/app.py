@@ -43,7 +43,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Mode, Theme
-from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.file_dialogs import Choosers, path_of
 from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.versions import start_line
 from tokstudio.version import __version__
@@ -66,8 +66,8 @@ class Application(QApplication):
 
     def event(self, event: QEvent) -> bool:
         """Handles the system's request to open a file."""
-        if isinstance(event, QFileOpenEvent) and event.file():
-            self.file_asked.emit(Path(event.file()))
+        if isinstance(event, QFileOpenEvent) and event.url().isLocalFile():
+            self.file_asked.emit(path_of(event.url()))
             return True
         return super().event(event)
 

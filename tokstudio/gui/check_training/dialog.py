@@ -23,7 +23,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.tables import ReadOnlyTable
@@ -160,12 +160,12 @@ class CheckTrainingDialog(QDialog):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accepts files and folders."""
-        if event.mimeData().hasUrls() and not self._job.busy:
+        if dropped_paths(event.mimeData()) and not self._job.busy:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Adds what was dropped."""
-        self.add([Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()])
+        self.add(dropped_paths(event.mimeData()))
         event.acceptProposedAction()
 
     # ---- checking

@@ -6,7 +6,8 @@ The core reads the files in jobs; if a file has no split pattern, the user is as
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,9 @@ from PySide6.QtCore import QObject
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
-from tokstudio.core.hub.names import place_of
+from tokstudio.core.hub.names import name_in, place_of
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.import_commands import ImportCommands
@@ -25,6 +27,7 @@ from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -35,6 +38,7 @@ _TOKENIZERS = (
 )
 _USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # uninformative names
 _FIRST_PATTERN = "gpt2"  # the default of the question: most files without a pattern use it
+_DROPS = "Drop files, folders, text, or a link to a tokenizer's repository on the Hugging Face Hub."
 _WITHOUT_PATTERN = "classic"  # the only format that never has a pattern: it does not split
 
 
@@ -115,6 +119,17 @@ class OpenCommands(QObject):
         paths = [place_of(path) for path in paths]
         if paths:
             self._session.jobs.start(partial(sort_work, paths), self._sorted, quiet=True)
+
+    def open_links(self, links: Sequence[str]) -> None:
+        """Asks whether to open the tokenizer of a dropped link; says what can be dropped in place of other links."""
+        names = [name for link in links if (name := name_in(link)) is not None]
+        if names:
+            self._window.ask_name(open_work, self._opened, names[0])
+        others = [link for link in links if name_in(link) is None]
+        if others:
+            self._session.jobs.report(Problem(f"{shown(others[0])} is not opened. {_DROPS}"))
+        elif len(names) > 1:
+            self._session.jobs.refuse(f"Only {names[0]} is asked for: drop one link at a time.")
 
     def open_recent(self, path: Path, kind: str) -> None:
         """Opens a recent file as the same kind as before."""
@@ -245,6 +260,12 @@ class OpenCommands(QObject):
                 self._session.jobs.start(partial(reread_work, run, pattern), self._reread)
         if self._unanswered:
             self._window.ask_pattern(self._unanswered[0][0], self._answered)
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is nothing but a link, or the name of a tokenizer with its prefix."""
+    text = text.strip()
+    return name_in(text) is not None or re.fullmatch(r"https?://\S+", text) is not None
 
 
 def _name(path: Path, loaded: Loaded) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.hub.names import Name
 from tokstudio.gui.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -38,7 +39,9 @@ class Window(Protocol):
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None: ...
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None: ...
     def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None: ...
-    def ask_name(self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None]) -> None: ...
+    def ask_name(
+        self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
+    ) -> None: ...
     def show_train_several(
         self,
         plans: Sequence[TrainingPlan] = (),

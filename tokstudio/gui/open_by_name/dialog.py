@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from PySide6.QtWidgets import (
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import size_text
-from tokstudio.core.hub.names import TIKTOKEN, Name, parse_name
+from tokstudio.core.hub.names import TIKTOKEN, Name, name_in, parse_name
 from tokstudio.gui.open_by_name.well_known import WELL_KNOWN
 from tokstudio.gui.session.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
@@ -51,12 +52,21 @@ class OpenByNameDialog(QDialog):
 
     Signals:
         opened: The result of the work.
+
+    Args:
+        name: What the fields show at first.
     """
 
     opened = Signal(object)
 
     def __init__(
-        self, work: Callable[[Path], Work[Any]], jobs: Jobs, theme: Theme, parent: QWidget | None = None
+        self,
+        work: Callable[[Path], Work[Any]],
+        jobs: Jobs,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        name: Name | None = None,
     ) -> None:
         super().__init__(parent)
         self._work = work
@@ -67,6 +77,9 @@ class OpenByNameDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._build()
         self._connect()
+        if name is not None:
+            self.name.setText(str(replace(name, revision="")))
+            self.revision.setText(name.revision)
         self._refresh()
         resize_on_screen(self, theme, _SIZE)
         self.name.setFocus()
@@ -151,6 +164,8 @@ class OpenByNameDialog(QDialog):
     def _asked(self) -> Name:
         """The name in the fields; raises ConfigError where there is none."""
         name, revision = self.name.text().strip(), self.revision.text().strip()
+        if (named := name_in(name)) is not None:
+            name = str(named)  # of a link
         if not revision or not self.revision.isEnabled():
             return parse_name(name)
         if "@" in name:

@@ -1,4 +1,4 @@
-"""File dialogs, questions with buttons, and the system's file manager.
+"""File dialogs, questions with buttons, dropped files, and the system's file manager.
 
 Tests replace `Choosers`.
 """
@@ -11,8 +11,9 @@ import re
 import sys
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote_to_bytes
 
-from PySide6.QtCore import QProcess, QSize, Qt, QUrl, SignalInstance
+from PySide6.QtCore import QMimeData, QProcess, QSize, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
 
@@ -100,9 +101,23 @@ class Choosers:
             dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         # Before its first use, Qt makes the dialog higher than most screens.
         dialog.resize(_SIZE.boundedTo(dialog.screen().availableSize() - _AROUND))
-        names = dialog.selectedFiles() if dialog.exec() else []
+        chosen = dialog.selectedUrls() if dialog.exec() else []
         dialog.deleteLater()
-        return [Path(name) for name in names]
+        return [path_of(url) for url in chosen]
+
+
+def path_of(url: QUrl) -> Path:
+    """The path of a local file, also where its name is not text in the encoding of the system."""
+    if os.name == "nt" or url.host():
+        return Path(url.toLocalFile())
+    # Qt would replace the bytes that it cannot decode.
+    encoded = url.path(QUrl.ComponentFormattingOption.FullyEncoded)
+    return Path(os.fsdecode(unquote_to_bytes(encoded)))
+
+
+def dropped_paths(data: QMimeData) -> list[Path]:
+    """The local files and folders that are dropped."""
+    return [path_of(url) for url in data.urls() if url.isLocalFile()]
 
 
 def _suffix(name_filter: str) -> str:
@@ -117,7 +132,8 @@ def show_in_file_manager(path: Path) -> bool:
     command = _command(sys.platform, path) if folder != path else None
     if command is not None and QProcess.startDetached(*command)[0]:
         return True
-    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+    # Not from its text, in which Qt would replace bytes that are no text.
+    return QDesktopServices.openUrl(QUrl.fromEncoded(folder.absolute().as_uri().encode()))
 
 
 def _command(platform: str, file: Path) -> tuple[str, list[str]] | None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QMimeData, QSize, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QUrl
 from PySide6.QtGui import (
     QActionGroup,
     QCloseEvent,
@@ -22,13 +22,14 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.hub.names import Name
 from tokstudio.core.model.config import TieBreak
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.menus import build_menus
-from tokstudio.gui.commands.open_commands import OpenCommands
+from tokstudio.gui.commands.open_commands import OpenCommands, is_link
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.corpus_import.question import ImportQuestion
@@ -59,7 +60,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.tour.stops import Stage
 from tokstudio.gui.tour.tour import Tour
-from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
@@ -227,11 +228,16 @@ class MainWindow(QMainWindow):
         dialog.answered.connect(answered)
         dialog.open()
 
-    def ask_name(self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None]) -> None:
-        """Asks for a tokenizer's name and does the work with it; `opened` gets the result, unless cancelled."""
+    def ask_name(
+        self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
+    ) -> None:
+        """Asks for a tokenizer's name and does the work with it; `opened` gets the result, unless cancelled.
+
+        The dialog has `name` filled in.
+        """
         from tokstudio.gui.open_by_name.dialog import OpenByNameDialog
 
-        dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self)
+        dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self, name=name)
         dialog.opened.connect(opened)
         dialog.open()
 
@@ -572,22 +578,21 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accepts files, folders and text anywhere in the window."""
-        if _has_text(event.mimeData()):
+        """Accepts files, folders, links and text anywhere in the window."""
+        if event.mimeData().hasUrls() or event.mimeData().hasText():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Opens dropped tokenizers or a project, and adds everything else to the corpus."""
+        """Opens dropped tokenizers or a project, and adds everything else to the corpus; a link names a tokenizer."""
         data = event.mimeData()
-        if data.hasUrls():
-            self.opening.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
-        elif data.hasText():
+        links = [url.toString() for url in data.urls() if not url.isLocalFile()]
+        if not data.hasUrls() and is_link(data.text()):
+            links.append(data.text().strip())
+        self.opening.open_any(dropped_paths(data))
+        self.opening.open_links(links)
+        if not links and not data.hasUrls() and data.hasText():
             self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
-
-
-def _has_text(data: QMimeData) -> bool:
-    return data.hasText() or any(url.isLocalFile() for url in data.urls())
 
 
 def _room(window: QMainWindow) -> QSize:

@@ -28,6 +28,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.file_dialogs import path_of
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, offer_actions
@@ -254,7 +255,7 @@ def _accepted_file(event: QDropEvent) -> Path | None:
         return None
     event.setDropAction(Qt.DropAction.CopyAction)
     event.accept()
-    return Path(urls[0].toLocalFile())
+    return path_of(urls[0])
 
 
 def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
