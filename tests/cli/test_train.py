@@ -368,3 +368,12 @@ def test_skipped_files_and_dropped_rows_are_reported(tmp_path, typed, capsys):
     typed(b'{"text": "the cat"}\n{"text": 5}\n{"text": "the hat"}\n')
     assert cli.main(["train", "-", "--vocab-size", "258"]) == 0
     assert "standard input: column text; 1 row with no text in the column dropped." in capsys.readouterr().err
+
+
+def test_a_tokenizer_that_is_trained_on_by_mistake_is_told(tmp_path, capsys):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nhello\nhello\n")
+    (tmp_path / "words.txt").write_text("hello hello hello\n")
+    for name, told in (("vocab.txt", True), ("words.txt", False)):
+        assert cli.main(["train", str(tmp_path / name), "--vocab-size", "260"]) == 0
+        said = f"{name}: this is a tokenizer; it is read as a text all the same."
+        assert (said in capsys.readouterr().err) == told

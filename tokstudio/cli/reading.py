@@ -26,6 +26,7 @@ from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, nu
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.formats import tokenizer_files
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -90,6 +91,8 @@ def read_corpus_work(
                 raw = np.frombuffer((yield from standard_input_work()), np.uint8)
                 sources += yield from content_work(raw, _STANDARD_INPUT, documents, encoding, reading)
             else:
+                if not entry.is_found and not entry.shards and tokenizer_files(entry.path):
+                    console.say(f"{file_name(entry.path)}: this is a tokenizer; it is read as a text all the same.")
                 with plain_reading_errors():
                     sources += yield from read_work(entry, documents, encoding, reading, budget)
         except EmptyError:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QPushButton
 
 from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
+from tokstudio.core.model.alphabet import NEVER_IN_TEXT
 from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
@@ -514,5 +515,61 @@ def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkey
         qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
         session.view.look_at(259)
         assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+BERT = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nwor\n##ld\n"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 499723\n"
+
+
+def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbot, monkeypatch, tmp_path, tokenizer):
+    def put(name: str, content: str, encoding: str = "utf-8") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding=encoding)
+        return path
+
+    save(tokenizer, tmp_path / "ours.json")
+    whole = (tmp_path / "ours.json").read_text(encoding="utf-8")
+    vocabulary = json.dumps({"h": 0, "i": 1, "h</w>": 2, "i</w>": 3, "hi</w>": 4, "<unk>": 5})
+    lacking, never = json.loads(whole), {chr(byte) for byte in NEVER_IN_TEXT}
+    lacking["model"]["vocab"] = {
+        token: number for number, token in enumerate(t for t in lacking["model"]["vocab"] if t not in never)
+    }
+    paths = [
+        put("bert/vocab.txt", BERT),
+        put("named/bert-base-vocab.txt", BERT),
+        put("pair/merges.txt", "#version: 0.2\nh i</w>\n"),
+        put("xtts/vocab.json", whole),
+        put("olmo/dolma2.json", whole),
+        put("marked/tokenizer.json", whole, "utf-8-sig"),
+        put("dropout/tokenizer.json", whole.replace('"dropout": null', '"dropout": 0.1')),
+        put("neox/tokenizer.json", json.dumps(lacking)),
+    ]
+    put("pair/vocab.json", vocabulary)
+    paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "neox"]
+
+    def act(window, answers):
+        runs, corpus = window.session.runs, window.session.corpus
+        for number, path in enumerate(paths):
+            drop(window, path)
+            opened(qtbot, window, number + 1)
+            at_rest(qtbot, window)
+            assert corpus.sources == (), path
+        assert {run.tokenizer.model for run in runs.all} == {"BPE", "WordPiece"}
+        for name in ("tokenizer.json", "tokenizer.model", "a.tiktoken", "vocab.json", "data.jsonl", "book.txt"):
+            drop(window, put(f"pointers/{name}", POINTER))
+            at_rest(qtbot, window)
+            qtbot.waitUntil(
+                lambda: any(
+                    "git lfs pull" in text for text in (window.messages.text.text(), *window.corpus.problems.problems)
+                ),
+                timeout=PATIENCE,
+            )
+            said = (window.messages.text.text(), *window.corpus.problems.problems)
+            assert any(text.startswith(f"{name}: this is a Git LFS pointer") for text in said), said
+            assert corpus.sources == ()
+            assert len(runs.all) == len(paths)
 
     assert at_the_window(monkeypatch, act) == 0

@@ -33,8 +33,9 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
 _TOKENIZERS = (
-    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model);;Hugging Face (*.json);;Classic pair (*.json);;"
-    "GPT-2 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;minbpe or SentencePiece (*.model);;All files (*)"
+    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model *vocab.txt);;Hugging Face (*.json);;"
+    "Classic pair (*.json);;GPT-2, CLIP or GPT-1 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;"
+    "minbpe or SentencePiece (*.model);;WordPiece (*vocab.txt);;All files (*)"
 )
 _USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # uninformative names
 _FIRST_PATTERN = "gpt2"  # the default of the question: most files without a pattern use it

@@ -71,7 +71,8 @@ class WordPieceVocabulary(_Converted):
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """The file with the usual name, if it has an unknown token or a configuration says what it is."""
-        file = path / _VOCABULARY if path.is_dir() else path
+        folder = path if path.is_dir() else path.parent
+        file = folder / _VOCABULARY if path == folder or path.name in (_CONFIG, _MAP) else path
         if file.name != _VOCABULARY or not file.is_file():
             return ()
         beside = _beside(file)
