@@ -6,8 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tokstudio.core.analysis.baselines import ByteTokenizer
+from tokstudio import Corpus, LibraryConfig, TrainingConfig, add_specials, train, train_by_library
+from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import finish
 from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
 
 TEXTS = ["ab", "", b"c\xff", "é!"]
@@ -63,5 +65,38 @@ def test_of_two_padding_tokens_the_lower_id_counts_whatever_their_order():
     assert padding_id({"[PAD]": 9, "<pad>": 4}) == padding_id({"<pad>": 4, "[PAD]": 9}) == 4
 
 
-def test_without_special_tokens_zero_pads():
-    assert padding_id({}) == 0
+@pytest.mark.parametrize("texts", [["a", "bb"], ["a"], []])
+def test_without_a_token_to_pad_with_an_id_must_be_given(texts):
+    """No id is taken for it without a word: id 0 may be any token."""
+    tokenizer = train(Corpus.from_text("abab abab"), TrainingConfig(vocabulary_size=258))
+    for any_tokenizer in (tokenizer, ByteTokenizer(), WordTokenizer(["a"])):
+        with pytest.raises(ConfigError, match="has no padding token: give the id to pad with, as in padding=0"):
+            any_tokenizer.encode_batch(texts, padding=True)
+        assert any_tokenizer.encode_batch(texts, padding=0).attention_mask[:1] in ([[1, 0]], [[1]], [])
+    ended = add_specials(tokenizer, ["<|pad|>"])
+    assert ended.encode_batch(["a", ""], padding=True).ids == [[97], [ended.special_tokens["<|pad|>"]]]
+
+
+@pytest.mark.parametrize("given", [["a"], ("a", "b"), [], None, 3, {"a": 1}, bytearray(b"a"), ["long"] * 5_000])
+def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several(given):
+    tokenizer = train(Corpus.from_text("abab abab"), TrainingConfig(vocabulary_size=258))
+    of_library = train_by_library(
+        Corpus.from_text("abab abab\nab"), LibraryConfig(algorithm="wordpiece", vocabulary_size=10)
+    ).tokenizer
+    for encode in (
+        tokenizer.encode,
+        tokenizer.encode_array,
+        lambda text: tokenizer.encode(text, "all"),
+        lambda text: finish(tokenizer.encode_work(text)),
+        lambda text: finish(tokenizer.encode_with_ends_work(text)),
+        lambda text: tokenizer.encode_batch([text]),
+        lambda text: list(tokenizer.encode_iterable([text])),
+        tokenizer.with_dropout(0.5, 1).encode,
+        of_library.encode,
+        of_library.encode_array,
+        CharacterTokenizer().encode,
+        ByteTokenizer().encode,
+        WordTokenizer(["a"]).encode,
+    ):
+        with pytest.raises(ConfigError, match=f"not {type(given).__name__}: encode takes one text, encode_batch sev"):
+            encode(given)

@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, padding_id
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -62,7 +62,8 @@ class SimpleTokenizer(ABC):
         return self.encode_array(text).tolist()
 
     def encode_array(self, text: Text) -> NDArray[np.uint32]:
-        """Ids of a text as uint32 [tokens]."""
+        """Ids of a text as uint32 [tokens]; raises ConfigError for anything else than one text."""
+        check_text(text)
         return finish(self.encode_work(text))
 
     @abstractmethod

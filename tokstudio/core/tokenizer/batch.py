@@ -25,14 +25,15 @@ class Batch:
 
 
 def encode_texts(
-    encode: Callable[[Text], list[int]], texts: Iterable[Text], padding: bool | int = False, pad_id: int = 0
+    encode: Callable[[Text], list[int]], texts: Iterable[Text], padding: bool | int = False, pad_id: int | None = 0
 ) -> Batch:
     """Encodes each text and optionally pads all of them on the right to the longest.
 
     `encode` returns a new list. `padding` is True to pad with `pad_id`, False not to pad, or the id to pad with.
 
     Raises:
-        ConfigError: `texts` is one text, `padding` is not an id, or a text cannot be encoded.
+        ConfigError: `texts` is one text, `padding` is not an id, there is no id to pad with, or a text cannot be
+            encoded.
     """
     _check_several(texts)
     filler = _filler(padding, pad_id)
@@ -57,13 +58,21 @@ def encode_each(encode: Callable[[Text], list[int]], texts: Iterable[Text]) -> I
     return (token for text in texts for token in encode(text))
 
 
-def padding_id(special_tokens: Mapping[str, int]) -> int:
-    """The id to pad with: that of a padding token if there is one, else that of `<|endoftext|>`, else 0.
+def padding_id(special_tokens: Mapping[str, int]) -> int | None:
+    """The id to pad with: that of a padding token if there is one, else that of `<|endoftext|>`, else None.
 
-    Padding has mask 0 and is not read, so any id would do; models were trained with these.
+    Padding has mask 0 and is not read; models were trained with these.
     """
     named = [number for token, number in special_tokens.items() if _PADDING_TOKEN.fullmatch(token)]
-    return min(named, default=special_tokens.get(_END_OF_TEXT, 0))
+    return min(named, default=special_tokens.get(_END_OF_TEXT))
+
+
+def check_text(text: Text) -> None:
+    """Raises ConfigError for anything that is not one text, such as a list of several."""
+    if not isinstance(text, (str, bytes)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(
+            f"A text must be str or bytes, not {type(text).__name__}: encode takes one text, encode_batch several."
+        )
 
 
 def _check_several(texts: Iterable[Text]) -> None:
@@ -71,8 +80,13 @@ def _check_several(texts: Iterable[Text]) -> None:
         raise ConfigError("A batch must be a list of texts, not one text.")
 
 
-def _filler(padding: bool | int, pad_id: int) -> int | None:
+def _filler(padding: bool | int, pad_id: int | None) -> int | None:
     if isinstance(padding, bool):
+        if padding and pad_id is None:
+            raise ConfigError(
+                "This tokenizer has no padding token: give the id to pad with, as in padding=0, or add a special token "
+                "such as <|pad|>."
+            )
         return pad_id if padding else None
     try:
         given = index(padding)

@@ -22,6 +22,7 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.batch import check_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
@@ -212,5 +213,6 @@ class LibraryTokenizer(Tokenizer):
 
 
 def _utf8(text: Text) -> bytes:
+    check_text(text)
     raw = to_utf8(text)
     return raw.decode("utf-8", "replace").encode() if isinstance(text, bytes) else raw

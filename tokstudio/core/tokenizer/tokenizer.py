@@ -26,7 +26,7 @@ from tokstudio.core.pretokenization.preparation import Preparation, PreparedText
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, padding_id
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
 from tokstudio.core.tokenizer.offsets import ends_work
@@ -417,7 +417,7 @@ class Tokenizer:
             allowed_special: The special tokens to recognise: "all", or their texts. Others are treated as text.
 
         Raises:
-            ConfigError: A special token is unknown, or a character is not in the vocabulary.
+            ConfigError: A special token is unknown, a character is not in the vocabulary, or it is not one text.
         """
         short = self._short_ids(text, allowed_special)
         return finish(self.encode_work(text, allowed_special)).tolist() if short is None else short
@@ -439,9 +439,12 @@ class Tokenizer:
 
         Args:
             texts: The texts.
-            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to pad
-                with.
+            padding: Whether to pad all of them to the longest, with the padding token, else `<|endoftext|>`; or the id
+                to pad with.
             allowed_special: As for `encode`.
+
+        Raises:
+            ConfigError: As for `encode`; or `padding` is True, and there is no such token.
         """
         role = self.roles.get("pad_token")
         filler = padding_id(self.special_tokens) if role is None else self.special_tokens[role]
@@ -453,6 +456,7 @@ class Tokenizer:
 
     def _short_ids(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
         """The ids of a short text; None for others."""
+        check_text(text)
         if allowed_special == () and len(text) <= LONGEST and self._short_texts is not None:
             raw = to_utf8(text)
             if len(raw) <= LONGEST and (self._alphabet.base == "bytes" or isinstance(text, str)):
@@ -468,6 +472,7 @@ class Tokenizer:
 
     def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[PreparedText]:
         """A text ready to be split; raises the same as `encode`."""
+        check_text(text)
         raw = to_utf8(text)
         if self._alphabet.base == "characters" and isinstance(text, bytes):
             raw = raw.decode("utf-8", "replace").encode()
