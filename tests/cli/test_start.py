@@ -63,6 +63,44 @@ def test_impossible_window_options_are_wrong_usage(window, capsys, arguments):
     assert capsys.readouterr().err.startswith("usage: tokstudio")
 
 
+@pytest.mark.parametrize("word", ["inspec", "unknown-command", "nothing.txt"])
+@pytest.mark.parametrize("help", ["--help", "-h"])
+def test_help_for_a_command_that_does_not_exist_is_wrong_usage(capsys, word, help):
+    assert cli.main([word, help]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"tokstudio: error: {word} is neither a command (train, count, encode")
+    assert printed.err.endswith("; did you mean inspect?\n") == (word == "inspec")
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong", "right"),
+    [
+        (["train", "a.txt", "--vocabsize", "300"], "--vocabsize", "--vocab-size"),
+        (["train", "a.txt", "--vocab", "300"], "--vocab", "--vocab-size"),
+        (["train", "a.txt", "-vocab-size=300"], "-vocab-size", "--vocab-size"),
+        (["encode", "--tokeniser", "mine", "--text", "a"], "--tokeniser", "--tokenizer"),
+        (["extend", "mine", "a.txt", "--exprot", "classic=a"], "--exprot", "--export"),
+        (["compare", "bytes", "--text", "a.txt"], "--text", "--texts"),
+        (["--new-windows"], "--new-windows", "--new-window"),
+    ],
+)
+def test_of_a_misspelt_option_the_nearest_is_named(window, capsys, words, wrong, right):
+    assert cli.main(words) == 2
+    program = f"tokstudio {words[0]}" if words[0][0] != "-" else "tokstudio"
+    assert capsys.readouterr().err == (
+        f"{program}: error: there is no option {wrong}: did you mean {right}? {program} --help lists all.\n"
+    )
+    assert not window
+
+
+def test_values_that_begin_like_an_option_are_values(text, capsys):
+    """After `--`, after a sign of equality, and with a space, as argparse has it."""
+    assert cli.main(["train", "--vocab-size", "300", "--special=--vocab", "--special", "--a b", "--", text]) == 0
+    assert cli.main(["train", text, "--vocab-size", "-10"]) == 1
+    assert "there is no option" not in capsys.readouterr().err
+
+
 def test_a_mistyped_command_is_not_taken_for_a_file(window, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["inspec", "book.model"]) == 2

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from tokstudio.cli.arguments.coding import convert, decode, encode, inspect
@@ -12,6 +14,7 @@ from tokstudio.cli.arguments.comparing import check, compare, report
 from tokstudio.cli.arguments.parser import new_parser
 from tokstudio.cli.arguments.surgery import join, prune, renumber, specials
 from tokstudio.cli.arguments.training import count, extend, train
+from tokstudio.core.base.wording import printable
 from tokstudio.version import __version__
 
 _WINDOW_TEXT = """\
@@ -55,6 +58,8 @@ _COMMANDS = {
     "specials": specials,
 }
 
+_LIKE_A_COMMAND = re.compile(r"[^\W\d_]+([-_][^\W\d_]+)*")
+
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments after the program's name; `command` is the first of them, or None for the window.
@@ -63,6 +68,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         SystemExit: They are wrong, or help was asked for; the message has been printed.
     """
     command = words[0] if words and words[0] in _COMMANDS else None
+    if command is None and words:
+        _refuse_unknown_command(words)
     arguments = _COMMANDS[command](words[1:]) if command else _window(words)
     arguments.command = command
     return arguments
@@ -94,6 +101,18 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
         parser.error("--screenshot needs --demo")
     if arguments.demo and arguments.files:
         parser.error("--demo opens its own text: give no files with it")
-    if words and words[0].isalpha() and not Path(words[0]).exists():
-        parser.error(f"{words[0]} is neither a command ({', '.join(_COMMANDS)}) nor a file in this folder")
     return arguments
+
+
+def _refuse_unknown_command(words: Sequence[str]) -> None:
+    """Ends with an error where the first word is a command that does not exist, for which no help is given either."""
+    word = words[0]
+    asks_for_help = not {"--help", "-h"}.isdisjoint(words) and not word.startswith("-")
+    # The name of a tokenizer has a colon.
+    looks_like_one = _LIKE_A_COMMAND.fullmatch(word) or (asks_for_help and ":" not in word)
+    if not looks_like_one or Path(word).exists():
+        return
+    near = get_close_matches(word, _COMMANDS, 1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    told = f"{word} is neither a command ({', '.join(_COMMANDS)}) nor a file in this folder{meant}"
+    new_parser("tokstudio", "").exit(2, printable(f"tokstudio: error: {told}") + "\n")

@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokstudio.cli.process.terminal import put
 from tokstudio.core.base.wording import printable
@@ -45,6 +47,26 @@ class Parser(argparse.ArgumentParser):
             put(sys.stdout, message)
         else:
             super()._print_message(message, file)
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] -- it has overloads
+        self,
+        args: Any = None,  # noqa: ANN401
+        namespace: Any = None,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Ends with the nearest option where one is misspelt, before others are found to be missing."""
+        for word in takewhile(lambda word: word != "--", args or ()):
+            self._refuse_misspelt(word)
+        return super().parse_known_args(args, namespace)
+
+    def _refuse_misspelt(self, word: str) -> None:
+        name, known = word.partition("=")[0], self._option_string_actions
+        # argparse takes a word with a space for a value, and -qx for -q and -x.
+        if len(name) < 3 or name[0] != "-" or " " in word or name in known or name[:2] in known:
+            return
+        near = get_close_matches(f"--{name.lstrip('-')}", known, 1)
+        if near:
+            told = f"{self.prog}: error: there is no option {printable(name)}: did you mean {near[0]}?"
+            self.exit(2, f"{told} {self.prog} --help lists all.\n")
 
     def error(self, message: str) -> NoReturn:
         """Prints an error; an argument in it may be the name of a file."""
