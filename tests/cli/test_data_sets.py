@@ -11,6 +11,7 @@ from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, 
 from tokstudio import Corpus, TrainingConfig, cli, save, train
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.reading import reading_of
+from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.corpus.readers.reading import Reading
 
 
@@ -148,3 +149,62 @@ def test_what_is_passed_over_is_in_the_json_of_every_command(mixed, tmp_path, ca
     assert told["skipped"] == [{"name": "README.md", "reason": "beside a data set", "folder": str(mixed)}]
     assert [one["name"] for one in told["source_notes"]] == ["part0.jsonl.zst"]
     assert "1 broken row dropped" in told["source_notes"][0]["note"]
+
+
+ADDRESSES = [
+    "s3://bucket/a.jsonl",
+    "https://example.org/a.txt",
+    "hf:datasets/allenai/c4",
+    "gs://b/c",
+    "hf://datasets/a/b",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train {} --vocab-size 280",
+        "train {} --vocab-size 100 --algorithm wordpiece",
+        "train --counts {} --vocab-size 280",
+        "count {} --pattern gpt2 --out c.parquet",
+        "compare bytes --texts {}",
+        "compare bytes --texts {} --parallel",
+        "check merges.txt --corpus {}",
+        "encode --tokenizer tokenizer.json {}",
+    ],
+)
+def test_an_address_is_said_to_be_one(tmp_path, monkeypatch, capsys, command, address):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "merges.txt").write_text("t h\n")
+    assert cli.main(command.format(address).split()) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"tokstudio: {address}: this is an address, which says where data is on a network.")
+    assert "reading data by address comes with a later version" in said
+
+
+def test_a_file_whose_name_looks_like_an_address_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hf:datasets").mkdir()
+    (tmp_path / "hf:datasets" / "a.txt").write_text("text")
+    assert Corpus.from_files("hf:datasets/a.txt").bytes == 4
+    with pytest.raises(CorpusError, match=r"^a\.txt: no such file or folder\.$"):
+        Corpus.from_files("c:/a.txt")
+
+
+def test_a_folder_with_one_language_is_no_parallel_set(tmp_path, capsys):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "en.txt").write_text("one\ntwo\n")
+    (tmp_path / "b.txt").write_text("two\n")
+    assert cli.main(["compare", "bytes", "--parallel", "--texts", str(tmp_path / "one")]) == 1
+    assert capsys.readouterr().err == (
+        'tokstudio: one: there is one text in this folder, "en.txt". A parallel set is the same lines in several '
+        "languages: a folder with a file for each, such as de.txt and en.txt, or a table with a column for each.\n"
+    )
+    texts = [str(tmp_path / "one" / "en.txt"), str(tmp_path / "b.txt")]
+    given = ["--parallel", f"en={tmp_path / 'one'}", "--vocab-size", "280"]
+    assert cli.main(["train", *texts, "--algorithm", "parity", *given]) == 1
+    assert capsys.readouterr().err == (
+        'tokstudio: one: this is a folder; the parallel text of "en" is one file, with the same lines as those of the '
+        "other languages.\n"
+    )

@@ -74,6 +74,12 @@ def test_another_text_or_link_names_nothing(text):
     assert name_in(text) is None
 
 
+@pytest.mark.parametrize("text", ["hf:datasets/squad", "datasets/allenai/c4", "hf:datasets/allenai/c4@main"])
+def test_a_data_set_is_no_tokenizer(text):
+    with pytest.raises(ConfigError, match="names a data set, not a tokenizer; reading data by address comes with a"):
+        parse_name(text)
+
+
 def test_a_path_is_no_name():
     for path in ("tokenizer.json", "Qwen/Qwen3-8B", "c:/hf/tokenizer.json", Path("hf/x"), Path.cwd()):
         assert name_of(path) is None

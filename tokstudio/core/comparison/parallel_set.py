@@ -117,6 +117,10 @@ def open_parallel_work(
         raise CorpusError(str(error).replace(KEEP_WHOLE, "")) from error  # each language needs all lines
 
 
+class NoTableError(CorpusError):
+    """A file is no table of languages."""
+
+
 def open_parallel_files_work(files: Sequence[Path]) -> Work[ParallelSet]:
     """Reads a file for each language, with names as in `open_parallel_work`, or one table with a column for each.
 
@@ -143,7 +147,14 @@ def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None
         name = f"{name}/{part}"
     found = yield from read_folder_work(folder)
     if len(found.files) == 1:
-        return (yield from _table_work(found.files[0], languages))
+        try:
+            return (yield from _table_work(found.files[0], languages))
+        except NoTableError as error:
+            raise NoTableError(
+                f"{name}: there is one text in this folder, {shown(file_name(found.files[0]))}. A parallel set is the "
+                "same lines in several languages: a folder with a file for each, such as de.txt and en.txt, or a table "
+                "with a column for each."
+            ) from error
     files = [file for file in found.files if file.parent == folder]
     if not files:
         below = {file.relative_to(folder).parts[0] for file in found.files}
@@ -192,7 +203,7 @@ def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet
         except BinaryError as error:
             raise BinaryError(str(error).replace(READ_ANYWAY, "")) from error
         if found.kind not in kinds.DATA:
-            raise CorpusError(
+            raise NoTableError(
                 f"{name}: this is no table with a column for each language ({found.kind}); open a table, or a folder "
                 "with a file for each language."
             )

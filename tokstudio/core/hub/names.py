@@ -117,6 +117,10 @@ def parse_name(text: str) -> Name:
         if not _ENCODING.fullmatch(rest) or len(rest) > _LONGEST:
             raise ConfigError(f"{shown(text)} is not an encoding of tiktoken, such as o200k_base.")
         return Name(source, rest)
+    if rest.startswith("datasets/"):
+        raise ConfigError(
+            f"{shown(text)} names a data set, not a tokenizer; reading data by address comes with a later version."
+        )
     repository, sign, revision = rest.partition("@")
     if not _is_repository(repository):
         raise ConfigError(

@@ -10,7 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import shown, value_text
 from tokstudio.core.text.utf8 import to_utf8
@@ -111,5 +112,11 @@ def _text(name: str, given: object) -> str:
         raise ConfigError(f"The parallel text of {shown(name)} must be a string or a path, not {reprlib.repr(given)}.")
     from tokstudio.core.corpus.open_sources import read_source
 
-    source = finish(read_source(Path(cast("PathLike[str]", given))))
+    path = Path(cast("PathLike[str]", given))
+    if path.is_dir():
+        raise CorpusError(
+            f"{file_name(path)}: this is a folder; the parallel text of {shown(name)} is one file, with the same lines "
+            "as those of the other languages."
+        )
+    source = finish(read_source(path))
     return bytes(source.data).decode("utf-8", "replace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,11 +19,14 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError, EmptyError
 from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.readers.large_file import FileText
 from tokstudio.core.corpus.readers.text_store import MOST_OF_FREE, Budget
 
 _PIECE = 1 << 20
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+# One letter would be the drive of a path of Windows.
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+|(?P<hub>hf:)")
 
 
 def read_regular_work(
@@ -72,12 +76,27 @@ def refuse_irregular(path: Path) -> None:
         raise CorpusError(f"{file_name(path)}: this is a device or a pipe, not a file of text.")
 
 
+def _address_of(path: Path) -> str:
+    """The address that was given as a path, such as "s3://bucket/a.txt" or "hf:datasets/a/b"; "" for any other path."""
+    text = path.as_posix()
+    if not (found := _ADDRESS.match(text)):
+        return ""
+    # A path has no two slashes together.
+    return text if found["hub"] else f"{found['scheme']}://{text[found.end() :]}"
+
+
 @contextmanager
 def plain_errors(path: Path) -> Generator[None]:
     """Turns errors of the system into one sentence."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
+        if address := _address_of(path):
+            raise CorpusError(
+                f"{printable(address)}: this is an address, which says where data is on a network. TokStudio reads "
+                "files and folders of this computer; reading data by address comes with a later version. Until then, "
+                "download it, and give its path."
+            ) from error
         raise CorpusError(f"{file_name(path)}: no such file or folder.") from error
     except PermissionError as error:
         raise CorpusError(f"{file_name(path)}: you have no permission to read it.") from error
