@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from fifty import FIFTY
 
+from tests.core.corpus.readers.written import COMPRESSIONS, FORMATS, zipped
 from tokstudio import Corpus, TrainingConfig, cli, load, train
 from tokstudio.core.corpus.readers import files
 from tokstudio.core.formats import ids
@@ -275,3 +276,62 @@ def test_dropout_is_that_of_the_library(tokenizer, tmp_path, capsysbinary):
     assert json.loads(capsysbinary.readouterr().out) == expected != load(tokenizer).encode("the cat sat on the mat")
     assert cli.main([str(word) for word in [*words[:-4], "--dropout", "1.5"]]) == 1
     assert b"from 0 to 1" in capsysbinary.readouterr().err
+
+
+ROWS = ["The cat sat.", "日本語 <|end|>", "", "a hat\n"]
+
+
+@pytest.fixture
+def contained(tmp_path):
+    """The same rows in containers of several kinds, and one text in others."""
+    for name in ("a.parquet", "a.jsonl", "a.csv"):
+        (tmp_path / name).write_bytes(FORMATS[name](ROWS))
+    for suffix in (".gz", ".zst", ".xz", ".bz2"):
+        (tmp_path / f"a.jsonl{suffix}").write_bytes(COMPRESSIONS[suffix](FORMATS["a.jsonl"](ROWS)))
+        (tmp_path / f"a.txt{suffix}").write_bytes(COMPRESSIONS[suffix]("über\n".encode()))
+    (tmp_path / "a.txt").write_bytes("über\n".encode())
+    (tmp_path / "a.zip").write_bytes(zipped(**{"a.txt": "über\n".encode()}))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.csv", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.xz"])
+def test_the_column_of_a_data_set_is_encoded_row_by_row(contained, tokenizer, typed, capsys, name):
+    file, known = contained / name, load(tokenizer)
+    expected = [token for row in ROWS for token in known.encode(row)]
+    for words in ([str(file)], ["-"]):
+        typed(file.read_bytes())
+        assert cli.main(["encode", "--tokenizer", tokenizer, *words, "--field", "text"]) == 0
+        printed = capsys.readouterr()
+        assert json.loads(printed.out) == expected
+        assert "column text." in printed.err
+    assert cli.main(["encode", "--tokenizer", tokenizer, str(file), "--field", "body"]) == 1
+    assert 'there is no column "body"; there are' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.csv", "a.jsonl.zst", "a.txt.gz", "a.txt.bz2", "a.zip"])
+def test_the_bytes_of_a_container_are_encoded_and_that_is_said(contained, tokenizer, typed, capsys, name):
+    file = contained / name
+    way = "--as-text" if name.startswith("a.txt") or name == "a.zip" else "--field text"
+    for words in ([str(file)], ["-"]):
+        typed(file.read_bytes())
+        assert cli.main(["encode", "--tokenizer", tokenizer, *words]) == 0
+        printed = capsys.readouterr()
+        assert json.loads(printed.out) == load(tokenizer).encode(file.read_bytes())
+        assert ": its bytes are encoded as they are stored, as " in printed.err
+        assert printed.err.endswith(f"To encode the text in it: {way}.\n")
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zst", "a.txt.xz", "a.txt.bz2", "a.zip", "a.txt"])
+def test_the_text_in_a_container_is_encoded(contained, tokenizer, capsys, name):
+    assert cli.main(["encode", "--tokenizer", tokenizer, str(contained / name), "--as-text"]) == 0
+    assert json.loads(capsys.readouterr().out) == load(tokenizer).encode("über\n")
+
+
+def test_a_text_is_encoded_without_a_word(contained, tokenizer, capsys):
+    assert cli.main(["encode", "--tokenizer", tokenizer, str(contained / "a.txt")]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", [["--text", "a", "--field", "text"], ["a.txt", "--field", "text", "--as-text"]])
+def test_what_reads_a_file_is_not_for_other_input(tokenizer, capsys, words):
+    assert cli.main(["encode", "--tokenizer", tokenizer, *words]) == 2

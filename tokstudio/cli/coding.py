@@ -12,12 +12,21 @@ from numpy.typing import NDArray
 
 from tokstudio.cli.loading import load_tokenizer_or_run
 from tokstudio.cli.process.terminal import Console, put, standard_input_work
+from tokstudio.cli.reading import plain_reading_errors, report_read
 from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.open_sources import content_work, look_at_content_work
 from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.corpus.readers.kinds import TEXT
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.source import groups
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_TOGETHER, _DOCUMENTS = 1 << 20, 1 << 14  # bytes and rows that are encoded together
 
 # Names of pipes and terminals in the file system; other files with such names are not read.
 _STANDARD_INPUT = (None, "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -30,12 +39,54 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
-    ids = console.finish(tokenizer.encode_work(text, "all" if "all" in allowed else allowed))
+    specials: AllowedSpecial = "all" if "all" in allowed else allowed
+    if arguments.field is not None or arguments.as_text:
+        text, ids = _encoded_inside(name, text, tokenizer, specials, arguments, console)
+    else:
+        if arguments.text is None:
+            _tell_of_container(name, text, console)
+        ids = console.finish(tokenizer.encode_work(text, specials))
     _tell_of_losses(name, text, ids, tokenizer, console)
     if arguments.out is None:
         put(sys.stdout, b"".join(json_list(ids)))
     else:
         console.finish(write_ids_work(ids, arguments.out, len(tokenizer.tokens) - 1))
+
+
+def _encoded_inside(
+    name: str,
+    content: bytes,
+    tokenizer: Tokenizer,
+    specials: AllowedSpecial,
+    arguments: argparse.Namespace,
+    console: Console,
+) -> tuple[bytes, NDArray[np.uint32]]:
+    """The text in a data set, a compressed file or an archive, and the ids of its documents one after another."""
+    reading = Reading(field=arguments.field, as_text=arguments.as_text)
+    with plain_reading_errors():
+        sources = console.finish(content_work(np.frombuffer(content, np.uint8), name, "file", None, reading))
+    report_read(sources, console)
+    ids = [np.empty(0, np.uint32)]
+    for source in sources:
+        for first, last, start, stop in groups(source.ends, _TOGETHER, _DOCUMENTS):
+            piece, ends = np.asarray(source.data[start:stop]).tobytes(), (source.ends[first:last] - start).tolist()
+            texts = [piece[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+            ids.append(console.finish(tokenizer.encode_texts_with_ends_work(texts, specials))[0])
+    return b"".join(np.asarray(source.data[:]).tobytes() for source in sources), np.concatenate(ids)
+
+
+def _tell_of_container(name: str, content: bytes, console: Console) -> None:
+    """Reports that not the text in a data set, a compressed file or an archive is encoded, and what encodes that."""
+    if not content:
+        return
+    try:
+        found = console.finish(look_at_content_work(content, name))
+    except TokStudioError:
+        return  # it is none of these, or damaged
+    if found.kind == TEXT:
+        return
+    way = f"--field {found.field}" if found.field is not None else "--field COLUMN" if found.columns else "--as-text"
+    console.say(f"{name}: its bytes are encoded as they are stored, as {found.kind}. To encode the text in it: {way}.")
 
 
 def decode(arguments: argparse.Namespace, console: Console) -> None:

@@ -21,7 +21,18 @@ from tokstudio.cli.arguments.parser import (
 def encode(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `encode`."""
     parser = new_parser(
-        "tokstudio encode", "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte."
+        "tokstudio encode",
+        "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte as it is stored,\n"
+        "unless --field or --as-text says to read the text in it.",
+    )
+    parser.add_argument(
+        "--field",
+        metavar="COLUMN",
+        help="encode this column of a data set (JSON Lines, JSON, CSV, Parquet, Arrow), also of a compressed one: the "
+        "ids of each row follow those of the row before",
+    )
+    parser.add_argument(
+        "--as-text", action="store_true", help="encode the text in a compressed file or an archive, as UTF-8"
     )
     parser.add_argument(
         "--allow-special",
@@ -42,7 +53,7 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=whole, default=0, metavar="N", help="the random numbers of --dropout: another N, other tokens"
     )
-    return _parse_coding(
+    arguments = _parse_coding(
         parser,
         words,
         file_help="a file to encode (default: standard input, also -)",
@@ -50,6 +61,11 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
         out_help="write the ids to FILE: NAME.npy as a NumPy array (uint16 if the whole vocabulary fits, else uint32), "
         "any other name as a JSON list",
     )
+    if arguments.field is not None and arguments.as_text:
+        parser.error("give either --field or --as-text: plain text has no columns")
+    if arguments.text is not None and (arguments.field is not None or arguments.as_text):
+        parser.error("--field and --as-text are for a file")
+    return arguments
 
 
 def decode(words: Sequence[str]) -> argparse.Namespace:

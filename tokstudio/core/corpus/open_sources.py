@@ -83,15 +83,30 @@ def look_work(
     return replace(contents, name=file_name(path), files=files, rows=None) if len(entries) > 1 else contents
 
 
+def look_at_content_work(raw: bytes, name: str) -> Work[Contents]:
+    """Looks at content that is read already, such as standard input; raises CorpusError where it cannot be read."""
+    wanted = Wanted("file", None, Reading(keep_truncated=True), Budget())
+    file = cast("BinaryIO", io.BytesIO(raw))
+    contents = yield from _look_in_work(OpenText(file, name, len(raw), keep_truncated=True), file, wanted)
+    return replace(contents, name=name)
+
+
 def _look_at_work(entry: Entry, wanted: Wanted) -> Work[Contents]:
     file = entry.shards[0] if entry.shards else entry.path
     with plain_errors(file), opened(file) as open_file:
         text = OpenText(open_file.file, file_name(file), open_file.status.st_size, wanted.reading.keep_truncated)
-        found = look(text, wanted.encoding, wanted.reading)
-        if found.kind in kinds.ARCHIVES:
-            return (yield from _look_into_archive_work(text, found, open_file.file, wanted))
-        found = yield from with_columns_work(text, found, open_file.file, wanted.budget, bool(found.compression))
-        return found.contents(file_name(entry.path), max(1, len(entry.shards)))
+        contents = yield from _look_in_work(text, open_file.file, wanted)
+        if entry.shards:
+            rows = contents.rows if len(entry.shards) == 1 else None
+            return replace(contents, name=file_name(entry.path), files=len(entry.shards), rows=rows)
+        return contents
+
+
+def _look_in_work(text: OpenText, file: BinaryIO, wanted: Wanted) -> Work[Contents]:
+    found = look(text, wanted.encoding, wanted.reading)
+    if found.kind in kinds.ARCHIVES:
+        return (yield from _look_into_archive_work(text, found, file, wanted))
+    return (yield from with_columns_work(text, found, file, wanted.budget, bool(found.compression))).contents(text.name)
 
 
 def read_work(
