@@ -198,8 +198,9 @@ def test_a_folder_with_one_language_is_no_parallel_set(tmp_path, capsys):
     (tmp_path / "b.txt").write_text("two\n")
     assert cli.main(["compare", "bytes", "--parallel", "--texts", str(tmp_path / "one")]) == 1
     assert capsys.readouterr().err == (
-        'tokstudio: one: there is one text in this folder, "en.txt". A parallel set is the same lines in several '
-        "languages: a folder with a file for each, such as de.txt and en.txt, or a table with a column for each.\n"
+        "tokstudio: en.txt: this is no table with a column for each language (plain text); open a table, or a folder "
+        "with a file for each language. It is the only text in the folder one; a parallel set is the same lines in "
+        "several languages, such as de.txt and en.txt.\n"
     )
     texts = [str(tmp_path / "one" / "en.txt"), str(tmp_path / "b.txt")]
     given = ["--parallel", f"en={tmp_path / 'one'}", "--vocab-size", "280"]

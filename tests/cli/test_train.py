@@ -121,7 +121,6 @@ def test_invalid_settings_give_the_core_error(text, capsys, arguments, words):
         ["--export", "tokenizer.json"],
         ["--export", "classic="],
         ["--export", "papyrus=scroll"],
-        ["--vocab", "300"],
     ],
 )
 def test_arguments_that_make_no_sense_are_wrong_usage(text, capsys, arguments):
@@ -377,3 +376,20 @@ def test_a_tokenizer_that_is_trained_on_by_mistake_is_told(tmp_path, capsys):
         assert cli.main(["train", str(tmp_path / name), "--vocab-size", "260"]) == 0
         said = f"{name}: this is a tokenizer; it is read as a text all the same."
         assert (said in capsys.readouterr().err) == told
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "picky", "wordpiece"])
+def test_a_vocabulary_that_stays_smaller_than_wanted_is_said(text, capsys, algorithm):
+    words = ["train", text, "--vocab-size", "10000000", "--algorithm", algorithm]
+    if algorithm == "wordpiece":
+        words[3] = "1000"
+    assert cli.main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ended"] == "nothing left to merge"
+    if algorithm != "wordpiece":
+        assert cli.main(words) == 0
+        told_in_words = capsys.readouterr().err
+        assert (
+            f" The vocabulary has {told['vocabulary_size']:,} tokens, not the 10,000,000 that were wanted: no pair is "
+            "left that can be merged."
+        ) in told_in_words

@@ -17,6 +17,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.formats import FORMATS
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import TrainedByLibrary, own_format, train_by_library_work
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE
 
 _OF_MERGES = ("merges-csv", "merges-jsonl")
 
@@ -107,6 +108,7 @@ def _as_json(made: TrainedByLibrary) -> dict[str, object]:
         "library_version": made.version,
         "repeatable": made.config.repeatable,
         "vocabulary_size": len(made.tokenizer),
+        "ended": REACHED_SIZE if len(made.tokenizer) >= made.config.vocabulary_size else NOTHING_LEFT,
         "bytes": made.bytes,
         "lines": made.lines,
         "skipped_lines": made.skipped,

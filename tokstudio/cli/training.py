@@ -41,7 +41,7 @@ from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
-from tokstudio.core.model.run import STOPPED, MergeBatch, Run
+from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.languages import check_parallel_lines
@@ -343,11 +343,17 @@ def _events_in_words(batch: MergeBatch, first: int, removals: NDArray[np.int64])
 
 
 def _summary(run: Run) -> str:
-    seconds = f"{run.seconds:.1f} s"
+    seconds, size = f"{run.seconds:.1f} s", run.config.vocabulary_size
+    fewer = ""
+    if run.ended == NOTHING_LEFT and size is not None:
+        fewer = (
+            f" The vocabulary has {run.vocabulary_size:,} tokens, not the {size:,} that were wanted: no pair is left "
+            "that can be merged."
+        )
     ended = f"Stopped after {seconds}" if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}"
     return (
         f"{ended}. {several(len(run), 'merge')}, {run.bytes_per_token():.2f} bytes per token, "
-        f"{count_text(run.tokens_before, run.weight_scale)} -> {_tokens(run):,} tokens.{_stages(run)}"
+        f"{count_text(run.tokens_before, run.weight_scale)} -> {_tokens(run):,} tokens.{fewer}{_stages(run)}"
     )
 
 

@@ -60,7 +60,7 @@ class TestEach:
         assert tokenizer.decode([]) == ""
 
     def test_it_encodes_batches(self, tokenizer):
-        batch = tokenizer.encode_batch(["a", "a a"], padding=True)
+        batch = tokenizer.encode_batch(["a", "a a"], padding=0)
         assert batch.ids[1] == tokenizer.encode("a a")
         assert batch.ids[0] == tokenizer.encode("a") + [0] * (len(batch.ids[1]) - 1)
         assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)

@@ -233,7 +233,8 @@ def test_special_tokens_get_roles(tmp_path):
     renamed = replace_specials(made, {"<|reserved|>": "<|nothing|>"})
     filler = renamed.special_tokens["<|nothing|>"]
     assert renamed.encode_batch(["the", ""], padding=True).ids[1][0] == filler
-    assert plain.encode_batch(["the", ""], padding=True).ids[1][0] == 0
+    with pytest.raises(ConfigError, match="no padding token"):
+        plain.encode_batch(["the", ""], padding=True)
     for same in (renamed, renamed.at(10), prune(renamed, 290).tokenizer, pickle.loads(pickle.dumps(renamed))):
         assert same.roles == {"eos_token": "<|end|>", "pad_token": "<|nothing|>"}
     assert verify(made).holds

@@ -62,7 +62,7 @@ def test_it_encodes_and_decodes_as_its_library(opened, theirs):
         assert opened.decode_bytes(np.array(ids, np.uint32)).decode() == opened.decode(ids)
     theirs.encode_special_tokens = True
     assert opened.encode(TEXT) == theirs.encode(TEXT).ids != opened.encode(TEXT, "all")
-    batch = opened.encode_batch(["the", "the cat sat"], padding=True)
+    batch = opened.encode_batch(["the", "the cat sat"], padding=0)
     assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
 
 

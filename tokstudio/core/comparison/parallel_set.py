@@ -151,9 +151,8 @@ def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None
             return (yield from _table_work(found.files[0], languages))
         except NoTableError as error:
             raise NoTableError(
-                f"{name}: there is one text in this folder, {shown(file_name(found.files[0]))}. A parallel set is the "
-                "same lines in several languages: a folder with a file for each, such as de.txt and en.txt, or a table "
-                "with a column for each."
+                f"{error} It is the only text in the folder {name}; a parallel set is the same lines in several "
+                "languages, such as de.txt and en.txt."
             ) from error
     files = [file for file in found.files if file.parent == folder]
     if not files:
