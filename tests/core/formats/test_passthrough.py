@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers import normalizers
 
 from tests.core.formats.sentencepiece.test_reader import trained_model
-from tests.core.formats.trained import TEXT, everything, ranks_of, settings_of, tiktoken_lines, trained
+from tests.core.formats.trained import TEXT, everything, settings_of
 from tokstudio import FormatError, load, save
 from tokstudio.core.formats import FORMATS, fit
 from tokstudio.core.formats.passthrough import Copy
@@ -30,14 +30,6 @@ def lowercase(tmp_path):
 def model(tmp_path):
     path = tmp_path / "mine.model"
     path.write_bytes(trained_model(size=1000))
-    return path
-
-
-@pytest.fixture
-def ranks(tmp_path):
-    """Ranks whose merges have no order."""
-    path = tmp_path / "mine.tiktoken"
-    path.write_bytes(tiktoken_lines(ranks_of(trained("", 1)) | {b"abc": 300, b"ab": 301}))
     return path
 
 
@@ -74,17 +66,8 @@ def test_a_sentencepiece_model_is_copied(model, tmp_path):
     assert report.renumbered == ""
 
 
-def test_ranks_without_an_order_are_copied_with_what_loads_them(ranks, tmp_path):
-    opened = load(ranks, "gpt2")
-    save(opened, tmp_path / "out", "tiktoken", sample="abc abcabc ab 日本")
-    assert (tmp_path / "out" / FORMATS["tiktoken"].files[0]).read_bytes() == ranks.read_bytes()
-    back = load(tmp_path / "out")
-    assert back.library == "tiktoken"
-    assert back.encode("abc abcabc ab") == opened.encode("abc abcabc ab")
-
-
-def test_every_other_format_says_why_it_cannot(lowercase, model, ranks):
-    for path, own in ((lowercase, "huggingface"), (model, "sentencepiece"), (ranks, "tiktoken")):
+def test_every_other_format_says_why_it_cannot(lowercase, model):
+    for path, own in ((lowercase, "huggingface"), (model, "sentencepiece")):
         opened = load(path, "gpt2")
         for name, known in FORMATS.items():
             if known.writable and known.readable:

@@ -220,14 +220,15 @@ class _Places:
         self._in_characters = tokenizer.alphabet.base == "characters"
         self._known: dict[bytes, list[tuple[int, int]]] = {}
         self._tokenizer = tokenizer
+        closed = tokenizer.closed()
         self._without_pattern = Tokenizer(
-            tokenizer.merges,
-            tokenizer.merge_results,
-            alphabet=tokenizer.alphabet,
-            special_tokens=tokenizer.special_tokens,
-            extra_tokens=tokenizer.extra_tokens,
-            whole_words=tokenizer.whole_words,
-            removals=tokenizer.removals,
+            closed.merges,
+            closed.merge_results,
+            alphabet=closed.alphabet,
+            special_tokens=closed.special_tokens,
+            extra_tokens=closed.extra_tokens,
+            whole_words=closed.whole_words,
+            removals=closed.removals,
             checked=True,
         )
 

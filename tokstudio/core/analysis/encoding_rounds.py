@@ -34,7 +34,7 @@ class Rounds:
     """All states of an encoding, a merge at a time: `len(rounds)` is their number, at least two.
 
     The first two and the last are those of the steps. After the round of a merge, the text is encoded with the merges
-    up to that one.
+    up to that one. A merge that joins a token of a later one comes after that.
     """
 
     def __init__(self, steps: Steps) -> None:
@@ -45,6 +45,10 @@ class Rounds:
         lefts = steps.tokenizer.merges[pieces.merges[made] - 1, 0]
         side = np.where(wholes < 0, 0, np.where(pieces.ids[wholes] == lefts, 1, 2))
         events = 3 * pieces.merges[made] + side
+        if (needed := steps.tokenizer.needed_merges) is not None:
+            merges = pieces.merges[made]
+            keys = np.column_stack([needed[merges - 1], pieces.stops[made] - pieces.starts[made], merges])
+            events = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) + 1
         order = np.lexsort((pieces.starts[made], events))
         self._made = made[order]
         self._begins = np.flatnonzero(np.diff(events[order], prepend=0))

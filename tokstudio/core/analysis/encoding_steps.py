@@ -91,7 +91,8 @@ class Steps:
         pieces = self.pieces
         known = self.tokenizer.at(merges).tokens
         words = self.tokenizer.whole_words.intersection(pieces.ids.tolist())
-        if self.tokenizer.dropout is not None or not all(map(known.in_use, words)):
+        has_order = self.tokenizer.needed_merges is None
+        if self.tokenizer.dropout is not None or not has_order or not all(map(known.in_use, words)):
             # Dropout tries other merges; and a whole word is one token only where that token exists.
             part = self.begin, self.begin + len(self.data)
             return finish(prepared_steps_work(self.tokenizer, self.prepared, part, merges, self.allowed_special))

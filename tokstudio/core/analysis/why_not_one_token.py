@@ -171,9 +171,12 @@ class _Question:
             return self._merge_of_picky()
         tokens = tokenizer.tokens.spelling(self._text)
         merges = [self._merge_of(token) for token in tokens]
-        made = sorted((merge, token) for merge, token in zip(merges, tokens, strict=True) if merge)
         if not tokens:
             return self._missing()
+        needed, words = tokenizer.needed_merges, [token for token in tokens if tokenizer.kind(token) == "whole word"]
+        # Where merges stand in no order, the last one that is needed for a token may make a part of it.
+        last = merges if needed is None else [int(needed[merge - 1]) if merge else 0 for merge in merges]
+        made = sorted((merge, token) for merge, token in zip(last, tokens, strict=True) if merge and token not in words)
         if not made:
             return self._unreachable(tokens[0])
         applied = self._steps.merges

@@ -112,6 +112,7 @@ def save_work(
     `original` is the tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
     """
     chosen = _writable(format)
+    tokenizer = tokenizer.closed() if chosen.readable else tokenizer
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
     writer = writer_of(chosen, tokenizer, _as_text(sample))
@@ -185,7 +186,9 @@ def fit(tokenizer: Tokenizer, format: str, *, sample: Text | None = None) -> Fit
 
 def fit_work(tokenizer: Tokenizer, format: str, *, sample: Text | None = None) -> Work[Fit]:
     """Does the same as `fit` in bounded pieces."""
-    return (yield from writer_of(_writable(format), tokenizer, _as_text(sample)).fit_work(tokenizer))
+    chosen = _writable(format)
+    tokenizer = tokenizer.closed() if chosen.readable else tokenizer
+    return (yield from writer_of(chosen, tokenizer, _as_text(sample)).fit_work(tokenizer))
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:

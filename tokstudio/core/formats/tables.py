@@ -206,13 +206,15 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     # Only kinds that can differ are looked up one by one.
     specials = frozenset(tokenizer.special_tokens.values())
     kinds = dict.fromkeys(specials, b"special")
+    words = tokenizer.whole_words
     kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
     uses = None if run is None else run.uses(len(merges))
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
             continue
         number = int(merge_of[token])
-        yield b'%d,"%s","' % (token, b"merge" if number else kinds.get(token, base))
+        kind = b"whole word" if token in words else b"merge" if number else kinds.get(token, base)
+        yield b'%d,"%s","' % (token, kind)
         yield from _text(made, escapes)
         yield b'","'
         yield from _hex(made)

@@ -155,6 +155,48 @@ def lay_out_characters(
 
 
 @njit(nogil=True, cache=True)
+def order_merges(merges: Int32, row_of: Int32, rows: Int32, complete: Int32) -> int:
+    """Finds an order in which each merge comes after those that make its parts.
+
+    Args:
+        merges: int32 [n, 2], ids of left and right in rank order.
+        row_of: int32 [ids], the merge that makes each token; -1 for none.
+        rows: int32 [n], written: the merges in the order.
+        complete: int32 [n], zeros at first; written: how many of the first merges lead to the result of each.
+
+    Returns:
+        How many merges are in the order: fewer than all where a token is a part of itself.
+    """
+    stack = np.empty(len(merges), np.int32)
+    written = 0
+    for first in range(len(merges)):
+        if complete[first] != 0:
+            continue
+        stack[0], size = first, 1
+        while size > 0:
+            row = stack[size - 1]
+            complete[row], most, waits = -1, np.int64(row) + 1, False
+            for side in range(2):
+                part = row_of[merges[row, side]]
+                if part < 0:
+                    continue
+                # Only the merges on the stack wait for others.
+                if complete[part] < 0:
+                    return written
+                if complete[part] == 0:
+                    stack[size], waits = part, True
+                    size += 1
+                    break
+                most = max(most, np.int64(complete[part]))
+            if not waits:
+                complete[row] = most
+                rows[written] = row
+                written += 1
+                size -= 1
+    return written
+
+
+@njit(nogil=True, cache=True)
 def measure_tokens(merges: Int32, results: Int32, lengths: Int64) -> None:
     """Writes the length in bytes of every merge's result; the parts of a merge precede it."""
     for k in range(len(merges)):

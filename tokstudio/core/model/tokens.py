@@ -8,6 +8,7 @@ quadratic memory; so long tokens are not cached.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import eq, index
 from typing import Any, Literal, cast, overload
@@ -15,6 +16,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.text.unicode_classes import LETTER, classes
@@ -56,6 +58,40 @@ def add_shortcuts(
             if np.array_equal(further, found):
                 break
             found = further
+
+
+@dataclass(frozen=True, eq=False)
+class MergeOrder:
+    """The order of merges, some of which join tokens that only later ones make, as in tiktoken's ranks.
+
+    What merging makes of a text by the first k merges, it makes on the way to what it makes by all of them: the lowest
+    rank always comes first. So a token is made by the first k merges if and only if all merges that lead to it are
+    among them.
+    """
+
+    rows: NDArray[np.int32]  # [n], the merges, each after those that make its parts
+    complete: NDArray[np.int32]  # [n], how many of the first merges are needed for the result of each; read-only
+
+
+def order_of_merges(merges: NDArray[np.int32], results: NDArray[np.int32]) -> MergeOrder | None:
+    """The order of merges; None where each comes after those that make its parts.
+
+    Raises:
+        ConfigError: A token is a part of itself.
+    """
+    n = len(merges)
+    row_of = np.full(max(int(results.max(initial=-1)), int(merges.max(initial=-1))) + 1, -1, np.int32)
+    row_of[results[::-1]] = np.arange(n - 1, -1, -1, dtype=np.int32)
+    if not np.any(row_of[merges] >= np.arange(n, dtype=np.int32)[:, np.newaxis]):
+        return None
+    from tokstudio.core.kernels.symbols import order_merges
+
+    rows, complete = np.empty(n, np.int32), np.zeros(n, np.int32)
+    if order_merges(read_only(merges), row_of, rows, complete) < n:
+        row = int(np.flatnonzero(complete < 0)[0])
+        raise ConfigError(f"Merge {row + 1:,} makes token {results[row]} of parts that are made of it.")
+    complete.setflags(write=False)
+    return MergeOrder(rows, complete)
 
 
 class TokenParts:

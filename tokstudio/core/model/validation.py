@@ -31,10 +31,11 @@ def check_vocabulary(
     alphabet: Alphabet,
     specials: Mapping[str, int],
     extra_tokens: Mapping[int, bytes],
+    ordered: bool = True,
 ) -> None:
     """Raises ConfigError unless every merge joins tokens that exist already and makes a new one.
 
-    The token for unknown characters must exist as well.
+    Unless `ordered`, later merges may make what it joins. The token for unknown characters must exist as well.
     """
     known = set(alphabet.ids.tolist())
     for number, token in extra_tokens.items():
@@ -44,9 +45,10 @@ def check_vocabulary(
     for token, number in specials.items():
         if number in known or not 0 <= number <= LARGEST_ID:
             raise ConfigError(f'The special token "{token}" has the id {number}, which is not free.')
+    later = frozenset[int]() if ordered else frozenset(results.tolist())
     for number, ((left, right), result) in enumerate(zip(merges.tolist(), results.tolist(), strict=True), 1):
         for part in (left, right):
-            if part not in known:
+            if part not in known and part not in later:
                 raise ConfigError(f"Merge {number:,} joins token {part}, which does not exist yet.")
         if result in known or result < 0:
             raise ConfigError(f"Merge {number:,} makes token {result}, which already exists.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.validation import check_vocabulary
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
@@ -28,6 +29,7 @@ def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[s
 
     Of a row of more than `before` changes, the earliest are kept as one.
     """
+    tokenizer = tokenizer.closed()
     rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
     preparation = asdict(tokenizer.preparation)
     alphabet = tokenizer.alphabet
@@ -45,6 +47,7 @@ def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[s
         "pattern": tokenizer.pattern,
         "extra_tokens": extra,
         "whole_words": sorted(tokenizer.whole_words),
+        "ignores_merges": tokenizer.ignores_merges,
         "preparation": preparation | {name: sorted(preparation[name]) for name in _SETS},
         "remarks": list(tokenizer.remarks),
     }
@@ -63,16 +66,21 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
     try:
         merges = _merges(given["merges"]).reshape(-1, 3)
         extra = _mapped(given, "extra_tokens", str)
+        extra_tokens = {int(token): base64.b64decode(made, validate=True) for token, made in extra.items()}
         preparation = cast("dict[str, Json]", _of_type(given["preparation"], dict))
+        alphabet, specials = _alphabet(given), _mapped(given, "special_tokens", int)
+        rows: Any = merges
+        check_vocabulary(rows[:, :2], rows[:, 2], alphabet, specials, extra_tokens, ordered=False)
         tokenizer = Tokenizer(
-            merges[:, :2],  # pyright: ignore[reportArgumentType]
-            merges[:, 2],  # pyright: ignore[reportArgumentType]
-            alphabet=_alphabet(given),
-            special_tokens=_mapped(given, "special_tokens", int),
+            rows[:, :2],
+            rows[:, 2],
+            alphabet=alphabet,
+            special_tokens=specials,
             roles=_mapped(given, "roles", str) if "roles" in given else {},
             pattern=_of_type(given["pattern"], str),
-            extra_tokens={int(token): base64.b64decode(made, validate=True) for token, made in extra.items()},
+            extra_tokens=extra_tokens,
             whole_words=_listed(given, "whole_words", int),
+            ignores_merges="ignores_merges" in given and _of_type(given["ignores_merges"], bool),
             preparation=Preparation(
                 nfc=_of_type(preparation["nfc"], bool),
                 prefix_space=_of_type(preparation["prefix_space"], bool),
@@ -80,6 +88,7 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
             ),
             remarks=_listed(given, "remarks", str),
             origin=_origin(cast("dict[str, Json]", _of_type(given["origin"], dict))) if "origin" in given else None,
+            checked=True,
         )
         if tokenizer.origin is not None and not np.all(tokenizer.origin.new_ids < len(tokenizer.tokens)):
             raise ValueError

@@ -10,7 +10,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 def why_fixed(tokenizer: Tokenizer, whole_words: bool = False) -> str | None:
     """Why a tokenizer cannot be changed, a sentence; None where it can.
 
-    `whole_words` says whether tokens that a pre-token becomes without merging may stay what they are.
+    `whole_words` says whether tokens that a pre-token becomes without merging may stay what they are; so may merges of
+    tokens that later ones make.
     """
     if tokenizer.no_merges is not None:
         return f"This tokenizer cannot be changed. {tokenizer.no_merges}"
@@ -26,6 +27,8 @@ def why_fixed(tokenizer: Tokenizer, whole_words: bool = False) -> str | None:
             f"The tokens of this tokenizer cannot be changed: {number:,} of them are made without merging, because its "
             'file says "ignore_merges".'
         )
+    if tokenizer.needed_merges is not None and not whole_words:
+        return "The tokens of this tokenizer cannot be changed: some of its merges join tokens that later merges make."
     return None
 
 

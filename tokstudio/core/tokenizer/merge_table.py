@@ -30,6 +30,7 @@ class MergeTable:
         merges: int32 [n, 2], ids of left and right in rank order.
         results: int32 [n], the id that each merge makes.
         chosen: bool [n], the merges in the table, which then has no trie; None for all.
+        ordered: Whether each merge comes after those that make its parts; else the table has no trie.
 
     Attributes:
         pairs: int64 [2 s], the hash table; see `kernels.encode`.
@@ -37,11 +38,15 @@ class MergeTable:
     """
 
     def __init__(
-        self, merges: NDArray[np.int32], results: NDArray[np.int32], chosen: NDArray[np.bool_] | None = None
+        self,
+        merges: NDArray[np.int32],
+        results: NDArray[np.int32],
+        chosen: NDArray[np.bool_] | None = None,
+        ordered: bool = True,
     ) -> None:
         from tokstudio.core.kernels.encode import fill_pairs
 
-        self._is_part = chosen is not None
+        self._has_trie = chosen is None and ordered
         if chosen is not None:
             # A pair that no text has takes the rank of a merge that is left out.
             merges = np.where(chosen[:, np.newaxis], merges, np.int32(-2))
@@ -59,7 +64,7 @@ class MergeTable:
         makes the token that stands for unknown characters: a base token is none that a merge makes.
         """
         self._encoded += size
-        if self._is_part or self._encoded < len(self._merges):
+        if not self._has_trie or self._encoded < len(self._merges):
             return None
         from tokstudio.core.kernels.longest_match import RANK
 

@@ -19,7 +19,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.runs import Joining
-from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
+from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, order_of_merges, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
 from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
@@ -52,6 +52,7 @@ class Tokenizer:
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
         extra_tokens: Tokens of a file that no merge makes: the bytes of each by its id.
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
+        ignores_merges: Whether every token is one that an equal pre-token becomes, as `ignore_merges` says in files.
         preparation: What is done to a text before it is split.
         remarks: See `remarks`.
         roles: See `roles`.
@@ -60,7 +61,7 @@ class Tokenizer:
         run: The run it comes from, if any.
         origin: See `origin`.
         removals: See `removals`; the merges and the rows must be those of a run.
-        checked: Whether the merges are known to be valid.
+        checked: Whether the merges are known to be valid. They may then join tokens that later ones make.
 
     Raises:
         ConfigError: A merge names an id that neither a base token nor an earlier merge has, or two tokens share an id.
@@ -76,6 +77,7 @@ class Tokenizer:
         pattern: str = "none",
         extra_tokens: Mapping[int, bytes] | None = None,
         whole_words: Collection[int] = (),
+        ignores_merges: bool = False,
         preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
         roles: Mapping[str, str] | None = None,
@@ -89,7 +91,7 @@ class Tokenizer:
         self._specials = dict(special_tokens or {})
         self._pattern, self._first_stage = pattern, None
         self._extra = dict(extra_tokens or {})
-        self._whole_words = frozenset(whole_words)
+        self._whole_words, self._ignores_merges = frozenset(whole_words), ignores_merges
         self._preparation = preparation
         self._remarks = tuple(remarks)
         self._merges = frozen_ids(merges).reshape(-1, 2)
@@ -110,8 +112,11 @@ class Tokenizer:
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
             check_vocabulary(self._merges, self._results, self._alphabet, self._specials, self._extra)
+        self._order = None if run is not None or removals is not None else order_of_merges(self._merges, self._results)
         base = {number: token.encode() for token, number in self._specials.items()}
-        self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
+        rows = slice(None) if self._order is None else self._order.rows
+        known = {**base, **self._extra, **self._alphabet.tokens}
+        self._parts = TokenParts(known, self._merges[rows], self._results[rows])
         self._finders = SpecialFinders(self._specials)
         self._shared: dict[Any, Any] = {}
 
@@ -236,10 +241,26 @@ class Tokenizer:
         """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
         return dict(self._extra)
 
-    @property
+    @cached_property
     def whole_words(self) -> frozenset[int]:
         """Ids of tokens that an equal pre-token becomes, though merging would not make them of it."""
-        return self._whole_words
+        if self._order is None or not self._ignores_merges:
+            return self._whole_words
+        return self._whole_words.union(self.merge_results[self._order.complete[: self._limit] > self._limit].tolist())
+
+    @property
+    def ignores_merges(self) -> bool:
+        """Whether its file says that every token is one that an equal pre-token becomes."""
+        return self._ignores_merges
+
+    @property
+    def needed_merges(self) -> NDArray[np.int32] | None:
+        """int32 [n], how many of the first merges are needed for the result of each; None if it is always the last.
+
+        It is given where a merge joins a token that a later one makes, as with the ranks of tiktoken. With fewer
+        merges, the result is in the vocabulary, but merging does not make it.
+        """
+        return None if self._order is None else self._order.complete[: self._limit]
 
     @property
     def supermerges(self) -> NDArray[np.bool_] | None:
@@ -331,10 +352,12 @@ class Tokenizer:
         """The kind of a token; raises ConfigError where it is not known."""
         if not self.is_known(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
+        if token in self.whole_words:
+            return "whole word"
         if self.parts(token) is not None:
             return "merge"
         if token in self._extra:
-            return "whole word" if token in self._whole_words else "unreachable"
+            return "unreachable"
         if token in self._specials.values():
             return "special"
         return "byte" if self._alphabet.base == "bytes" else "character"
@@ -347,7 +370,7 @@ class Tokenizer:
         earlier = Tokenizer.__new__(Tokenizer)
         # One step, because another thread may be reading `tokens`.
         vars(earlier).update(vars(self).copy())
-        for cached in ("tokens", "_encoder", "_short_texts"):
+        for cached in ("tokens", "whole_words", "_encoder", "_short_texts"):
             vars(earlier).pop(cached, None)
         earlier._limit = merges
         if (stage := self._first_stage) is not None and merges <= stage[1]:
@@ -405,9 +428,19 @@ class Tokenizer:
         origin = None if self._origin is None else self._origin.renumbered(new_ids)
         return Tokenizer(**renumbered_arguments(self._arguments(), new_ids), origin=origin, checked=True)
 
+    def closed(self) -> Tokenizer:
+        """The same tokenizer, where none of its merges joins a token that only merges after those of `at` make.
+
+        Tokens that these merges lead to stay in the vocabulary, but no merge makes them.
+        """
+        order = self._order
+        return self if order is None or np.all(order.complete[: self._limit] <= self._limit) else self.changed()
+
     def changed(self, **given: Any) -> Tokenizer:  # noqa: ANN401
         """The same tokenizer with the given arguments of `Tokenizer`, without its run."""
-        return Tokenizer(**self._arguments() | given)
+        # Its own merges are valid, also where later ones make what they join.
+        arguments: dict[str, Any] = {"checked": self._order is not None, **self._arguments(), **given}
+        return Tokenizer(**arguments)
 
     def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
         """The ids of a text, or of arbitrary bytes.
@@ -533,13 +566,13 @@ class Tokenizer:
             return PickyEncoder(alphabet or self._alphabet, self.events, self._limit, pattern)
         if "merges" not in self._shared:
             within = None if supermerges is None else ~supermerges
-            self._shared["merges"] = MergeTable(self._merges, self._results, within)
+            self._shared["merges"] = MergeTable(self._merges, self._results, within, self._order is None)
         if supermerges is not None and known_name(pattern) != "none":
             if "joining" not in self._shared:
                 table = MergeTable(self._merges, self._results, supermerges)
                 self._shared["joining"] = Joining(self.words_with_letters(), table.pairs)
             joining = self._shared["joining"]
-        chosen = self._whole_words if whole_words else ()
+        chosen = self.whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words, joining)
 
@@ -586,19 +619,26 @@ class Tokenizer:
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make it, but for where it is from."""
+        merges, results, extra, supermerges = self.merges, self.merge_results, self._extra, self.supermerges
+        if self._order is not None and len(late := np.flatnonzero(self._order.complete[: self._limit] > self._limit)):
+            # Their parts are not there.
+            extra = extra | {token: self._parts[token] for token in results[late].tolist()}
+            merges, results = np.delete(merges, late, axis=0), np.delete(results, late)
+            supermerges = None if supermerges is None else np.delete(supermerges, late)
         return {
-            "merges": self.merges,
-            "merge_results": self.merge_results,
+            "merges": merges,
+            "merge_results": results,
             "alphabet": self._alphabet,
             "special_tokens": self._specials,
             "pattern": self._pattern,
-            "extra_tokens": self._extra,
-            "whole_words": self._whole_words,
+            "extra_tokens": extra,
+            "whole_words": self.whole_words,
+            "ignores_merges": self._ignores_merges,
             "preparation": self._preparation,
             "remarks": self._remarks,
             "roles": self._roles,
             "removals": self.removals,
-            "supermerges": self.supermerges,
+            "supermerges": supermerges,
         }
 
     @cached_property

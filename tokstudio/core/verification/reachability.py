@@ -64,7 +64,9 @@ def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
     for first in range(0, len(words), _STEP):
         ids = words[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)
-        results[ids[(yield from _cut_work(tokenizer.pattern, tokens, whole=True))]] = CUT
+        cut = yield from _cut_work(tokenizer.pattern, tokens, whole=True)
+        results[ids[~cut]] = REACHED
+        results[ids[cut & ~(np.isin(ids, made) & (results[ids] == REACHED))]] = CUT
     return results
 
 

@@ -72,11 +72,14 @@ class RunTokens:
         self._ids: NDArray[np.int32] | None = None
         self._slots = np.empty(0, np.int32)
         self._parts: NDArray[np.int32] | None = None  # of a file
+        self._words = np.empty(0, np.int32)  # of a file: merges that no text needs, as their tokens are whole words
         start = run.tokenizer if not run.has_counts else run.start
         if start is not None:
             self._take_tokenizer(start)
         if not run.has_counts:
             self._parts = self._slots[run.merges].reshape(-1, 2)
+            words = self._slots[np.array(sorted(run.tokenizer.whole_words), np.int32)]
+            self._words = words[words >= self.first]
 
     def take_reach(self, reach: NDArray[np.uint8]) -> None:
         """Stores whether some text becomes each token."""
@@ -167,7 +170,9 @@ class RunTokens:
 
     def kind_of(self, slot: int) -> TokenKind:
         """The kind of a token."""
-        return "merge" if slot >= self.first else self._base_kinds[slot]
+        if slot < self.first:
+            return self._base_kinds[slot]
+        return "whole word" if slot in self._words else "merge"
 
     def kinds(self, size: int) -> NDArray[np.int8]:
         """int8, the indices into `KINDS` of the first `size` tokens."""
@@ -175,6 +180,7 @@ class RunTokens:
             self._base_places = np.array([KINDS.index(kind) for kind in self._base_kinds], np.int8)
         kinds = np.full(size, KINDS.index("merge"), np.int8)
         kinds[: self.first] = self._base_places[:size]
+        kinds[self._words[self._words < size]] = KINDS.index("whole word")
         return kinds
 
     def parts_of(self, slot: int) -> tuple[int, int] | None:
@@ -294,6 +300,10 @@ class RunTokens:
         if self._measured < self.first:
             self._lengths = np.array(list(map(len, self._base)), np.int64)
             self._measured = self.first
+        if self._parts is not None:
+            # Its merges may join tokens that later ones make.
+            self._lengths, self._measured = self.run.tokenizer.lengths_of_all[self._ids], n
+            return
         if n > len(self._lengths):
             self._lengths = np.resize(self._lengths, max(n, 2 * len(self._lengths)))
         # Read-only, as the tokenizer calls it; other array types would be compiled for again.

@@ -167,8 +167,9 @@ def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[T
         last = min(first + _STEP, total)
         parts = made.parts_from(max(first - base, 0), max(last - base, 0))
         for left, right in pairs(parts):
-            head = heads[left]
-            heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
+            known = left < len(heads) and right < len(heads)
+            head = heads[left] if known else _head(made, heads, left, right)
+            heads.append(head if not known or len(head) == HEAD else (head + heads[right])[:HEAD])
         flags.append(np.frombuffer(looks.describe(heads, made.base, first, last, parts), np.uint8))
         rows.append(Texts.of(heads[first:last]))
         first = last
@@ -177,6 +178,18 @@ def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[T
     raw = (Texts.of([]) if earlier is None else earlier.raw).followed_by(rows)
     yield Progress("indexing tokens", total, total)
     return TokenIndex(made, heads, looks, np.concatenate([before, *flags]), raw)
+
+
+def _head(made: IndexedTokens, heads: list[bytes], left: int, right: int) -> bytes:
+    """The first bytes of a token of which a later merge makes a part."""
+    head, waiting, base = b"", [right, left], len(made.base)
+    while waiting and len(head) < HEAD:
+        slot = waiting.pop()
+        if slot < len(heads):
+            head += heads[slot]
+        else:
+            waiting += reversed(made.parts[slot - base].tolist())
+    return head[:HEAD]
 
 
 def small_letters(raw: bytes) -> bytes:
@@ -220,6 +233,7 @@ def _scripts_work(
     base = len(made.base)
     heads = [*made.base, *heads[base:]]
     long = long[long >= base]
+    long = long[np.argsort(made.lengths[long], kind="stable")]  # each after its parts
     middles = yield from _middles_work(made, heads, long)
     seen[[ord(letter) for letter in {*"".join(middles)}]] = True
     for first in range(0, len(heads), _STEP):

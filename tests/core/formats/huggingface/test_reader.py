@@ -446,7 +446,6 @@ def test_a_special_token_that_is_spelled_like_bytes_is_a_whole_word_too(tmp_path
         ({"merges": "a b"}, '"merges" must be an array in the model'),
         ({"merges": [["a", "b"]]}, 'merge 1 needs the token "ab", which the vocabulary does not have'),
         ({"merges": [["x y", "b"]]}, 'merge 1 needs the token "x y", which the vocabulary does not have'),
-        ({"merges": [["a", "n"], ["a", "n"]]}, "merge 2 makes token 256, which already exists"),
         ({"merges": [["a"]]}, "a merge must be two tokens"),
         ({"merges": [[1, 2]]}, "a merge must be two tokens"),
         ({"merges": [None]}, "a merge must be two tokens"),
@@ -521,19 +520,12 @@ def test_an_invalid_vocabulary_is_refused(tmp_path, token, value, words):
     assert "\n" not in str(caught.value)
 
 
-def test_merges_in_no_order_are_refused(tmp_path):
-    file = settings_of(trained("banana", 3))
-    file["model"]["merges"] = file["model"]["merges"][::-1]
-    with pytest.raises(FormatError, match=r"^tokenizer\.json: merge 1 joins token 257, which does not exist yet\.$"):
-        read(tmp_path, file)
-
-
-def test_several_merges_that_make_one_token_are_left_to_the_library(tmp_path):
+def test_a_merge_of_a_token_that_is_only_an_added_one_is_left_to_the_library(tmp_path):
     file = settings_of(banana())
-    file["model"]["vocab"] |= {"ana": 300, "na": 301}
-    file["model"]["merges"] += [["n", "a"], ["an", "a"], ["a", "na"]]
-    tokenizer = is_the_library_s(tmp_path, file, "several of its merges make the same token", ("banana anana", TEXT))
-    assert tokenizer.merges.tolist() == [[97, 110], [110, 97], [256, 97]]
+    file["model"]["vocab"] |= {"<s>": 300, "<s>a": 301}
+    file["model"]["merges"] += [["<s>", "a"]]
+    file["added_tokens"].append(added("<s>", 300, special=True))
+    is_the_library_s(tmp_path, file, 'one of its merges joins "<s>", which no merge makes', ("banana <s>a", TEXT))
 
 
 def test_a_byte_without_a_token_is_left_to_the_library(tmp_path):

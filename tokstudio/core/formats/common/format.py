@@ -82,6 +82,7 @@ class Format:
         keys: Keys that a JSON file of this format may begin with.
         largest: The largest size of a written file in bytes.
         takes_near_form: Whether it is offered the form nearest to a tokenizer that it cannot hold.
+        holds_any_order: Whether a merge may join a token that a later one makes.
         holds_preparation: Whether it holds what is done to a text before it is split.
         library: The library that owns it, as in `Tokenizer.library`; None where there is none.
     """
@@ -98,6 +99,7 @@ class Format:
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
     takes_near_form: bool = False
+    holds_any_order: bool = False
     holds_preparation: bool = False
     library: str | None = None
 
@@ -135,6 +137,8 @@ class Format:
                 f"{self.title} cannot hold supermerges, which join words that are whole tokens: save it in a project, "
                 "or export only merges before the first supermerge."
             )
+        if self.readable and not self.holds_any_order and tokenizer.needed_merges is not None:
+            return f"{self.title} holds only merges of tokens that earlier merges make, but some here join later ones."
         if self.only_bytes and tokenizer.alphabet.base != "bytes":
             return f"{self.title} holds only merges of bytes, but this tokenizer merges characters."
         return None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.recover_merges import one_of_each_work
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.preparation import Preparation
 
@@ -64,6 +66,31 @@ class MergeList:
         made._lengths = array("q", lengths.tobytes())
         rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
         made._rows = array("i", np.ascontiguousarray(rows, np.int32).tobytes())
+        return made
+
+    @classmethod
+    def in_any_order_work(
+        cls, alphabet: Alphabet, rows: NDArray[np.int32], spelled: Callable[[int], bytes]
+    ) -> Work[MergeList]:
+        """The merges of a file that may join tokens that later ones make, list a pair again, or make a token twice.
+
+        Of a repeated pair the last counts, as in the tokenizers library. Of several that make one token, the one that
+        is applied is kept.
+
+        Args:
+            alphabet: The base tokens.
+            rows: int32 [n, 3], ids of left, right and result in rank order. What no merge makes has text as well.
+            spelled: The bytes of a token.
+        """
+        pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
+        _, behind = np.unique(pairs[::-1], return_index=True)
+        rows = rows[np.sort(len(rows) - 1 - behind)]
+        rows = yield from one_of_each_work(rows, alphabet, spelled)
+        made = cls(alphabet)
+        lengths = np.zeros(max(len(made._lengths), int(rows[:, 2].max(initial=-1)) + 1), np.int64)
+        lengths[: len(made._lengths)] = made._lengths
+        lengths[rows[:, 2]] = [len(spelled(token)) for token in rows[:, 2].tolist()]
+        made._lengths, made._rows = array("q", lengths.tobytes()), array("i", np.ascontiguousarray(rows).tobytes())
         return made
 
     def __len__(self) -> int:
@@ -124,6 +151,11 @@ class MergeList:
                 remarks=remarks,
                 checked=True,
             )
+
+
+def unmade_parts(alphabet: Alphabet, rows: NDArray[np.int32]) -> list[int]:
+    """The parts of merges, int32 [n, 3], that are neither base tokens nor made by a merge, ascending."""
+    return np.setdiff1d(rows[:, :2], np.concatenate([alphabet.ids, rows[:, 2]])).tolist()
 
 
 def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:

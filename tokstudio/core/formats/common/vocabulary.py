@@ -8,7 +8,7 @@ from typing import cast
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
-from tokstudio.core.formats.common.merge_list import MergeList, id_problem
+from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.text.utf8 import has_surrogates
@@ -57,13 +57,6 @@ def missing_part(vocabulary: Mapping[str, int], number: int, *parts: str) -> str
         if part not in vocabulary:
             return f"merge {number:,} needs the token {shown(part)}, which the vocabulary does not have"
     return None
-
-
-def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right: str) -> str | None:
-    """Adds a merge of tokens as text; returns what is wrong with it instead, if anything."""
-    return missing_part(vocabulary, len(merges) + 1, left, right, left + right) or merges.add(
-        vocabulary[left], vocabulary[right], vocabulary[left + right]
-    )
 
 
 def shown_alphabet(tokens: Mapping[int, bytes], byte_level: bool) -> Alphabet:

@@ -7,6 +7,7 @@ The files have neither a pattern nor a list of special tokens.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +21,14 @@ from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternN
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import PAIRS, known_work
 from tokstudio.core.formats.common.line_reader import LineReader
-from tokstudio.core.formats.common.merge_list import MergeList
+from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
 from tokstudio.core.formats.common.proof import prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, vocabulary
 from tokstudio.core.formats.common.split_regex import written_regex
-from tokstudio.core.formats.common.vocabulary import add_merge, byte_level_ids, read_vocabulary_work, spelled
+from tokstudio.core.formats.common.vocabulary import byte_level_ids, missing_part, read_vocabulary_work, spelled
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
-from tokstudio.core.text.byte_level import BYTE_ORDER, to_characters
+from tokstudio.core.text.byte_level import BYTE_OF, BYTE_ORDER, to_bytes, to_characters
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Gpt2(Format):
     looked_for = ", ".join(merges for _, merges in _NAMES)
     folder = True
     only_bytes = True
+    holds_any_order = True
     largest = GIGABYTE
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
@@ -201,7 +203,7 @@ def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, in
     ids = byte_level_ids(vocabulary)
     if (missing := missing_byte({byte for byte, number in enumerate(ids) if number >= 0})) is not None:
         raise FormatError(f"{names[0]}: the byte {missing} has no token in the vocabulary; TokStudio needs all 256.")
-    merges = MergeList(Alphabet.of_bytes(ids))
+    rows = array("i")
     with LineReader(path, names[1], GIGABYTE) as lines:
         for line in lines:
             if line.startswith(b"#version") or not line:
@@ -213,10 +215,16 @@ def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, in
             except ValueError as error:
                 text = shown(line.decode())
                 raise lines.fault(f"the merge {text} must be two tokens with a space between them") from error
-            if problem := add_merge(merges, vocabulary, left, right):
+            if problem := missing_part(vocabulary, len(rows) // 3 + 1, left, right, left + right):
                 raise lines.fault(problem)
+            rows.extend((vocabulary[left], vocabulary[right], vocabulary[left + right]))
             yield from lines.progress()
-    return merges
+    merges, alphabet = np.frombuffer(rows, np.int32).reshape(-1, 3), Alphabet.of_bytes(ids)
+    texts = {number: token for token, number in vocabulary.items()}
+    for part in (texts[number] for number in unmade_parts(alphabet, merges)):
+        if not part or part in _SPECIAL or not all(map(BYTE_OF.__contains__, part)):
+            raise FormatError(f"{names[1]}: a merge joins {shown(part)}, which no merge makes.")
+    return (yield from MergeList.in_any_order_work(alphabet, merges, lambda token: to_bytes(texts[token])))
 
 
 def vocab_json(tokenizer: Tokenizer) -> Iterator[bytes]:

@@ -58,6 +58,7 @@ class HuggingFace(Format):
     library = "tokenizers"
     takes_near_form = True
     holds_preparation = True
+    holds_any_order = True
 
     def takes_folder(self, path: Path) -> bool:
         """A path that ends in .json is the file alone."""
@@ -148,13 +149,18 @@ _TAKEN_WHOLE = (
 
 def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
     """The tokens that an equal pre-token becomes in the library, though merging does not make them of it."""
-    if not tokenizer.whole_words or tokenizer.alphabet.base != "bytes":
+    if not _ignores_merges(tokenizer) or tokenizer.alphabet.base != "bytes":
         return tokenizer.whole_words
     specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
     # The empty token is not written, and no pre-token equals it.
     ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
     pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
     return frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
+
+
+def _ignores_merges(tokenizer: Tokenizer) -> bool:
+    """Whether the file says so; where it does not matter with all merges, it matters with some of these."""
+    return bool(tokenizer.whole_words) or (tokenizer.ignores_merges and tokenizer.needed_merges is not None)
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
@@ -198,7 +204,7 @@ def _settings(tokenizer: Tokenizer) -> str:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": bool(tokenizer.whole_words),
+            "ignore_merges": _ignores_merges(tokenizer),
         },
     }
     return json.dumps(settings, indent=2, ensure_ascii=False)

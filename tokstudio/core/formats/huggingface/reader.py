@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
-from tokstudio.core.formats.common.merge_list import MergeList
+from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
 from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled, utf8
 from tokstudio.core.formats.huggingface import models, parts
 from tokstudio.core.formats.huggingface.library import library_work
@@ -168,7 +168,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     if parsed.model.get("ignore_merges") in (None, False):
         return tokenizer
     whole = yield from _whole_words_work(base, tokenizer, vocabulary)
-    return merges.tokenizer(name, specials, pattern, unknown, extra, whole, preparation, said)
+    return tokenizer.changed(whole_words=whole, ignores_merges=True, checked=True)
 
 
 def _check_model(model: dict[str, object], base: Base) -> None:
@@ -183,16 +183,14 @@ def _check_model(model: dict[str, object], base: Base) -> None:
 
 
 def _merges_work(name: str, base: Base, parsed: ParsedFile) -> Work[MergeList]:
-    merges, rows = MergeList(_alphabet(name, base, parsed)), parsed.rows.tolist()
-    for number, (left, right, result) in enumerate(rows):
-        if problem := merges.add(left, right, result):
-            earlier = next((row for row in rows[:number] if row[2] == result), None)
-            if merges.has(left) and merges.has(right) and earlier is not None and earlier[:2] != [left, right]:
-                raise Beyond("several of its merges make the same token")
-            raise FormatError(f"{name}: {problem}.")
-        if number % _REPORTED == 0:
-            yield Progress("reading", number, len(rows))
-    return merges
+    alphabet, rows = _alphabet(name, base, parsed), parsed.rows
+    texts, added = {number: token for token, number in parsed.vocabulary.items()}, {one.content for one in parsed.added}
+    spell = to_bytes if base == "bytes" else utf8
+    for part in (texts[number] for number in unmade_parts(alphabet, rows)):
+        is_text = all(map(BYTE_OF.__contains__, part)) if base == "bytes" else utf8(part)
+        if not part or not is_text or part in added:
+            raise Beyond(f"one of its merges joins {shown(part)}, which no merge makes")
+    return (yield from MergeList.in_any_order_work(alphabet, rows, lambda token: spell(texts[token])))
 
 
 def _alphabet(name: str, base: Base, parsed: ParsedFile) -> Alphabet:

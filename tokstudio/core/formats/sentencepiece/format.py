@@ -54,6 +54,7 @@ class SentencePiece(Format):
     looked_for = f"NAME{_SUFFIX}"
     largest = GIGABYTE
     library = "sentencepiece"
+    holds_any_order = True
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The format holds only merges of characters."""

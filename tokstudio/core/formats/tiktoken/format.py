@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -18,21 +17,20 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
 from tokstudio.core.formats.common.merge_list import id_problem, sensible_ids
-from tokstudio.core.formats.common.recover_merges import recover_merges_work
+from tokstudio.core.formats.common.recover_merges import recover_merges_work, splits_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.common.vocabulary import read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
 from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
 from tokstudio.core.text.utf8 import has_surrogates
-from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -58,6 +56,7 @@ class Tiktoken(Format):
     only_bytes = True
     largest = GIGABYTE
     library = "tiktoken"
+    holds_any_order = True
 
     def takes_folder(self, path: Path) -> bool:
         """A path that ends in .tiktoken names the ranks."""
@@ -151,8 +150,7 @@ class Tiktoken(Format):
                 raise PatternNeeded(name)
             known = Known(pattern, {})
         rank_of = yield from _read_ranks(path, name)
-        tokenizer = yield from _tokenizer_work(name, rank_of, known)
-        return (yield from _in_order_work(name, tokenizer, known, rank_of))
+        return (yield from _tokenizer_work(name, rank_of, known))
 
 
 def _refuse_foreign(path: Path, beginning: bytes) -> None:
@@ -249,11 +247,20 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     ids = np.array([rank_of[token] for token in unsorted], np.int32)
     order: list[int] = np.argsort(ids).tolist()
     tokens, ids = [unsorted[number] for number in order], ids[order]
-    parts = yield from recover_merges_work(tokens)
+    try:
+        parts = yield from recover_merges_work(tokens)
+    except ConfigError as error:
+        raise FormatError(f"{name}: {error}.") from error
     made = parts[:, 0] >= 0
-    others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
     # A pre-token that equals a token becomes it without being merged.
-    whole_words = {rank_of[token]: token for token in others if len(token) > 1}
+    unmade = np.flatnonzero(~made & (np.fromiter(map(len, tokens), np.int64, len(tokens)) > 1))
+    whole_words = {int(ids[number]): tokens[number] for number in unmade.tolist()}
+    if np.any(parts > np.arange(len(parts))[:, np.newaxis]):
+        # Where merges stand in no order, such a token comes with its rank, as in the file: with parts that never meet.
+        splits = yield from splits_work(tokens, unmade)
+        behind, first = np.unique(splits[:, 2], return_index=True)
+        parts[behind], made[behind] = splits[first, :2], True
+    extra = {rank: token for rank, token in whole_words.items() if not made[np.searchsorted(ids, rank)]}
     with sensible_ids(name):
         return Tokenizer(
             ids[parts[made]],
@@ -261,41 +268,9 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
             alphabet=Alphabet.of_bytes([rank_of.get(bytes([byte]), -1) for byte in range(BYTES)]),
             special_tokens=known.special_tokens,
             pattern=known.pattern,
-            extra_tokens=whole_words | unreached,
+            extra_tokens=extra | unreached,
             whole_words=whole_words,
+            ignores_merges=True,
             remarks=[f"Id {rank:,} of its file {writer.IS_EMPTY}" for rank in unreached],
             checked=True,
         )
-
-
-def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mapping[bytes, int]) -> Work[Tokenizer]:
-    """The tokenizer, or one that its library encodes for where its merges have no order.
-
-    tiktoken merges any two adjacent tokens that make a token. A token that lower ranks do not lead to is made through
-    higher ones; the recovered merges leave two parts of the shortest such token.
-    """
-    pieces = yield from pieces_work(tokenizer, list(tokenizer.extra_tokens.values()))
-    if not np.any(pieces == 2):
-        return tokenizer
-    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
-
-    regex = writer.written_regex(known.pattern)
-    sidecar = {"pattern": regex, "special_tokens": dict(known.special_tokens), "version": 1}
-    lines = b"".join((base64.b64encode(token) or b"=") + b" %d\n" % rank for token, rank in rank_of.items())
-    files = {"ranks.tiktoken": lines, "ranks.json": json.dumps(sidecar).encode()}
-    vocabulary = Vocabulary(
-        tokenizer.alphabet,
-        np.column_stack((tokenizer.merges, tokenizer.merge_results)),
-        tokenizer.special_tokens,
-        tokenizer.extra_tokens,
-        pattern=known.pattern,
-        unreachable=frozenset(rank for rank, token in tokenizer.extra_tokens.items() if not token),
-        remarks=tokenizer.remarks,
-    )
-    opened = LibraryTokenizer(
-        LibraryFile("tiktoken", name, files, sidecar),
-        vocabulary,
-        "some of its tokens are made of tokens with higher ranks",
-    )
-    yield from opened.open_work()
-    return opened

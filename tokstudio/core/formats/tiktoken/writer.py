@@ -20,7 +20,6 @@ from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
-from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -150,16 +149,11 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
     is_whole = np.isin(ids, np.fromiter(ordered.whole_words, np.int64, len(ordered.whole_words)))
     is_reached = theirs[:, 0] >= 0
     differs = np.any(theirs != ours, axis=1) & (is_reached | ~is_whole)
-    unmade = np.flatnonzero(~is_reached)
-    tokens = [ordered.tokens[token] or b"" for token in map(int, ids[unmade])]
-    # They consist of two tokens with higher ranks, which no merge joins.
-    joined = (yield from pieces_work(ordered, tokens)) == 2
-    is_joined = np.isin(np.arange(len(ids)), unmade[joined])
     is_extra = np.isin(ids, np.fromiter(ordered.extra_tokens, np.int64, len(ordered.extra_tokens)))
     only_whole = ~is_reached & ~is_whole & (is_extra | differs)
     return tuple(
         sentence.format(count=np.count_nonzero(chosen), token=_first_of(ordered, ids[chosen]))
-        for sentence, chosen in ((_MADE_OTHERWISE, (differs & is_reached) | is_joined), (_TAKEN_WHOLE, only_whole))
+        for sentence, chosen in ((_MADE_OTHERWISE, differs & is_reached), (_TAKEN_WHOLE, only_whole))
         if np.any(chosen)
     )
 
@@ -230,16 +224,17 @@ def prove_ranks_work(
 def _is_same(back: Tokenizer, expected: Tokenizer) -> bool:
     """Whether what was read has the same tokens, and no additional merge or whole word.
 
-    A merge that no text uses is not recovered, and its token becomes a whole word.
+    A merge that no text uses is not recovered, and its token becomes a whole word, with or without parts of its own.
     """
     if not np.array_equal(back.tokens.ids(), expected.tokens.ids()):
         return False
     parts = np.full((len(expected.tokens), 2), -1, np.int32)
     parts[expected.merge_results] = expected.merges
+    is_used = ~np.isin(back.merge_results, [*back.whole_words])
     return (
         back.special_tokens == expected.special_tokens
         and np.array_equal(back.byte_ids, expected.byte_ids)
-        and np.array_equal(parts[back.merge_results], back.merges)
+        and np.array_equal(parts[back.merge_results[is_used]], back.merges[is_used])
         and all(expected.tokens[number] == token for number, token in back.extra_tokens.items())
         and back.whole_words <= expected.whole_words
     )

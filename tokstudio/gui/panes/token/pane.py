@@ -214,6 +214,8 @@ class TokenPane(Pane):
         number, removed_by = _merge_number(tokenizer, token), run.removals.removed_by(token)
         if number > playhead:
             facts.append(f"Not made yet: merge {number:,} makes it.")
+        elif number and (needed := tokenizer.needed_merges) is not None and needed[number - 1] > playhead:
+            facts.append(f"Not made yet: merge {needed[number - 1]:,} makes a part of it.")
         elif removed_by is not None and removed_by <= playhead:
             facts.append(f"Not in the vocabulary any more: removed after merge {removed_by:,}.")
         else:

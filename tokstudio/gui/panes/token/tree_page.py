@@ -60,7 +60,7 @@ class MergesPage(QWidget):
         """Shows the tree of a token, in the byte-level alphabet if that is switched on."""
         self._tokenizer, self._as_characters = tokenizer, as_characters
         self.chips.set_chips([])
-        made = tokenizer.parts(token) is not None
+        made = tokenizer.parts(token) is not None and tokenizer.kind(token) != "whole word"
         self.tree.set_tree(self._tree(tokenizer, token) if made else None)
         self.tree.setVisible(made)
         self.chips.show_rows(_ROWS_BESIDE_TREE if made else _ROWS_ALONE)

@@ -1,0 +1,321 @@
+"""Merges of parts that later merges make, as in files of tiktoken's ranks: read, encoded at any playhead, written."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import json
+import lzma
+import pickle
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tokstudio import ConfigError, FormatError, load, prune, save
+from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.why_not_one_token import why_not_one
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import fit
+from tokstudio.core.formats.common.recover_merges import recover_merges_work
+from tokstudio.core.pretokenization.patterns import REGEX
+from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
+from tokstudio.core.text.byte_level import to_characters
+from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import REACHED, reachability_work
+
+tiktoken = pytest.importorskip("tiktoken")
+tokenizers = pytest.importorskip("tokenizers")
+
+BYTES = [bytes([byte]) for byte in range(256)]
+PATTERN = REGEX["gpt2"]
+
+
+def some_tokens(seed, letters=b"abc", size=40):
+    """Tokens of a few letters in a random order of ranks, most of them made of two others."""
+    chance = random.Random(seed)
+    known = [bytes([letter]) for letter in letters]
+    while len(known) < size:
+        made = chance.choice(known) + chance.choice(known)
+        if chance.random() < 0.15:
+            made = bytes(chance.choices(letters, k=chance.randint(2, 6)))
+        if made not in known and len(made) < 12:
+            known.append(made)
+    tokens = known[len(letters) :]
+    chance.shuffle(tokens)
+    return tokens
+
+
+def some_words(seed, letters=b"abc", count=300):
+    chance = random.Random(seed)
+    return [bytes(chance.choices(letters, k=chance.randint(1, 14))).decode() for _ in range(count)]
+
+
+def every_split(tokens):
+    """The pairs that transformers writes of ranks: all that make a token, in the order of its rank."""
+    known = {*BYTES, *tokens}
+    ranks = {token: rank for rank, token in enumerate([*BYTES, *tokens])}
+    pairs = [[(token[:at], token[at:]) for at in range(1, len(token))] for token in tokens]
+    there = [[pair for pair in some if known.issuperset(pair)] for some in pairs]
+    return [pair for some in there for pair in sorted(some, key=lambda pair: [ranks[part] for part in pair])]
+
+
+def write_json(path, tokens, pairs, **more):
+    vocabulary = {to_characters(token): number for number, token in enumerate([*BYTES, *tokens])}
+    model = {"type": "BPE", "ignore_merges": True, "vocab": vocabulary, **more}
+    model["merges"] = [[to_characters(left), to_characters(right)] for left, right in pairs]
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
+    whole = {"version": "1.0", "pre_tokenizer": level, "decoder": level, "model": model, "added_tokens": []}
+    path.mkdir(parents=True, exist_ok=True)
+    file = path / "tokenizer.json"
+    file.write_text(json.dumps(whole, ensure_ascii=False), "utf-8")
+    return file
+
+
+def write_ranks(path, tokens):
+    path.mkdir(parents=True, exist_ok=True)
+    lines = (base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate([*BYTES, *tokens]))
+    (path / "some.tiktoken").write_bytes(b"".join(lines))
+    (path / "some.json").write_text(json.dumps({"pattern": PATTERN, "special_tokens": {}, "version": 1}))
+    return path
+
+
+def by_ranks(word, ranks):
+    """As tiktoken encodes a pre-token: it is a token, or the two neighbours that make the lowest rank are joined."""
+    if word in ranks:
+        return [ranks[word]]
+    parts = [bytes([byte]) for byte in word]
+    while True:
+        found = [(ranks[left + right], at) for at, (left, right) in enumerate(pairwise(parts)) if left + right in ranks]
+        if not found:
+            return [ranks[part] for part in parts]
+        at = min(found)[1]
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ranks_in_no_order_encode_as_the_libraries_at_any_playhead(tmp_path, seed):
+    tokens, words = some_tokens(seed), some_words(seed)
+    file, folder = write_json(tmp_path / "json", tokens, every_split(tokens)), write_ranks(tmp_path / "ranks", tokens)
+    ranks = {token: rank for rank, token in enumerate([*BYTES, *tokens])}
+    theirs = tokenizers.Tokenizer.from_file(str(file))
+    openai = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
+    of_json, of_ranks = load(file), load(folder)
+    assert of_json.library is None
+    assert of_ranks.library is None
+    for word in words:
+        ids = theirs.encode(word).ids
+        assert of_json.encode(word) == of_ranks.encode(word) == openai.encode(word) == ids, word
+    assert np.array_equal(of_json.merges, of_ranks.merges) or of_ranks.needed_merges is None
+    long = "".join(words)
+    assert of_json.encoder("none", whole_words=False).pairs.size
+    assert of_json.encode(long) == theirs.encode(long).ids
+    for merges in range(0, len(of_json.merges) + 1, 3):
+        # The first results by rank; all else, also whole words, is as if the file ended there.
+        known = BYTES + [of_json.tokens[token] for token in of_json.merge_results[:merges].tolist()]
+        known += of_json.extra_tokens.values()
+        held = {token: rank for token, rank in ranks.items() if token in known}
+        here = of_json.at(merges)
+        for word in words[:60]:
+            expected = by_ranks(word.encode(), held)
+            assert here.encode(word) == expected, (merges, word)
+            assert here.closed().encode(word) == pickle.loads(pickle.dumps(here)).encode(word) == expected
+        assert here.encode(long) == by_ranks(long.encode(), held)
+
+
+def test_every_result_of_ranks_has_a_place_on_the_playhead(tmp_path):
+    tokens = [b"abcd", b"ab", b"cd", b"xyz", b"xy", b"bca", b"ca"]
+    tokenizer = load(write_ranks(tmp_path, tokens))
+    made = [tokenizer.tokens[token] for token in tokenizer.merge_results.tolist()]
+    assert made == tokens
+    assert tokenizer.needed_merges.tolist() == [3, 2, 3, 5, 5, 7, 7]
+    assert [tokenizer.kind(256 + rank) for rank in range(7)] == ["merge"] * 7
+    assert tokenizer.encode("abcd") == [256]
+    # The token is there without its parts, as a whole word.
+    assert tokenizer.at(1).encode("abcd") == [256]
+    assert tokenizer.at(1).encode("abcde") == [*b"abcde"]
+    assert tokenizer.at(2).encode("abcde") == [257, *b"cde"]
+    assert tokenizer.at(3).encode("abcde") == [256, *b"e"]
+    assert tokenizer.at(1).kind(256) == "whole word"
+
+
+def test_a_token_that_only_whole_words_become_is_shown_so(tmp_path):
+    # "abc" becomes "ab" and "c", as "ab" comes first; and "bc" is never joined to what is before it.
+    tokens = [b"abcd", b"ab", b"bc", b"cd", b"abc", b"xbc", b"bcx", b"xb"]
+    tokenizer = load(write_json(tmp_path, tokens, [p for p in every_split(tokens) if p != (b"ab", b"c")]))
+    assert len(tokenizer.merges) == len(tokens)
+    assert tokenizer.kind(256 + tokens.index(b"abc")) == "whole word"
+    assert tokenizer.encode("abc abcx") == [260, 32, *tokenizer.encode("abcx")]
+    assert tokenizer.encode("abc") == [260]
+    assert 260 not in tokenizer.encode("abcx")
+    assert finish(reachability_work(tokenizer))[260] == REACHED
+    steps = finish(steps_work(tokenizer, "abcx"))
+    assert why_not_one(steps, 0, 3).kind == "whole word"
+
+
+def test_a_merge_listed_again_counts_where_it_stands_last(tmp_path):
+    tokens = [b"ab", b"bc", b"abc"]
+    pairs = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc"), (b"a", b"b")]
+    file = write_json(tmp_path, tokens, pairs, ignore_merges=False)
+    tokenizer, theirs = load(file), tokenizers.Tokenizer.from_file(str(file))
+    assert [tokenizer.tokens[token] for token in tokenizer.merge_results.tolist()] == [b"bc", b"abc", b"ab"]
+    for word in ("abc", "ab", "abab", "bcabc", "abcabc aab"):
+        assert tokenizer.encode(word) == theirs.encode(word).ids
+    assert tokenizer.at(1).encode("abc") == [*b"a", 257]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_list_of_pairs_encodes_as_the_library(tmp_path, seed):
+    chance, tokens = random.Random(seed), some_tokens(seed)
+    pairs = every_split(tokens)
+    pairs = chance.sample(pairs, k=len(pairs) * 3 // 4) + chance.sample(pairs, k=5)
+    for ignore in (False, True):
+        file = write_json(tmp_path / str(ignore), tokens, pairs, ignore_merges=ignore)
+        tokenizer, theirs = load(file), tokenizers.Tokenizer.from_file(str(file))
+        assert tokenizer.library is None
+        for word in some_words(seed):
+            assert tokenizer.encode(word) == theirs.encode(word).ids, word
+        save(tokenizer, tmp_path / f"again{ignore}.json", "huggingface")
+        again = tokenizers.Tokenizer.from_file(str(tmp_path / f"again{ignore}.json"))
+        for word in some_words(seed):
+            assert again.encode(word).ids == tokenizer.encode(word)
+
+
+def test_a_pair_in_no_order_encodes_as_the_library(tmp_path):
+    tokens = some_tokens(3)
+    vocabulary = {to_characters(token): number for number, token in enumerate([*BYTES, *tokens])}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
+    lines = [f"{left.decode()} {right.decode()}\n" for left, right in every_split(tokens)]
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "".join(lines) + lines[0])
+    tokenizer = load(tmp_path, "none")
+    model = tokenizers.models.BPE.from_file(*(str(tmp_path / name) for name in ("vocab.json", "merges.txt")))
+    theirs = tokenizers.Tokenizer(model)
+    for word in some_words(3):
+        assert tokenizer.encode(word) == theirs.encode(word).ids
+    save(tokenizer, tmp_path / "again", "gpt2", accept_loss=True)
+    assert load(tmp_path / "again", "none").merges.tolist() == tokenizer.merges.tolist()
+
+
+def test_merges_of_ranks_are_those_of_the_slow_search():
+    for seed in range(30):
+        ranked = BYTES + some_tokens(seed, b"ab", 30)
+        rank_of = {token: rank for rank, token in enumerate(ranked)}
+        parts = finish(recover_merges_work(ranked)).tolist()
+        for rank, token in enumerate(ranked[256:], 256):
+            without = {other: number for other, number in rank_of.items() if other != token}
+            slow = by_ranks(token, without)
+            assert parts[rank] == (slow if len(slow) == 2 else [-1, -1])
+
+
+def test_they_are_written_as_files_that_the_libraries_read_the_same(tmp_path):
+    tokens = some_tokens(5)
+    tokenizer = load(write_ranks(tmp_path / "ranks", tokens))
+    assert tokenizer.needed_merges is not None
+    for name in ("huggingface", "tiktoken"):
+        report = save(tokenizer, tmp_path / name, name)
+        assert report.proof.startswith("identical over")
+        again = load(tmp_path / name)
+        assert again.merges.tolist() == tokenizer.merges.tolist()
+        assert again.whole_words == tokenizer.whole_words
+        for merges in range(0, len(tokens), 5):
+            assert again.at(merges).encode("abcabacabca") == tokenizer.at(merges).encode("abcabacabca")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "huggingface" / "tokenizer.json"))
+    for word in some_words(5):
+        assert theirs.encode(word).ids == tokenizer.encode(word)
+    with pytest.raises(FormatError, match="join later ones"):
+        save(tokenizer, tmp_path / "classic", "classic", accept_loss=True)
+
+
+@pytest.mark.parametrize("name", ["huggingface", "tiktoken"])
+def test_they_are_written_at_any_playhead(tmp_path, name):
+    tokens = some_tokens(7)
+    tokenizer = load(write_ranks(tmp_path / "ranks", tokens))
+    for merges in range(1, len(tokens), 4):
+        here = tokenizer.at(merges)
+        assert fit(here, name).problem is None
+        save(here, tmp_path / f"{name}{merges}", name, accept_loss=True)
+        again = load(tmp_path / f"{name}{merges}")
+        assert [again.encode(word) for word in some_words(7)] == [here.encode(word) for word in some_words(7)]
+        compact = here.compact()
+        assert len(compact) == len(compact.tokens) == len(here)
+        assert compact.decode(compact.encode("abcacb")) == "abcacb"
+
+
+def test_a_project_keeps_them():
+    tokenizer = Tokenizer(
+        np.array([[257, 258], [97, 98], [99, 100]], np.int32), ignores_merges=True, checked=True, pattern="gpt2"
+    )
+    again = tokenizer_of(json.loads(json.dumps(tokenizer_values(tokenizer))))
+    assert again.merges.tolist() == tokenizer.merges.tolist()
+    assert again.at(1).encode("abcd") == tokenizer.at(1).encode("abcd") == [256]
+    values = tokenizer_values(tokenizer)
+    values["merges"] = [257, 98, 256, 256, 98, 257]
+    with pytest.raises(ConfigError, match=r"not a tokenizer|made of it"):
+        tokenizer_of(values)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_and_rounds_end_as_the_encoding_does_at_any_playhead(tmp_path, seed):
+    tokenizer = load(write_ranks(tmp_path, some_tokens(seed)))
+    text = " ".join(some_words(seed, count=12))
+    whole = finish(steps_work(tokenizer, text))
+    for merges in range(0, len(tokenizer.merges) + 1, 4):
+        steps = whole.at(merges)
+        expected = tokenizer.at(merges).encode(text)
+        assert steps.tokens.ids.tolist() == expected
+        rounds = Rounds(steps)
+        assert rounds.state(len(rounds) - 1).ids.tolist() == expected
+        assert rounds.state(1).ids.tolist() == steps.state(1).ids.tolist()
+        needed = tokenizer.needed_merges
+        last = 0
+        for number in range(2, len(rounds)):
+            now = int(needed[rounds.round(number).merge - 1])
+            assert now >= last
+            # After the last round of a merge, the text is encoded with the merges up to that one.
+            following = number + 1 < len(rounds) and int(needed[rounds.round(number + 1).merge - 1]) == now
+            if not following and not tokenizer.whole_words and not tokenizer.at(now).whole_words:
+                assert rounds.state(number).ids.tolist() == tokenizer.at(now).encode(text)
+            last = now
+
+
+def test_why_a_token_is_not_made_names_the_merge_of_the_part_that_is_missing(tmp_path):
+    tokenizer = load(write_ranks(tmp_path, [b"abcd", b"ab", b"cd"]))
+    why = why_not_one(finish(steps_work(tokenizer, "abcde", 2)), 0, 4)
+    assert why.kind == "after"
+    assert why.merge == 3
+    assert (why.left, why.right) == (ord("c"), ord("d"))
+    assert why_not_one(finish(steps_work(tokenizer, "abcde")), 0, 4).kind == "one"
+
+
+def test_what_cannot_be_done_with_them_is_told(tmp_path):
+    tokenizer = load(write_json(tmp_path, [b"abcd", b"ab", b"cd"], every_split([b"abcd", b"ab", b"cd"])))
+    assert "later merge" in why_not_by_merge(tokenizer)
+    with pytest.raises(ConfigError, match="join tokens that later merges make"):
+        prune(tokenizer, 258)
+    with pytest.raises(ConfigError, match="does not exist yet"):
+        Tokenizer(tokenizer.merges, tokenizer.merge_results)
+    with pytest.raises(ConfigError, match="made of it"):
+        Tokenizer(np.array([[257, 98], [256, 98]], np.int32), checked=True)
+
+
+@pytest.mark.shared_data
+def test_llama_3_s_own_files_encode_as_their_libraries_at_any_playhead(shared, tmp_path):
+    for name, file in (("llama3.tokenizer.json", "tokenizer.json"), ("llama3.tiktoken-tokenizer.model", "x.tiktoken")):
+        (tmp_path / file).write_bytes(lzma.decompress((shared / "tokenizers" / "real" / f"{name}.xz").read_bytes()))
+    tokenizer, of_ranks = load(tmp_path / "tokenizer.json"), load(tmp_path / "x.tiktoken", "llama3")
+    assert len(tokenizer.merges) == 127_744
+    assert len(tokenizer.whole_words) == 588
+    assert np.array_equal(tokenizer.merges, of_ranks.merges)
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    tokens = {token: rank for rank, token in enumerate(of_ranks.tokens) if token}
+    chance = random.Random(1)
+    spelled = [text for token in tokens if (text := token.decode("utf-8", "ignore"))]
+    text = "\n".join("".join(chance.choices(spelled, k=3))[chance.randrange(3) :] for _ in range(20_000))
+    assert tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False).ids == of_ranks.encode(text)
+    for merges in (0, 50_000, 110_000, 127_743):
+        held = {token: rank for token, rank in tokens.items() if rank < 256 + merges}
+        openai = tiktoken.Encoding("x", pat_str=REGEX["llama3"], mergeable_ranks=held, special_tokens={})
+        assert tokenizer.at(merges).encode(text) == openai.encode(text, disallowed_special=())
