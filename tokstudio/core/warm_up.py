@@ -133,7 +133,9 @@ def _exercise_text() -> None:
         tokenizer.encode("a tail " * 40)  # as a longer text
         tokenizer.tokens.length(0)
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
-    finish(recover_merges_work([bytes([value]) for value in range(256)]))
+    # Merges of which the first joins what the others make.
+    finish(recover_merges_work([*(bytes([value]) for value in range(256)), b"abcd", b"ab", b"cd"]))
+    Tokenizer(np.array([[257, 258], [97, 98], [99, 100]], np.int32), checked=True)
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros((1, 2), np.uint64)
     cut(none8, 0, 1)
     spread(slots, slots)
