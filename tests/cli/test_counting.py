@@ -192,6 +192,21 @@ def test_a_cluster_writes_the_same_bytes(files, tmp_path, workers):
     assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
 
 
+def test_a_cluster_counts_divided_data_sets_in_the_order_of_their_rows(tmp_path, workers):
+    rows = [(language, text) for text in WORDS for language in ("de", "en")]
+    for number in range(4):
+        lines = (json.dumps({"lang": language, "text": f"{text}{number}"}) + "\n" for language, text in rows[number:])
+        (tmp_path / f"{number}.jsonl").write_text("".join(lines))
+    files = [str(tmp_path / f"{number}.jsonl") for number in range(4)]
+    whole = counted(files, tmp_path / "whole.parquet")
+    alone = counted(files, tmp_path / "alone.parquet", "--split-by", "lang")
+    there = ["--split-by", "lang", "--dask", workers.scheduler_address]
+    assert counted(files, tmp_path / "cluster.parquet", *there) == alone != whole
+    config = TrainingConfig(vocabulary_size=275, pattern="gpt2", special_tokens=["<e>"])
+    runs = [train(Corpus.from_counts(tmp_path / f"{name}.parquet"), config).run for name in ("whole", "cluster")]
+    assert runs[0].merges.tolist() == runs[1].merges.tolist()
+
+
 def test_what_was_dropped_is_said_of_a_cluster_too(tmp_path, workers, capsys):
     (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n{"text": \n{"text": "c"}\n')
     counted([str(tmp_path / "a.jsonl")], tmp_path / "counts.parquet", "--dask", workers.scheduler_address)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.source import Source, document_ends, groups
+from tokstudio.core.corpus.source import Source, document_ends, groups, texts_of
 
 LEAST_BLOCKS = 20
 LARGEST_BLOCK = 1 << 16
@@ -28,8 +28,9 @@ def hold_out_work(
     """Splits sources into text to train on and held-out text.
 
     The text is divided into at least 20 blocks of whole lines, at most 64 KiB each; a shorter document is one block.
-    Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document. A source of
-    weight 0 is left out: it has no blocks, and nothing of it is held out.
+    Block i is held out when floor((i + 1) * share) > floor(i * share), in the order of the text, which no division
+    into sources changes. Each block becomes a document. A source of weight 0 is left out: it has no blocks, and nothing
+    of it is held out.
 
     Returns:
         The sources to train on, and the held-out sources; one of each for every source.
@@ -83,8 +84,14 @@ def _used_blocks_work(
     lines = sum(map(len, blocks))
     _refuse_few(lines)
     is_held = np.diff(np.floor(np.arange(lines + 1) * share)) > 0
-    firsts = np.cumsum([len(ends) for ends in blocks])[:-1]
-    return list(zip(blocks, np.split(is_held, firsts), strict=True))
+    firsts = np.cumsum([len(ends) for ends in blocks])
+    for text in texts_of(sources):
+        if len(text) > 1:
+            starts = (np.concatenate([np.zeros(1, np.int64), blocks[part]])[:-1] for part in text)
+            places = [sources[part].places_at(begins) for part, begins in zip(text, starts, strict=True)]
+            here = is_held[firsts[text[0]] - len(places[0]) : firsts[text[-1]]]
+            here[np.argsort(np.concatenate(places), kind="stable")] = here.copy()
+    return list(zip(blocks, np.split(is_held, firsts[:-1]), strict=True))
 
 
 def check_lines_work(sources: Sequence[Source]) -> Work[None]:
@@ -164,10 +171,6 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
             made[to : to + len(piece)] = piece
             to += len(piece)
             yield Progress("holding out", at, len(source.data))
-    places = source.places
-    if places is not None:
-        starts = (ends - lengths)[chosen]
-        document = np.searchsorted(source.ends, starts, side="right")
-        places = places[document] + starts - np.concatenate([[0], source.ends[:-1]])[document]
+    places = None if source.places is None else source.places_at((ends - lengths)[chosen])
     counts = None if source.counts is None else source.counts[chosen]
     return replace(source, data=made, ends=made_ends, places=places, counts=counts)

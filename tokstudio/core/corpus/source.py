@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Protocol
 
@@ -92,6 +93,53 @@ def entry_name(source: Named) -> str:
 def is_one_entry(before: Named, source: Named) -> bool:
     """Whether two neighbours in a corpus are one entry."""
     return bool(source.group) and source.group == before.group
+
+
+class TextNumbers:
+    """Numbers the texts of a corpus from 0, source by source; neighbours that are parts of a divided text have one."""
+
+    def __init__(self) -> None:
+        self._whole: object = None
+        self._parts = set[object]()
+        self._number = -1
+
+    def number(self, source: Source) -> int:
+        """The number of the text of the next source."""
+        # The sources of a table of counts are parts of one order.
+        member = source.member if source.counts is None else ""
+        whole = None if source.places is None else (source.path, member, source.modified, source.size_on_disk)
+        part = source.value, source.member, source.name
+        if whole is None or whole != self._whole or part in self._parts:
+            self._number, self._whole, self._parts = self._number + 1, whole, set[object]()
+        self._parts.add(part)
+        return self._number
+
+
+def texts_of(sources: Sequence[Source]) -> list[list[int]]:
+    """The indices of the sources of each text: of several if it is divided, whose `places` give the order."""
+    numbers, made = TextNumbers(), dict[int, list[int]]()
+    for index, source in enumerate(sources):
+        made.setdefault(numbers.number(source), []).append(index)
+    return list(made.values())
+
+
+def in_text_order(sources: Sequence[Source]) -> Iterator[tuple[int, int, int]]:
+    """Yields the index of a source and two numbers of documents in it, from the first to before the last.
+
+    Together these stretches are all documents in the order of the text, which no division into sources changes.
+    """
+    for text in texts_of(sources):
+        if len(text) == 1:
+            yield text[0], 0, sources[text[0]].documents
+            continue
+        amounts = [sources[part].documents for part in text]
+        places = [places for part in text if (places := sources[part].places) is not None]
+        order = np.argsort(np.concatenate(places), kind="stable")
+        owners = np.repeat(text, amounts)[order]
+        numbers = np.concatenate([np.arange(amount) for amount in amounts])[order]
+        borders = np.flatnonzero(np.diff(owners, prepend=-1, append=-1))
+        for first, last in pairwise(borders.tolist()):
+            yield int(owners[first]), int(numbers[first]), int(numbers[last - 1]) + 1
 
 
 def mixture_of(
@@ -192,6 +240,13 @@ class Source:
     def documents(self) -> int:
         """The number of documents."""
         return len(self.ends)
+
+    def places_at(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of bytes of `data`, int64: in the text that this source is a part of, else in its own."""
+        if self.places is None:
+            return offsets
+        document = np.minimum(np.searchsorted(self.ends, offsets, side="right"), self.documents - 1)
+        return self.places[document] + offsets - np.where(document > 0, self.ends[document - 1], 0)
 
     def split_work(self, documents: str) -> Work[Source]:
         """Divides the same text into one document ("file") or one per line ("line").

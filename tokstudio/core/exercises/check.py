@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TypeVar, cast
@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source, in_text_order
 from tokstudio.core.exercises.hypotheses import TIES, Hypothesis, hypotheses
 from tokstudio.core.exercises.naive import NaiveTrainer, Pair, Words
 from tokstudio.core.exercises.recipe import Recipe, Ties, count_words_work
@@ -144,6 +145,13 @@ class Check:
         return self.difference is None
 
 
+def _documents(source: Source, first: int, last: int) -> Iterator[bytes]:
+    """The documents of a source from the first to before the last."""
+    begin = int(source.ends[first - 1]) if first else 0
+    for start, end in pairwise([begin, *source.ends[first:last].tolist()]):
+        yield bytes(source.data[start:end])
+
+
 class Checker:
     """Checks lists of merges against a corpus. What does not depend on a list is computed once.
 
@@ -158,9 +166,9 @@ class Checker:
         if any(source.counts is not None for source in corpus.sources):
             raise ConfigError("A training cannot be checked on word counts: give the text that was counted.")
         self._texts = [
-            bytes(source.data[start:end])
-            for source in corpus.sources
-            for start, end in pairwise([0, *source.ends.tolist()])
+            text
+            for number, first, last in in_text_order(corpus.sources)
+            for text in _documents(corpus.sources[number], first, last)
         ]
         self._unusable = set[object]()  # of the words of recipes: those whose pattern cannot be used
         self._right: list[Merge] = []

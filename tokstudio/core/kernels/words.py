@@ -171,30 +171,47 @@ def enter(arena: Bytes, offsets: Int64, slots: UInt64, first: int, last: int) ->
 
 @njit(nogil=True, cache=True)
 def add_up(
-    numbers: Int32, ends: Int64, start: int, weights: Int64, counts: Int64, firsts: Int64, found: Int32, used: int
+    numbers: Int32,
+    ends: Int64,
+    start: int,
+    stops: Int64,
+    shifts: Int64,
+    ascending: bool,
+    weights: Int64,
+    counts: Int64,
+    firsts: Int64,
+    found: Int32,
+    used: int,
 ) -> int:
-    """Counts the words of a text by their number.
+    """Counts the words of a text by their number, and keeps the least place of each.
 
     Args:
         numbers: int32 [n], the words.
         ends: int64 [n], the end of each.
         start: The start of the first.
+        stops: int64 [parts], ascending, the end of each part of the text; the last is not before the last word's.
+        shifts: int64 [parts], the place of a word less its start in the text.
+        ascending: Whether each place is after all places that were added before.
         weights: int64 [n], how often each occurs; [0] for once each.
         counts: int64 by number, added to; 0 for words that were not found before.
-        firsts: int64 by number, written: where each word occurs first.
+        firsts: int64 by number, written: the least place of each word.
         found: int32, written: the words in the order in which they were found.
         used: How many words were found before.
 
     Returns:
         How many words have been found.
     """
-    weighted = weights.size > 0
+    weighted, part = weights.size > 0, 0
     for k in range(numbers.size):
         number = numbers[k]
+        while stops[part] <= start:
+            part += 1
         if counts[number] == 0:
-            firsts[number] = start
+            firsts[number] = start + shifts[part]
             found[used] = number
             used += 1
+        elif not ascending:
+            firsts[number] = min(firsts[number], start + shifts[part])
         counts[number] += weights[k] if weighted else 1
         start = ends[k]
     return used

@@ -14,7 +14,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work, part_of
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import hold_out_work
-from tokstudio.core.corpus.source import Source, document_ends, entries, groups
+from tokstudio.core.corpus.source import Source, document_ends, entries, groups, in_text_order, texts_of
 from tokstudio.core.training.prepare_corpus import valid_work
 
 _PIECE = 1 << 20
@@ -45,13 +45,35 @@ class Lines:
         return sum(len(ends) * times for _, ends, times in self.sources)
 
     def pieces(self) -> Iterator[tuple[bytes, int]]:
-        """Yields some lines with a line feed after each, and how many bytes of the corpus they are."""
-        for source, ends, times in self.sources:
-            for _ in range(times):
-                for first, last, start, stop in groups(ends, _PIECE):
-                    raw = source.data[start:stop].tobytes()
-                    bounds = pairwise([0, *(ends[first:last] - start).tolist()])
-                    yield b"".join(raw[a:b].removesuffix(b"\n") + b"\n" for a, b in bounds), stop - start
+        """Yields some lines with a line feed after each, and how many bytes of the corpus they are.
+
+        They are in the order of the text, which is given as often as its largest part, each time without the parts
+        that were given often enough.
+        """
+        for text in texts_of([source for source, _, _ in self.sources]):
+            parts = [self.sources[number] for number in text]
+            for time in range(max(times for _, _, times in parts)):
+                yield from _pieces([(source, ends) for source, ends, times in parts if times > time])
+
+
+def _pieces(parts: Sequence[tuple[Source, NDArray[np.int64]]]) -> Iterator[tuple[bytes, int]]:
+    """The lines of the parts of a text; each part has the ends of its lines."""
+    held, size = list[bytes](), 0
+    for number, first, last in in_text_order([source for source, _ in parts]):
+        source, ends = parts[number]
+        start = int(source.ends[first - 1]) if first else 0
+        stop = int(source.ends[last - 1]) if last else 0
+        here = ends[np.searchsorted(ends, start, side="right") : np.searchsorted(ends, stop, side="right")]
+        for one, other, begin, end in groups(here - start, _PIECE):
+            if held and size + end - begin > _PIECE:
+                yield b"".join(held), size
+                held, size = [], 0
+            raw = source.data[start + begin : start + end].tobytes()
+            bounds = pairwise([0, *(here[one:other] - (start + begin)).tolist()])
+            held.append(b"".join(raw[a:b].removesuffix(b"\n") + b"\n" for a, b in bounds))
+            size += end - begin
+    if held:
+        yield b"".join(held), size
 
 
 def check_corpus(corpus: Corpus) -> None:

@@ -20,7 +20,7 @@ from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.parallel import processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.counts_file import SourceTotals
-from tokstudio.core.corpus.source import CountedWith, Source, entry_name, is_one_entry
+from tokstudio.core.corpus.source import CountedWith, Source, TextNumbers, entry_name, is_one_entry
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.spill import Spill
@@ -87,8 +87,7 @@ class WordCounter:
         self._totals: list[SourceTotals] = []
         self._place: _Place | None = None
         self._files = self._base = 0
-        self._whole: object = None  # the divided text whose parts share a base
-        self._parts = set[object]()
+        self._texts, self._text = TextNumbers(), -1  # the parts of a divided text share a base
         self._progress = Progress("counting", 0, size)
         self._before = 0  # bytes of the sources before
 
@@ -130,10 +129,8 @@ class WordCounter:
             total = self._totals[-1] if self._totals else SourceTotals("", 0, 0)
             added = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
             self._totals[-1:] = [added]
-        whole, part = whole_and_part(source)
-        if whole is None or whole != self._whole or part in self._parts:
-            self._base, self._whole, self._parts = self._files, whole, set[object]()
-        self._parts.add(part)
+        if (text := self._texts.number(source)) != self._text:
+            self._base, self._text = self._files, text
         inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
         self._files = max(self._files, self._base + inner + 1)
         self._place = _Place(replace(source, data=_NO_TEXT), len(self._totals) - 1, self._base * FILE)
@@ -234,15 +231,6 @@ def _custom_ends(
     yield np.concatenate(gathered), len(stops)
 
 
-def whole_and_part(source: Source) -> tuple[object, object]:
-    """What tells a divided text from others, and a part of it from the other parts; None where it is not divided."""
-    if source.places is None:
-        return None, None
-    # The sources of a table of counts are parts of one order.
-    member = source.member if source.counts is None else ""
-    return (source.path, member, source.modified, source.size_on_disk), (source.value, source.member, source.name)
-
-
 @dataclass(frozen=True, eq=False)
 class _Place:
     """Where a source stands in the whole corpus."""
@@ -253,12 +241,11 @@ class _Place:
 
     def of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """The places of offsets in the source: the number of a file x 2^40 + an offset there."""
-        ends, places = self.source.ends, self.source.places
-        if places is None:
-            return offsets + self.base
-        documents = np.searchsorted(ends, offsets, side="right")
-        starts = np.concatenate([[0], ends[:-1]])
-        return places[documents] + (offsets - starts[documents] + self.base)
+        return self.source.places_at(offsets) + self.base
+
+    def shifts(self, begins: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What is added to an offset in parts of documents for its place; each begins there, and ends at its stop."""
+        return self.of(begins) - np.concatenate([[0], stops[:-1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +311,10 @@ def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 
 
 class _Counter:
-    """The counts of one thread, which receives chunks in the order of the corpus."""
+    """The counts of one thread, which receives chunks in the order of the sources.
+
+    That is not the order of places where a text is divided: what comes later may lie before.
+    """
 
     def __init__(self, spill: Spill, most: int) -> None:
         self._place: _Place | None = None
@@ -346,10 +336,10 @@ class _Counter:
         """Splits a chunk and counts its pre-tokens."""
         self._begin(chunk.place)
         text, stops = chunk.laid_out()
-        begins = np.array([start for start, _ in chunk.parts], np.int64)
+        shifts = chunk.place.shifts(np.array([start for start, _ in chunk.parts], np.int64), stops)
         at = 0
         for ends, _ in word_ends(splitter, text, at, stops):
-            self._add(text, at, ends, (begins, stops))
+            self._add(text, at, ends, stops, shifts)
             at = int(ends[-1])
 
     def _begin(self, place: _Place) -> None:
@@ -398,10 +388,11 @@ class _Counter:
         padded = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
         start = 0
         for first in range(0, source.documents, MOST_WORDS):
-            here = slice(first, first + MOST_WORDS)
+            ends, counts = source.ends[first : first + MOST_WORDS], source.counts[first : first + MOST_WORDS]
+            starts = np.concatenate([[start], ends[:-1]])
             self._begin(place)
-            self._add(padded, start, source.ends[here], weights=source.counts[here])
-            start = int(source.ends[here][-1])
+            self._add(padded, start, ends, ends, place.of(starts) - starts, counts)
+            start = int(ends[-1])
             yield start
 
     def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, place: _Place) -> Iterator[int]:
@@ -410,9 +401,10 @@ class _Counter:
             self._begin(place)
             text, stops = pieces.joined(source.data, *group)
             begins, at = pieces.starts[group[0] : group[1]], 0
+            shifts = place.shifts(begins, stops)
             for ends, _ in word_ends(splitter, text, at, stops):
                 if len(ends):
-                    self._add(text, at, ends, (begins, stops))
+                    self._add(text, at, ends, stops, shifts)
                     at = int(ends[-1])
                 yield int(begins[0]) + at
 
@@ -421,27 +413,18 @@ class _Counter:
         data: NDArray[np.uint8],
         start: int,
         ends: NDArray[np.int64],
-        parts: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        stops: NDArray[np.int64],
+        shifts: NDArray[np.int64],
         weights: NDArray[np.int64] = _NO_WEIGHTS,
     ) -> None:
-        """Counts adjacent words, at most `MOST_WORDS`.
-
-        `data` has parts of the source: `parts` tells where each begins in the source, and where it ends in `data`.
-        """
+        """Counts adjacent words, at most `MOST_WORDS`; `stops` and `shifts` are of the parts of `data`."""
         from tokstudio.core.kernels.words import add_up
 
         numbers = self.table.look_up(data, start, ends)
         if len(self._counts) < self.table.room:
             for name in ("_counts", "_firsts", "_found"):
                 setattr(self, name, grown(getattr(self, name), self.table.room))
-        before = self._used
-        arrays = (read_only(ends), start, read_only(weights), self._counts, self._firsts, self._found)
-        self._used = add_up(numbers, *arrays, before)
-        if self._used > before and self._place is not None:
-            new = self._found[before : self._used]
-            offsets = self._firsts[new]
-            if parts is not None:
-                begins, stops = parts
-                part = np.searchsorted(stops, offsets, side="right")
-                offsets += (begins - np.concatenate([[0], stops[:-1]]))[part]
-            self._firsts[new] = self._place.of(offsets)
+        assert self._place is not None
+        ascending = self._place.source.places is None
+        counted = (read_only(weights), self._counts, self._firsts, self._found, self._used)
+        self._used = add_up(numbers, read_only(ends), start, read_only(stops), read_only(shifts), ascending, *counted)

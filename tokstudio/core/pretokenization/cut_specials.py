@@ -55,10 +55,7 @@ def _cut_counts(source: Source, pieces: Pieces) -> Source:
         data = padded[: int(ends[-1])]
     else:
         data, ends = np.empty(0, np.uint8), np.empty(0, np.int64)
-    places = source.places
-    if places is not None:
-        begins = np.concatenate([[0], source.ends[:-1]])[document[kept]]
-        places = places[document[kept]] + (words.starts - begins)
+    places = None if source.places is None else source.places_at(words.starts)
     return replace(source, data=data, ends=ends, counts=source.counts[document[kept]], places=places)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,12 +24,12 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.locate import first_occurrence_work
-from tokstudio.core.corpus.source import CountedWith, Source, entries
+from tokstudio.core.corpus.source import CountedWith, Source, entries, texts_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import special_ids
-from tokstudio.core.pretokenization.count_words import count_work, whole_and_part
-from tokstudio.core.pretokenization.cut_specials import cut_sources_work, documents_of
+from tokstudio.core.pretokenization.count_words import count_work
+from tokstudio.core.pretokenization.cut_specials import cut_sources_work
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
@@ -70,7 +70,6 @@ class CountedText:
     counts: WordCounts | None  # None without a pattern
     # Without a pattern: the entry and the documents of each source, and for a part of a divided text their places.
     documents: tuple[tuple[int, Sequences, NDArray[np.int64] | None], ...]
-    wholes: tuple[object, ...]  # for each of these, what tells the divided text that it is a part of; else None
     cut_out: Mapping[str, int]
     replaced: int
     held_out: tuple[Source, ...]
@@ -83,12 +82,13 @@ class CountedText:
             # Sources that were counted together count once.
             return [self.counts.weighted(weights if self.by_source else (1,))]
         made: list[Sequences] = []
-        for whole, group in groupby(zip(self.documents, self.wholes, strict=True), lambda each: each[1]):
-            parts = [(weights[entry], part, places) for (entry, part, places), _ in group]
-            if whole is None:
-                made += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts if weight]
-            else:
+        used = [(source, *each) for source, each in zip(self.sources, self.documents, strict=False) if weights[each[0]]]
+        for text in texts_of([source for source, *_ in used]):
+            parts = [(weights[entry], part, places) for _, entry, part, places in (used[number] for number in text)]
+            if len(parts) > 1:
                 made.append(_in_order(parts))
+            else:
+                made += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts]
         return made
 
 
@@ -182,9 +182,9 @@ def count_text_work(
     replaced = 0
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
-        sources = tuple(source for source, _ in valid)
+        sources = _placed_again(sources, [source for source, _ in valid])
         replaced = sum(places for _, places in valid)
-    sources = yield from prepared_sources_work(sources, start)
+    sources = _placed_again(sources, (yield from prepared_sources_work(sources, start)))
     cut, cut_out = yield from cut_sources_work(sources, config.all_specials)
     counts, documents = None, ()
     if config.pattern == "none":
@@ -194,8 +194,7 @@ def count_text_work(
     else:
         settings = CountedWith(config.pattern, config.all_specials)
         counts = yield from count_work(cut, settings, threads, by_source=by_source)
-    wholes = tuple(whole_and_part(source)[0] if source.counts is None else None for source in sources)
-    return CountedText(counts, documents, wholes, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
+    return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
 
 
 def _check_counted(sources: tuple[Source, ...], config: TrainingConfig) -> None:
@@ -235,21 +234,33 @@ def _whole(source: Source, pieces: Pieces) -> Sequences:
 def _places(source: Source, pieces: Pieces) -> NDArray[np.int64] | None:
     """The place of each piece of a part of a divided text."""
     if source.places is None or source.counts is not None:
-        return None
-    document = documents_of(pieces)
-    begins = np.concatenate([np.zeros(min(1, source.documents), np.int64), source.ends[:-1]])
-    return source.places[document] + pieces.starts - begins[document]
+        return source.places
+    return source.places_at(pieces.starts)
+
+
+def _placed_again(before: Sequence[Source], sources: Sequence[Source]) -> tuple[Source, ...]:
+    """The sources; where text became longer or shorter, the parts of a divided text have new places in its order."""
+    made = list(sources)
+    for text in texts_of(sources):
+        parts = [sources[part] for part in text]
+        if any(part.places is None for part in parts) or all(before[part] is sources[part] for part in text):
+            continue
+        places = np.concatenate([part.places for part in parts if part.places is not None])
+        lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
+        order = np.argsort(places, kind="stable")
+        places[order] = np.cumsum(lengths[order]) - lengths[order]
+        borders = np.cumsum([part.documents for part in parts])[:-1]
+        for index, part, here in zip(text, parts, np.split(places, borders), strict=True):
+            made[index] = replace(part, places=here)
+    return tuple(made)
 
 
 def _in_order(parts: Sequence[tuple[int, Sequences, NDArray[np.int64] | None]]) -> Sequences:
     """The sequences of the parts of a divided text in its order, each part with its weight."""
     offsets = np.cumsum([0, *(len(part.data) for _, part, _ in parts)], dtype=np.int64)
-    counts = np.repeat(
-        np.array([weight for weight, _, _ in parts], np.int64), [len(part.starts) for _, part, _ in parts]
-    )
+    counts = np.concatenate([_counts_of(part) * weight for weight, part, _ in parts])
     places = np.concatenate([places for _, _, places in parts if places is not None])
     order = np.argsort(places, kind="stable")
-    order = order[counts[order] > 0]
     starts = np.concatenate([part.starts + at for (_, part, _), at in zip(parts, offsets, strict=False)])[order]
     stops = np.concatenate([part.stops + at for (_, part, _), at in zip(parts, offsets, strict=False)])[order]
     data = np.concatenate([part.data for _, part, _ in parts])
@@ -257,8 +268,11 @@ def _in_order(parts: Sequence[tuple[int, Sequences, NDArray[np.int64] | None]]) 
 
 
 def _times(part: Sequences, weight: int) -> Sequences:
-    counts = np.full(len(part.starts), weight, np.int64) if part.counts is None else part.counts * weight
-    return replace(part, counts=counts)
+    return replace(part, counts=_counts_of(part) * weight)
+
+
+def _counts_of(part: Sequences) -> NDArray[np.int64]:
+    return np.ones(len(part.starts), np.int64) if part.counts is None else part.counts
 
 
 def valid_work(source: Source) -> Work[tuple[Source, int]]:

@@ -159,9 +159,11 @@ class Collector:
             return
         numbers: NDArray[np.int64] = codes[0][keep]
         values = codes[1]
-        for number in range(len(values)):
+        found, firsts = np.unique(numbers, return_index=True)
+        in_order: list[int] = found[np.argsort(firsts)].tolist()
+        for number in in_order:
             chosen: NDArray[np.bool_] = numbers == number
-            if self._only in (None, values[number]) and chosen.any():
+            if self._only in (None, values[number]):
                 self._builder(values[number]).add(*_gathered(data, starts, ends, chosen), place + starts[chosen])
 
     def parts_work(self) -> Work[list[DividedPart]]:
