@@ -62,7 +62,7 @@ def by_recent_files(window, answers, path: Path) -> None:
     window.recent.menu.actions()[0].trigger()
 
 
-def test_a_data_set_is_asked_for_and_added_to_a_sample_which_it_can_replace(qtbot, monkeypatch, tmp_path):
+def test_a_data_set_is_asked_for_and_replaces_a_sample_which_can_be_kept(qtbot, monkeypatch, tmp_path):
     def act(window, answers):
         for opened in (by_menu, by_dropping, by_recent_files):
             # Other columns, since the choice for these would be remembered.
@@ -74,12 +74,11 @@ def test_a_data_set_is_asked_for_and_added_to_a_sample_which_it_can_replace(qtbo
             opened(window, answers, path)
             choose(asked_to_import(qtbot, window), "title")
             quiet(qtbot, window)
-            assert texts(window)[name] == TITLES
-            assert len(window.session.corpus.sources) == 2, name
-            replace = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Replace"]
-            replace[0].click()
+            assert texts(window) == {name: TITLES}
+            keep = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Keep Both"]
+            keep[0].click()
             quiet(qtbot, window)
-            assert list(texts(window)) == [name]
+            assert list(texts(window)) == ["How tokenizers work", name]
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -91,8 +91,18 @@ def test_counted_words_that_replace_a_sample_bring_their_pattern(qtbot, session,
     notices = []
     session.jobs.noticed.connect(notices.append)
     session.corpus.add_text(sample_text("article"), next(one.title for one in SAMPLES if one.key == "article"))
+    session.corpus.open_counts([counted_table(tmp_path)])
+    idle(qtbot, session)
+    assert len(session.corpus.sources) == 1
+    assert session.training.settings.pattern == "gpt2"
+    session.training.set_settings(Settings())
+    notices[-1].act()
+    assert len(session.corpus.sources) == 2
+    session.corpus.remove_sources([0, 1])
+    session.corpus.add_text("a text of one's own")
     opened_counts(qtbot, session, counted_table(tmp_path))
     assert session.training.settings.pattern == "none"
+    assert notices[-1].verb == "Replace"
     notices[-1].act()
     assert len(session.corpus.sources) == 1
     assert session.training.settings.pattern == "gpt2"

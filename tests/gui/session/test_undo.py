@@ -67,6 +67,60 @@ def test_a_removed_source_comes_back_at_its_place_by_the_button_of_the_message(q
     assert at_the_window(monkeypatch, act, [str(book) for book in books]) == 0
 
 
+def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their_places(qtbot, monkeypatch, tmp_path):
+    books = [tmp_path / f"{letter}.txt" for letter in "abcdef"]
+    for number, book in enumerate(books):
+        book.write_text(f"{TEXT}{number}")
+
+    def act(window, answers):
+        quiet(qtbot, window)
+        corpus, rows = window.session.corpus, window.corpus.source_list
+        weights = (1000, 2000, 3000, 4000, 5000, 6000)
+        corpus.set_weights(weights)
+        before = corpus.sources
+        left, control, shift = (
+            Qt.MouseButton.LeftButton,
+            *(getattr(Qt.KeyboardModifier, name) for name in ("ControlModifier", "ShiftModifier")),
+        )
+
+        def click(row: int, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+            index = rows.sources_model.index(row, 0)
+            rows.scrollTo(index)
+            qtbot.mouseClick(rows.viewport(), left, keys, rows.visualRect(index).center())
+
+        def by_separate_clicks() -> None:
+            click(0)
+            click(2, control)
+            click(5, control)
+            qtbot.mouseClick(window.corpus.remove_button, left)
+
+        def by_a_range() -> None:
+            click(1)
+            click(4, shift)
+            qtbot.keyClick(rows, Qt.Key.Key_Delete)
+
+        def by_keys() -> None:
+            click(3)
+            qtbot.keyClick(rows, Qt.Key.Key_Down, shift)
+            window.actions_by_id["remove_source"].trigger()
+
+        def all_of_them() -> None:
+            click(3)
+            qtbot.keyClick(rows, Qt.Key.Key_A, control)
+            qtbot.keyClick(rows, Qt.Key.Key_Backspace)
+
+        ways = {by_separate_clicks: "bde", by_a_range: "af", by_keys: "abcf", all_of_them: ""}
+        for remove, left_over in ways.items():
+            remove()
+            assert [name[0] for name in names(window)] == [*left_over], remove.__name__
+            window.actions_by_id["undo"].trigger()
+            assert corpus.sources == before, remove.__name__
+            assert corpus.weights == weights
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(book) for book in books]) == 0
+
+
 def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, monkeypatch, books):
     def act(window, answers):
         quiet(qtbot, window)

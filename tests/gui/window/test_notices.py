@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
 from tokstudio.gui.state.training_settings import Settings
@@ -25,42 +26,74 @@ def names(window) -> list[str]:
     return [source.name for source in window.session.corpus.sources]
 
 
-def test_a_text_added_to_a_sample_has_a_notice_and_can_replace_it(qtbot, monkeypatch, book):
+def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, monkeypatch, book):
     def act(window, answers):
-        card = window.notices
+        card, sample = window.notices, "A Python program"
         window.actions_by_id["sample_python"].trigger()
         assert not card.isVisible()
         answers.files = [book]
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
-        assert names(window) == ["A Python program", "book.txt"]
+        assert names(window) == ["book.txt"]
         qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
-        assert card.text.text() == "book.txt was added to the sample A Python program."
+        assert card.text.text() == "book.txt replaced the sample A Python program."
+        assert card.act_button.text() == "Keep Both"
+        assert window.actions_by_id["undo"].text() == "&Undo Replace A Python program"
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        assert names(window) == [sample, "book.txt"]
+        assert not card.isVisible()
+        for after in (["book.txt"], [sample]):
+            window.actions_by_id["undo"].trigger()
+            assert names(window) == after
+        # A pasted text is one's own too; the notice goes with what it is about.
+        QGuiApplication.clipboard().setText(TEXT)
+        window.actions_by_id["paste_corpus"].trigger()
+        assert names(window) == ["Pasted text"]
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        window.session.corpus.set_sources(())
+        assert card.text.text() == "Removed Pasted text."
+        window.actions_by_id["undo"].trigger()
+        # Another sample is added without a word.
+        card.clear()
+        window.actions_by_id["sample_python"].trigger()
+        assert names(window) == ["Pasted text", sample]
+        quiet(qtbot, window)
+        assert not card.text.text()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_text_that_is_added_beside_others_can_replace_them(qtbot, monkeypatch, tmp_path, book):
+    other = tmp_path / "other.txt"
+    other.write_text(TEXT + "more")
+
+    def act(window, answers):
+        card = window.notices
+        qtbot.waitUntil(lambda: names(window) == ["book.txt"], timeout=PATIENCE)
+        for files, told in (
+            ([other], "other.txt was added beside book.txt."),
+            ([book, other], "2 texts were added beside 2 sources."),
+        ):
+            before = names(window)
+            answers.files = files
+            window.actions_by_id["open_corpus"].trigger()
+            quiet(qtbot, window)
+            assert names(window) == [*before, *(file.name for file in files)]
+            qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+            assert card.text.text() == told
         assert card.act_button.text() == "Replace"
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
-        assert names(window) == ["book.txt"]
-        assert card.text.text() == "Removed A Python program."
-        # Two texts of one's own are nothing to be told.
-        window.actions_by_id["open_corpus"].trigger()
-        quiet(qtbot, window)
-        assert names(window) == ["book.txt", "book.txt"]
-        assert not card.isVisible()
-        # Removing the sample by hand replaces the notice too.
-        window.session.corpus.remove_sources([0, 1])
-        window.actions_by_id["sample_python"].trigger()
-        window.opening.open_paths([book])
-        quiet(qtbot, window)
-        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
-        assert card.text.text() == "book.txt was added to the sample A Python program."
-        window.session.corpus.remove_sources([0])
-        assert card.text.text() == "Removed A Python program."
+        assert names(window) == ["book.txt", "other.txt"]
+        assert card.text.text() == "Removed 2 sources."
         # Escape closes it; Edit still undoes the removal.
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
         qtbot.keyClick(window, Qt.Key.Key_Escape)
         assert not card.isVisible()
         window.actions_by_id["undo"].trigger()
-        assert names(window) == ["A Python program", "book.txt"]
+        assert names(window) == ["book.txt", "other.txt", "book.txt", "other.txt"]
+        quiet(qtbot, window)
 
-    assert at_the_window(monkeypatch, act) == 0
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
 def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, monkeypatch, book):

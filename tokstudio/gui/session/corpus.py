@@ -11,9 +11,10 @@ from weakref import WeakKeyDictionary
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.corpus.source import Source, entries, entry_name
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.state import source_jobs
@@ -101,8 +102,7 @@ class CorpusState(QObject):
         if len(text) > _LONG_TEXT:
             self._jobs.start(lambda: source_jobs.read_text(text, name, documents), self._add_read)
         else:
-            made = finish(Source.from_texts([text], name).split_work(documents))
-            self.set_sources((*self.sources, made))
+            self._add((finish(Source.from_texts([text], name).split_work(documents)),))
 
     def add_texts(self, texts: Sequence[tuple[str, str]]) -> None:
         """Adds short texts, each with its name, as sources."""
@@ -213,10 +213,7 @@ class CorpusState(QObject):
             if again:
                 what = f"{again[0]} was" if len(again) == 1 else f"{len(again):,} of these files were"
                 self._jobs.refuse(f"{what} already in the corpus. That text now counts twice.")
-            before = self.sources
-            self.set_sources((*self.sources, *read.sources))
-            if before and all(map(sample_title, before)):
-                self._tell_of_samples(before, read.sources)
+            self._add(read.sources)
             if read.documents != self._documents:
                 # The setting has changed while they were read.
                 self.split()
@@ -226,20 +223,40 @@ class CorpusState(QObject):
         for path, error in read.problems:
             self.report(problem_of(error, path))
 
-    def _tell_of_samples(self, samples: tuple[Source, ...], added: tuple[Source, ...]) -> None:
-        """Says that texts were added to samples, as they may be thought to replace them."""
+    def _add(self, added: tuple[Source, ...]) -> None:
+        """Adds texts, and says beside which; the user's own texts replace samples. A button does the other."""
+        before = self.sources
+        own = bool(before) and not any(map(sample_title, added))
+        replaces = own and all(map(sample_title, before))
+        self.set_sources(added if replaces else (*before, *added))
+        if not own:
+            return
+        what = added[0].name if len(added) == 1 else f"{len(added):,} texts"
+        names = list(dict.fromkeys(sample_title(source) or entry_name(source) for source in before))
+        kind = "sample" if replaces else "source"
+        whom = f"{'the sample ' * replaces}{names[0]}" if len(names) == 1 else several(len(names), kind)
+        documents = self._documents
+        # By their text, as a division of it makes other sources.
+        earlier, later = ({id(source.data): source for source in sources} for sources in (before, added))
 
-        def replace_samples() -> None:
-            self.set_sources(tuple(source for source in self.sources if not sample_title(source)))
+        def keep_both() -> None:
+            self.set_sources((*before, *self.sources))
+            if documents != self._documents:
+                self.split()
+
+        def replace_earlier() -> None:
+            self.set_sources(tuple(source for source in self.sources if id(source.data) not in earlier))
             self.texts_added.emit()
 
         def holds() -> bool:
-            return {bool(sample_title(source)) for source in self.sources} == {True, False}
+            known = {id(source.data) for source in self.sources}
+            return not known.isdisjoint(later) and replaces == known.isdisjoint(earlier)
 
-        what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
-        names = list(dict.fromkeys(map(sample_title, samples)))
-        whom = f"the sample {names[0]}" if len(names) == 1 else f"{len(names):,} samples"
-        self._jobs.notify(f"{what} added to {whom}.", "Replace", replace_samples, holds)
+        if replaces:
+            self._jobs.notify(f"{what} replaced {whom}.", "Keep Both", keep_both, holds)
+        else:
+            was = "was" if len(added) == 1 else "were"
+            self._jobs.notify(f"{what} {was} added beside {whom}.", "Replace", replace_earlier, holds)
 
     def _take_reread(self, changed: ChangedSources | Unread) -> None:
         if isinstance(changed, Unread):

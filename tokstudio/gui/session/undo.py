@@ -322,6 +322,8 @@ def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tup
     known, now = set(before), set(after)
     gone, new = [source for source in before if source not in now], [one for one in after if one not in known]
     if gone and new:
+        if not {source.path for source in gone} & {source.path for source in new if source.path is not None}:
+            return f"Replace {_named(gone)}", ""
         return (f"Reload {_named(new)}" if len(before) == len(after) else "Change Corpus"), ""
     if gone:
         text = "Clear Corpus" if not after and len(gone) > 1 else f"Remove {_named(gone)}"

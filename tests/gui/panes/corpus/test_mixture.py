@@ -213,17 +213,21 @@ def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qt
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_text_beside_the_story_is_told_of_with_the_title_of_the_sample(qtbot, monkeypatch, tmp_path, unstyled):
+def test_a_text_replaces_the_whole_story_and_is_told_of_with_its_title(qtbot, monkeypatch, tmp_path, unstyled):
     path = tmp_path / "mine.txt"
     path.write_text(LATIN)
 
     def act(window, answers):
         window.actions_by_id["sample_scripts"].trigger()
+        parts = window.session.corpus.sources
         window.session.corpus.open_paths([path])
         quiet(qtbot, window)
-        assert window.notices.text.text() == "mine.txt was added to the sample One story in eight scripts."
-        qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
+        assert window.notices.text.text() == "mine.txt replaced the sample One story in eight scripts."
         assert [source.name for source in window.session.corpus.sources] == ["mine.txt"]
+        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+        qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
+        assert window.session.corpus.sources[:-1] == parts
+        assert window.session.corpus.sources[-1].name == "mine.txt"
         quiet(qtbot, window)
 
     assert at_the_window(monkeypatch, act) == 0
