@@ -11,6 +11,7 @@ import random
 import pytest
 
 from tests.core.formats.file_mutants import mutant_of_bytes, mutant_of_lines, mutant_of_values, read_or_refused
+from tests.core.formats.huggingface.test_converted import bert, pair
 from tests.core.formats.sentencepiece.test_reader import small_model
 from tests.core.formats.trained import (
     everything,
@@ -66,6 +67,23 @@ def classic(folder):
     return folder / "merges.json"
 
 
+def word_piece(folder):
+    return bert(folder, do_lower_case=False, strip_accents=None, cls_token="[CLS]") / "vocab.txt"
+
+
+def word_piece_settings(folder):
+    return word_piece(folder).with_name("tokenizer_config.json")
+
+
+def word_ends(folder):
+    return pair(folder, True) / "merges.txt"
+
+
+def word_ends_vocabulary(folder):
+    return pair(folder, False) / "vocab.json"
+
+
+THROUGH_THEIR_LIBRARY = (huggingface, word_piece, word_piece_settings, word_ends, word_ends_vocabulary)
 FILES = [
     (huggingface, mutant_of_values),
     (huggingface, mutant_of_bytes),
@@ -77,6 +95,12 @@ FILES = [
     (minbpe, mutant_of_lines),
     (minbpe, mutant_of_bytes),
     (sentencepiece, mutant_of_bytes),
+    (word_piece, mutant_of_lines),
+    (word_piece, mutant_of_bytes),
+    (word_piece_settings, mutant_of_values),
+    (word_piece_settings, mutant_of_bytes),
+    (word_ends, mutant_of_lines),
+    (word_ends_vocabulary, mutant_of_values),
     (classic, mutant_of_values),
     (classic, mutant_of_bytes),
 ]
@@ -84,7 +108,7 @@ FILES = [
 
 @pytest.mark.parametrize(("make", "mutate"), FILES)
 def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path, monkeypatch, make, mutate):
-    if make is huggingface:
+    if make in THROUGH_THEIR_LIBRARY:
         # Here, this library cannot end the process, and need not be loaded again for each mutant.
         monkeypatch.setattr(client, "_started", lambda: None)
     path = make(tmp_path)

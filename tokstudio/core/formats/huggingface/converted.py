@@ -213,6 +213,8 @@ def _settings_work(files: tuple[Path, ...], names: tuple[str, ...]) -> Work[_Set
     for role in _ROLES:
         match of_map.get(role, config.get(role)):
             case str(token) | {"content": str(token)} if token:
+                if has_surrogates(token):
+                    raise FormatError(f'{_MAP if role in of_map else _CONFIG}: "{role}" is not text.')
                 roles[role] = token
             case _:
                 pass
