@@ -123,6 +123,14 @@ def test_a_pair_of_files_needs_a_pattern(hub: Hub, tokenizer: Tokenizer, tmp_pat
     assert load("hf:me/pair", "gpt2").encode(TEXT) == tokenizer.encode(TEXT)
 
 
+def test_a_vocabulary_of_bert_is_fetched_with_its_settings(hub: Hub):
+    lines = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nHello\nhello\n"
+    hub.repositories["me/bert"] = Repository(
+        {"vocab.txt": lines, "tokenizer_config.json": b'{"do_lower_case": false}', "model.bin": b"weights"}
+    )
+    assert load("hf:me/bert").encode("Hello") == [5]
+
+
 def test_a_file_that_is_cut_short_is_not_kept(hub: Hub, no_pauses: None, tmp_path: Path):
     hub.cut.add("tokenizer.json")
     for more in (0, 100_000):

@@ -25,6 +25,7 @@ _SETS = (
     ("tiktoken.model",),
     ("spiece.model",),
     ("sentencepiece.bpe.model",),
+    ("vocab.txt",),
 )
 # Small files that belong to a tokenizer for other programs that read the same cache.
 _BESIDE = ("tokenizer_config.json", "special_tokens_map.json")
