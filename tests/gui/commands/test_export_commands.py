@@ -10,8 +10,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QImageWriter
 
 from tests.gui.person import PATIENCE, Answers
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import save_work
 from tokstudio.gui.commands import export_commands as exports
 from tokstudio.gui.commands.export_commands import ExportCommands
+from tokstudio.gui.export.plan import report_work
 from tokstudio.gui.session.preferences import Preferences
 
 
@@ -91,3 +94,22 @@ def test_a_picture_that_cannot_be_made_is_told_and_leaves_the_old_file(
     assert told[0].text.startswith("plot.png: the picture cannot be drawn: ")
     assert answers.target.read_text() == "old"
     assert [entry.name for entry in answers.target.parent.glob("*.png")] == ["plot.png"]
+
+
+def test_a_table_says_that_it_has_the_whole_run_wherever_the_playhead_stands(
+    qtbot, session, make_run, commands, answers
+):
+    run = make_run(vocabulary_size=270)
+    session.view.set_playhead(3)
+    told = []
+    session.jobs.told.connect(told.append)
+    for name in ("merges-csv", "vocabulary-csv"):
+        answers.target = answers.target.with_name(f"{name}.csv")
+        commands.export_table(name)
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+        assert told[-1] == f"Wrote {name}.csv to {answers.target.parent}. It has all of {run.name} (270 tokens)."
+    report = finish(save_work(run.tokenizer, answers.target.with_name("t.json"), "huggingface"))
+    finish(report_work([report], answers.target.with_name("REPORT.txt"), run.name))
+    lines = answers.target.with_name("REPORT.txt").read_text().splitlines()
+    assert lines[lines.index("Tokenizer") + 2].strip() == f"{run.name}."
+    assert lines[lines.index("Tokenizer") + 3].strip().startswith("270 tokens: ")

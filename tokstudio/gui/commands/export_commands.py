@@ -58,7 +58,8 @@ class ExportCommands(QObject):
         """Writes the merge log or the vocabulary in one of the formats of `_TABLES`."""
         run, path = self._session.runs.active, self._ask_target(*_TABLES[name])
         if path is not None and run is not None:
-            self._session.jobs.start(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
+            work, told = partial(save_work, run.tokenizer, path, name), partial(self._exported, run.sized_name())
+            self._session.jobs.start(work, told, writes=True)
 
     def export_ids(self) -> None:
         """Writes the ids of the text in the Text pane, as shown there."""
@@ -104,8 +105,9 @@ class ExportCommands(QObject):
                     return None
         return path
 
-    def _exported(self, report: ExportReport) -> None:
-        self._session.jobs.tell(wrote([report]))
+    def _exported(self, name: str, report: ExportReport) -> None:
+        # A table has the whole run, wherever the playhead stands.
+        self._session.jobs.tell(f"{wrote([report])} It has all of {name}.")
 
     def _written(self, path: Path) -> None:
         self._session.jobs.tell(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")

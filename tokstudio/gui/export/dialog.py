@@ -336,7 +336,7 @@ class ExportDialog(QDialog):
     def _save_report(self) -> None:
         path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
         if path is not None:
-            work = partial(plan.report_work, [*self._reports.values()], path)
+            work = partial(plan.report_work, [*self._reports.values()], path, self._run.name)
             self._jobs.start(work, self._report_saved, self._fail, writes=True)
 
     def _report_saved(self, path: Path) -> None:

@@ -158,9 +158,10 @@ def wrote(reports: Sequence[ExportReport]) -> str:
     return summary + (f" Read back and identical: {proved}." if proved else "")
 
 
-def report_work(reports: Sequence[ExportReport], path: Path) -> Work[Path]:
-    """Writes the reports on several exports into a text file beside the exported files."""
-    yield from write_files({path: ["\n\n".join(report.text() for report in reports).encode()]})
+def report_work(reports: Sequence[ExportReport], path: Path, run: str) -> Work[Path]:
+    """Writes the reports on several exports of a run into a text file beside the exported files."""
+    named = (replace(report, tokenizer=(f"{run}.", *report.tokenizer)) for report in reports)
+    yield from write_files({path: ["\n\n".join(report.text() for report in named).encode("utf-8", "replace")]})
     return path
 
 

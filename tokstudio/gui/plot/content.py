@@ -15,6 +15,9 @@ from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.plot.scale import FloatArray, to_axis
 from tokstudio.gui.style.theme import Palette
 
+#: What follows the name of a curve that is measured on another text than that of the active run.
+OTHER_CORPUS = ", other corpus"
+
 Role = Literal["active", "other", "active held-out", "other held-out"]
 
 
@@ -31,6 +34,8 @@ class Curve:
         hue: The number of its colour, for active and other curves alike.
         bars: Whether bars are drawn instead of a line.
         counts: Whether its values are counts, which are told as whole numbers also where weights made fractions.
+        size: What follows its name in a picture: the size of the vocabulary, such as " (5,000 tokens)".
+        other_corpus: Whether its values are of another corpus than those of the active run.
     """
 
     name: str
@@ -40,12 +45,19 @@ class Curve:
     hue: int = 0
     bars: bool = False
     counts: bool = False
+    size: str = ""
+    other_corpus: bool = False
     _logarithmic: dict[tuple[bool, bool], tuple[FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
 
     @property
     def of_active(self) -> bool:
         """Whether it belongs to the active run."""
         return self.role.startswith("active")
+
+    @property
+    def mark(self) -> str:
+        """What follows its name where it is of another corpus, else ""."""
+        return OTHER_CORPUS if self.other_corpus else ""
 
     @cached_property
     def whole(self) -> bool:

@@ -58,17 +58,20 @@ def legend_width(names: Sequence[str], metrics: QFontMetricsF, width: float) -> 
     return min(max(map(metrics.horizontalAdvance, names)) + _SWATCH + 3 * _GAP, _WIDEST * width)
 
 
-def draw_legend(painter: QPainter, area: QRectF, palette: Palette, rows: Sequence[tuple[QPen, str]]) -> None:
-    """Draws one row per curve, a line sample and the name; if there are too many, the last row counts the rest."""
+def draw_legend(painter: QPainter, area: QRectF, palette: Palette, rows: Sequence[tuple[QPen, str, str]]) -> None:
+    """Draws one row per curve: a line sample, the name, and what follows it, which is never shortened.
+
+    If there are too many, the last row counts the rest.
+    """
     metrics = QFontMetricsF(painter.font())
     height = metrics.height() + 4
     fitting = int(area.height() // height)
     shown = list(rows) if len(rows) <= fitting else [*rows[: max(fitting - 1, 0)]]
-    for number, (pen, name) in enumerate(shown):
+    for number, (pen, name, more) in enumerate(shown):
         middle = area.top() + (number + 0.5) * height
         painter.setPen(pen)
         painter.drawLine(QPointF(area.left(), middle), QPointF(area.left() + _SWATCH, middle))
-        _write(painter, _row(area, number, height), palette.text, name)
+        _write(painter, _row(area, number, height), palette.text, name, more)
     if len(shown) < len(rows):
         _write(painter, _row(area, len(shown), height), palette.muted, f"{len(rows) - len(shown)} more")
 
@@ -78,7 +81,9 @@ def _row(area: QRectF, number: int, height: float) -> QRectF:
     return QRectF(left, area.top() + number * height, area.right() - left - _GAP, height)
 
 
-def _write(painter: QPainter, place: QRectF, colour: str, text: str) -> None:
-    elided = QFontMetricsF(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+def _write(painter: QPainter, place: QRectF, colour: str, text: str, more: str = "") -> None:
+    metrics = QFontMetricsF(painter.font())
+    room = max(0.0, place.width() - metrics.horizontalAdvance(more))
+    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
     painter.setPen(QColor(colour))
-    painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, elided)
+    painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, elided + more)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -82,8 +83,9 @@ def draw_picture(
     scale: float,
     playhead: Playhead | None,
     marks: tuple[Mark, ...] = (),
+    about: str = "",
 ) -> None:
-    """Draws a plot with axis labels, the playhead and a legend at the right.
+    """Draws a plot with axis labels, the playhead, a legend at the right, and a line below.
 
     Args:
         painter: The painter.
@@ -93,14 +95,21 @@ def draw_picture(
         scale: Device pixels per pixel.
         playhead: The playhead.
         marks: Marked points.
+        about: What it is of, in the line below.
     """
     from tokstudio.gui.plot.chart import Chart
 
     width, height = size
     painter.setFont(theme.tabular_font())
     curves = sorted(content.curves.values(), key=lambda curve: not curve.of_active)
-    beside = legend_width([curve.name for curve in curves], QFontMetricsF(painter.font()), width)
+    metrics = QFontMetricsF(painter.font())
+    beside = legend_width([curve.name + curve.size + curve.mark for curve in curves], metrics, width)
     painter.fillRect(QRectF(0, 0, width, height), QColor(theme.palette.surface))
+    if about:
+        height -= math.ceil(metrics.height()) + 8
+        elided = metrics.elidedText(about, Qt.TextElideMode.ElideRight, width - 24)
+        painter.setPen(QColor(theme.palette.muted))
+        painter.drawText(QPointF(12, height + metrics.ascent()), elided)
     chart = Chart(theme)
     try:
         chart.lay_out(content, int(width - beside), height, scale, labelled=True)
@@ -114,7 +123,7 @@ def draw_picture(
         chart.close()
         shiboken6.delete(chart.view)
     if beside:
-        rows = [(curve.pen(theme.palette), curve.name) for curve in curves]
+        rows = [(curve.pen(theme.palette), curve.name, curve.size + curve.mark) for curve in curves]
         draw_legend(painter, QRectF(width - beside + 4, 12, beside - 4, height - 24), theme.palette, rows)
 
 
@@ -150,18 +159,27 @@ class CurvePlot(PlotView):
             self._marks = marks
             self.update()
 
-    def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
-        """The plot with its background as a picture of `width` by `height`, times `scale`, pixels."""
+    def to_image(self, width: int, height: int, scale: float = 1.0, about: str = "") -> QImage:
+        """The plot with its background as a picture of `width` by `height`, times `scale`, pixels; see `draw_picture`.
+
+        The text of the playhead and `about` are also the description in the file.
+        """
         image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(scale)
         with QPainter(image) as painter:
-            draw_picture(painter, self.content, self._theme, (width, height), scale, self._playhead, self._marks)
+            draw_picture(painter, self.content, self._theme, (width, height), scale, self._playhead, self._marks, about)
+        image.setText("Description", self._described(about))
         return image
 
-    def to_svg(self, width: int, height: int) -> bytes:
-        """The plot with its background as SVG."""
-        seen = (self.content, self._theme, (width, height), 1.0, self._playhead, self._marks)
-        return drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen)).encode()
+    def to_svg(self, width: int, height: int, about: str = "") -> bytes:
+        """The plot with its background as SVG; see `to_image`."""
+        seen = (self.content, self._theme, (width, height), 1.0, self._playhead, self._marks, about)
+        told = self._described(about)
+        made = drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen), told)
+        return made.encode()
+
+    def _described(self, about: str) -> str:
+        return " · ".join(filter(None, (self.accessibleDescription(), about)))
 
     # ---- drawing
 
@@ -210,7 +228,7 @@ class CurvePlot(PlotView):
         # Shorten the name, not the values.
         metrics = QFontMetricsF(self._theme.tabular_font())
         name = metrics.elidedText(curve.name, Qt.TextElideMode.ElideRight, self.chart.area.width() / 3)
-        return f"{name}: {x_text} · {y_text}"
+        return f"{name}{curve.mark}: {x_text} · {y_text}"
 
     # ---- hit tests
 

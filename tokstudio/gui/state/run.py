@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import printable
+from tokstudio.core.base.wording import printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
@@ -438,6 +438,11 @@ class StudioRun:
     def vocabulary_size(self) -> int:
         """The number of tokens after all merges so far."""
         return self.unmerged + len(self) - self.log.lost(self.base_size)
+
+    def sized_name(self, merges: int | None = None) -> str:
+        """The name with the tokens after some merges, or after all, as figures that leave the window carry it."""
+        size = self.vocabulary_size if merges is None else int(self.vocabulary_sizes[merges])
+        return f"{self.name} ({several(size, 'token')})"
 
     @property
     def unmerged(self) -> int:

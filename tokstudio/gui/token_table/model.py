@@ -15,6 +15,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.token_text.spelling import SHOWN_BYTES, Shown, in_characters, marked, shown
 from tokstudio.gui.widgets.labels import plain
+from tokstudio.version import __version__
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -102,6 +103,14 @@ class TokenTable(QAbstractTableModel):
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard, with tabs between its columns."""
         raise NotImplementedError
+
+    def about(self) -> str:
+        """What several copied rows are of: the run with the size of its vocabulary, and the version."""
+        return "" if self.run is None else f"{self.run.sized_name(self._merges_listed())}, TokStudio {__version__}"
+
+    def _merges_listed(self) -> int | None:
+        """How many merges the rows are of; None for all of the run."""
+        return None
 
     def widest(self, column: int) -> str:
         """A text as wide as the widest in a column without a share."""

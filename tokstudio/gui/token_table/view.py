@@ -282,7 +282,7 @@ class FollowTable(QTableView):
     # ---- copying
 
     def copy(self) -> None:
-        """Copies the selected rows in their order, at most `MOST_COPIED`."""
+        """Copies the selected rows in their order, at most `MOST_COPIED`; what several are of stands above them."""
         ranges = self._selected()
         total = sum(bottom - top + 1 for top, bottom in ranges)
         if total:
@@ -293,12 +293,12 @@ class FollowTable(QTableView):
             self._slices.start(self._copy_steps(slots, total))
 
     def _copy_steps(self, slots: list[int], total: int) -> Iterator[None]:
-        lines: list[str] = []
+        lines = [about] if len(slots) > 1 and (about := self._model.about()) else []
         for start in range(0, len(slots), _COPY_STEP):
             lines += [self._model.copied_slot(slot) for slot in slots[start : start + _COPY_STEP]]
             yield
         QGuiApplication.clipboard().setText("\n".join(lines))
-        self.copied.emit(len(lines), total)
+        self.copied.emit(len(slots), total)
 
     def _selected(self) -> list[tuple[int, int]]:
         """The first and last row of every selected range, from the top."""

@@ -16,10 +16,13 @@ _FAMILIES = re.compile(r'font-family="([^"]*)"')
 _TEXT = re.compile(r'(<text [^>]*?) x="([^"]*)"([^>]*>)([^<]*)(?=</text>)')
 
 
-def drawing_of(widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None]) -> str:
+def drawing_of(
+    widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None], told: str = ""
+) -> str:
     """Returns the SVG that `paint` draws on `width` by `height` pixels, titled with the accessible name of `widget`.
 
-    A viewer without its fonts uses others of the family `generic`, such as "sans-serif".
+    A viewer without its fonts uses others of the family `generic`, such as "sans-serif". The description is `told`, or
+    else that of `widget`.
     """
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -29,13 +32,15 @@ def drawing_of(widget: QWidget, width: int, height: int, generic: str, paint: Ca
     drawing.setViewBox(QRect(0, 0, width, height))
     drawing.setResolution(widget.logicalDpiX())
     drawing.setTitle(widget.accessibleName())
-    drawing.setDescription(widget.accessibleDescription())
+    drawing.setDescription(told or widget.accessibleDescription())
     with QPainter(drawing) as painter:
         paint(painter)
     return _FAMILIES.sub(rf'font-family="\1,{generic}"', bytes(buffer.data().data()).decode())
 
 
-def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None]) -> bytes:
+def svg_of(
+    widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None], told: str = ""
+) -> bytes:
     """Returns the SVG of `drawing_of` with its text in the monospaced `font`.
 
     A viewer without that font uses another monospaced one, and each text keeps its centre.
@@ -47,4 +52,4 @@ def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callabl
         middle = float(left) + metrics.horizontalAdvance(unescape(words)) / 2
         return f'{before} x="{middle:g}" text-anchor="middle"{after}{words}'
 
-    return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint)).encode()
+    return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint, told)).encode()

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
+from tokstudio import __version__
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.table import SIGNS, TRAINED, number_text
 from tokstudio.gui.panes.compare.dots import SHAPES, markers
@@ -110,6 +111,30 @@ def test_the_best_of_a_row_is_bold_and_coloured_most(compared: ComparePane) -> N
     assert small.data(GRADE) < 1
     assert large.data(Qt.ItemDataRole.FontRole).bold()
     assert not small.data(Qt.ItemDataRole.FontRole).bold()
+
+
+def test_copied_cells_have_their_text_and_the_size_of_the_tokenizer(
+    qtbot: QtBot, compared: ComparePane, session: Session
+) -> None:
+    model = compared.matrix.model
+    session.view.set_playhead(3)  # of Run 2
+    qtbot.waitUntil(
+        lambda: (
+            model.headerData(2, Qt.Orientation.Horizontal, Qt.ItemDataRole.AccessibleTextRole) == "Run 2 (259 tokens)"
+            and cells(compared) == 6
+        ),
+        timeout=PATIENCE,
+    )
+    table = compared.matrix.table
+    qtbot.mouseClick(
+        table.viewport(), Qt.MouseButton.LeftButton, pos=table.visualRect(table.model().index(1, 2)).center()
+    )
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    *told, headings, row = QApplication.clipboard().text().split("\n")
+    assert told[0] == "Bytes per token = B / N. Unit: bytes of UTF-8 per token"
+    assert told[1:] == [f"† {SIGNS['†']}", f"TokStudio {__version__}"]
+    assert headings.split("\t") == ["Text", "Run 2 (259 tokens)"]
+    assert row.split("\t") == ["deu", compared.matrix.model.index(1, 2).data()]
 
 
 def test_a_simple_tokenizer_is_never_the_best(qtbot: QtBot, compared: ComparePane, session: Session) -> None:

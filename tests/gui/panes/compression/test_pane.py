@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -10,7 +12,7 @@ from PySide6.QtGui import QAction, QFontMetrics
 from PySide6.QtWidgets import QPushButton, QToolButton
 
 from tests.gui.person import PATIENCE, TEXT
-from tokstudio import Corpus, TrainingConfig, train
+from tokstudio import Corpus, TrainingConfig, __version__, train
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session.training import Settings
@@ -342,6 +344,36 @@ def test_pictures_have_the_size_that_was_asked(pane, trained):
     image = pane.to_image(400, 300, 2.0)
     assert (image.width(), image.height()) == (800, 600)
     assert b"<svg" in pane.to_svg(400, 300)
+
+
+def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, trained, make_run, unstyled):
+    first = trained.runs.active
+    trained.corpus.add_text("another text " * 20)
+    second = make_run(vocabulary_size=270)
+    trained.view.set_playhead(4)
+    drawing = ElementTree.fromstring(pane.to_svg(1600, 900))
+    texts = ["".join(each.itertext()) for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert f"{second.name} (270 tokens)" in texts
+    assert f"{first.name} (600 tokens), other corpus" in texts
+    told = f"{second.name} (260 tokens) at the playhead · trained on "
+    of_text = f"SHA-256 {second.run.corpus.sha256} · TokStudio {__version__}"
+    assert any(text.startswith(told) and text.endswith(of_text) for text in texts)
+    description = next(drawing.iter("{http://www.w3.org/2000/svg}desc")).text
+    assert description.startswith("merge 4 ")
+    assert description.endswith(of_text)
+    image = pane.to_image(800, 450)
+    assert image.text("Description") == description
+    bottom = image.copy(0, 430, 800, 20)
+    assert len({bottom.pixel(x, y) for x in range(800) for y in range(20)}) > 1, "the line below is drawn"
+    assert pane.remark.text() == f"Of another corpus, or of other weights: {first.name}."
+    marked = pane.plot.content.curves[first.key]
+    assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, other corpus: ")
+
+
+def test_a_run_with_another_held_out_share_is_of_another_text(pane, trained, make_run):
+    first = trained.runs.active
+    make_run(vocabulary_size=300, held_out=0.2)
+    assert pane.plot.content.curves[first.key].other_corpus
 
 
 def test_a_hidden_pane_draws_nothing_and_is_updated_when_shown(session, pane, make_run):

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from tests.gui.person import PATIENCE
-from tokstudio import Corpus
+from tokstudio import Corpus, __version__
 from tokstudio.gui.panes.merges.pane import MergesPane
 from tokstudio.gui.session.training import Settings
 from tokstudio.resources import sample_text
@@ -147,7 +147,8 @@ def test_copied_rows_are_on_the_clipboard(qtbot, pane, trained):
     qtbot.keyClick(pane.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     with qtbot.waitSignal(pane.table.copied) as copied:
         qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    lines = QGuiApplication.clipboard().text().split("\n")
+    about, *lines = QGuiApplication.clipboard().text().split("\n")
+    assert about == f"{trained.runs.active.name} (600 tokens), TokStudio {__version__}"
     assert copied.args == [2, 2]
     assert [line.split("\t")[0] for line in lines] == ["344", "343"]
     assert lines[0].split("\t")[4] == str(int(trained.runs.active.log.count[343]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QSignalSpy
 
 from tests.gui.person import PATIENCE
 from tokstudio.gui.panes.merges.pane import MergesPane
@@ -41,7 +42,9 @@ def own(pane) -> list[str]:
 
 def copied(pane, number) -> str:
     pane.table.show_row(pane.model.row_of_number(number))
+    copies = QSignalSpy(pane.table.copied)
     pane.table.copy()
+    assert copies.count() or copies.wait(PATIENCE)
     return QGuiApplication.clipboard().text().split("\t")[-1]
 
 

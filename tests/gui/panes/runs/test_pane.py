@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView
 
 from tests.gui.person import PATIENCE, TEXT
+from tokstudio import __version__
 from tokstudio.gui.panes.runs.model import (
     ALGORITHM,
     BASE,
@@ -68,6 +69,22 @@ def three(make_run, pane) -> RunsPane:
     for size in (270, 280, 290):
         make_run(vocabulary_size=size)
     return pane
+
+
+def test_a_copied_row_has_its_headings_and_says_what_it_is_measured_on(qtbot, three, session):
+    other = QApplication.clipboard()
+    three.resize(320, 500)  # hides most columns
+    click(qtbot, three, 1, NAME)
+    qtbot.waitUntil(lambda: text(three, 1, RATIO) not in ("…", "–"), timeout=PATIENCE)
+    session.corpus.add_text("another text")
+    qtbot.waitUntil(lambda: text(three, 1, RATIO).endswith(" *"), timeout=PATIENCE)
+    qtbot.keyClick(table(three), Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    measured, version, headings, row = other.text().split("\n")
+    assert "measured on Pasted text and 1 more for every row; * marks runs that were trained on another" in measured
+    assert version == f"TokStudio {__version__}"
+    cells = dict(zip(headings.split("\t"), row.split("\t"), strict=True))
+    assert (cells["Run"], cells["Vocabulary"]) == ("Run 2", "280")
+    assert cells["Bytes/token"] == text(three, 1, RATIO)
 
 
 def test_an_empty_pane_explains_itself(pane):

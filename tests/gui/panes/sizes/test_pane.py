@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
-from tokstudio import Tokenizer
+from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.wording import whole_text
 from tokstudio.gui.panes.sizes.model import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
 from tokstudio.gui.panes.sizes.pane import SizesPane
@@ -40,6 +41,18 @@ def noted(pane, note):
 def click(qtbot, pane, row):
     place = pane.table.visualRect(pane.table.model().index(row, VOCABULARY)).center()
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_a_copied_row_names_the_run_and_the_text(qtbot, pane, trained):
+    click(qtbot, pane, noted(pane, "95\u00a0%"))
+    qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    run, measured, version, headings, row = QGuiApplication.clipboard().text().split("\n")
+    assert run == f"{trained.runs.active.name} (600 tokens)"
+    assert measured == pane.measured.text()
+    assert version == f"TokStudio {__version__}"
+    cells = dict(zip(headings.split("\t"), row.split("\t"), strict=True))
+    assert cells["Remark"] == "95\u00a0%"
+    assert cells["Size (tokens)"] == rows(pane)[noted(pane, "95\u00a0%")][VOCABULARY]
 
 
 def test_without_a_run_it_says_what_will_be_there(pane):

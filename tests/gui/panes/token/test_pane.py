@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import __version__
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.session.session import Session
@@ -280,6 +281,7 @@ def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_pat
         drawing = answers.target.read_text(encoding="utf-8")
         assert "<svg" in drawing
         assert all(f">{label}<" in drawing for label in ("abc", "ab", "a", "b", "c"))
+        assert f"small (258 tokens) · TokStudio {__version__}</desc>" in drawing
 
     assert at_the_window(monkeypatch, act) == 0
 

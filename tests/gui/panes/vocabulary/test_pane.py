@@ -13,6 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import __version__
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -184,9 +185,16 @@ def test_all_rows_can_be_copied(qtbot, pane, trained):
     pane.table.selectAll()
     with qtbot.waitSignal(pane.table.copied):
         pane.table.copy()
-    lines = QGuiApplication.clipboard().text().split("\n")
+    about, *lines = QGuiApplication.clipboard().text().split("\n")
+    assert about == f"{trained.runs.active.name} (600 tokens), TokStudio {__version__}"
     assert [int(line.split("\t")[0]) for line in lines] == list(range(600))
     assert bytes.fromhex(lines[400].split("\t")[2]) == trained.runs.active.tokenizer.tokens[400]
+    trained.view.set_playhead(50)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 306)
+    pane.table.selectAll()
+    with qtbot.waitSignal(pane.table.copied):
+        pane.table.copy()
+    assert QGuiApplication.clipboard().text().startswith(f"{trained.runs.active.name} (306 tokens), ")
 
 
 def test_the_export_button_triggers_the_action_of_the_window(qtbot, pane, actions):

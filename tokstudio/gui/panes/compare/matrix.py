@@ -19,6 +19,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.layouts import column, rule
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.tables import ReadOnlyTable
+from tokstudio.version import __version__
 
 _ROW = 26  # pixels
 _BAR = 3  # pixels of the bar in a cell
@@ -45,7 +46,7 @@ class Matrix(QWidget):
         self._theme = theme
         self.model = MatrixModel(theme, self)
         self.summary_model = MatrixModel(theme, self, summaries=True)
-        self.table, self.summary = ReadOnlyTable("Figures of the texts"), ReadOnlyTable("Summaries")
+        self.table, self.summary = (ReadOnlyTable(name, self._about) for name in ("Figures of the texts", "Summaries"))
         self.table.setModel(self.model)
         self.summary.setModel(self.summary_model)
         for table in (self.table, self.summary):
@@ -105,6 +106,12 @@ class Matrix(QWidget):
                 self.menuAsked.emit(index.row(), index.column(), place)
             return True
         return False
+
+    def _about(self) -> tuple[str, ...]:
+        """What copied cells are of."""
+        content = self.model.content
+        told = () if content is None else (content.table.heading, *content.table.legend)
+        return (*told, f"TokStudio {__version__}")
 
     def _ask_column_menu(self, place: QPoint) -> None:
         header = self.table.horizontalHeader()

@@ -152,8 +152,8 @@ class MatrixModel(QAbstractTableModel):
         name = self.tokenizer_of(section)
         if role == Qt.ItemDataRole.DisplayRole:
             return self._headings.get(name, name) if name is not None else ("Text", UNITS)[min(section, 1)]
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return name
+        if role == Qt.ItemDataRole.AccessibleTextRole and name is not None:
+            return self._content.comparison.compared[section - self.first].sized_name
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT if section >= self.first else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole and name is not None:

@@ -61,6 +61,11 @@ SAVED = View(
 VIEWS = (RATIO, TOKENS, COUNT, SAVED)
 
 
+def size_in_picture(run: StudioRun) -> str:
+    """What follows the name of a run in a picture."""
+    return run.sized_name().removeprefix(run.name)
+
+
 def curve(run: StudioRun, view: View) -> Points:
     """Merges and values for the training text: two float64 arrays."""
     if view is RATIO:
@@ -88,14 +93,21 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
 def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: ChosenText | None) -> bool:
     """Whether the curve of a run is of other texts or weights than that of the active one.
 
-    Curves of opened tokenizers are of the text `measured_on`. The division into documents may differ.
+    Curves of opened tokenizers are of the text `measured_on`. The division into documents may differ. Where another
+    share is held out, other text is left.
     """
+    if _held_out(run) != _held_out(active or run):
+        return True
     corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in (run, active or run)]
     known = [each for each in corpora if each is not None]
     if len(known) < 2 or known[0].multipliers != known[1].multipliers:
         return True
     one, other = (each.sources for each in known)
     return len(one) != len(other) or not all(map(is_same_text, one, other))
+
+
+def _held_out(run: StudioRun) -> float:
+    return run.config.held_out if run.config is not None else 0.0
 
 
 def size_marks(run: StudioRun) -> tuple[Mark, ...]:

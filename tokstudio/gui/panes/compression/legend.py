@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.guide.glossary import explained
+from tokstudio.gui.plot.content import OTHER_CORPUS
 from tokstudio.gui.plot.curve_marks import curve_pen
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
@@ -19,7 +20,6 @@ from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import Menu
 
 _LONGEST_NAME = 110
-_OTHER_CORPUS = ", other corpus"
 _SWATCH = QSize(20, 14)
 _TRIES = 4
 
@@ -49,7 +49,7 @@ class LegendEntry:
     @property
     def text(self) -> str:
         """Its name with what sets it apart."""
-        return self.name + (_OTHER_CORPUS if self.other_corpus else "")
+        return self.name + (OTHER_CORPUS if self.other_corpus else "")
 
     @property
     def tip(self) -> str:
@@ -146,7 +146,7 @@ class Legend(QWidget):
         name, space, value = entry.name.rpartition(" ") if entry.of_source else (entry.name, "", "")
         # Shorten the name, not the value.
         name = QFontMetrics(self.font()).elidedText(name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
-        other = _OTHER_CORPUS if entry.other_corpus else ""
+        other = OTHER_CORPUS if entry.other_corpus else ""
         button.setText(f"{name}{space}{value}{other}".replace("&", "&&"))
         button.setToolTip(plain(explained(entry.tip, "held-out-text" if entry.held_out else "")))
         button.setAccessibleName(entry.tip)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.wording import size_text
 from tokstudio.core.comparison.text_tokens import TextTokens
-from tokstudio.gui.panes.compression.curves import RATIO, View
+from tokstudio.gui.panes.compression.curves import RATIO, View, has_other_corpus, size_in_picture
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.held_out import TextMeasurer
@@ -32,11 +33,13 @@ class OpenedCurves:
         drawn = [run for run in shown if self.has_curve(run)]
         for run in drawn:
             ratios, is_active = self._ratios(run), run is active
-            state = self._drawn[run.key] = (run.identity, self._on_text.found(run), run.name, is_active)
+            other = has_other_corpus(run, active, self._on_text.text)
+            state = self._drawn[run.key] = (run.identity, self._on_text.found(run), run.name, is_active, other)
             if before.get(run.key) != state:
                 places = np.arange(len(ratios), dtype=np.float64)
-                role = "active" if is_active else "other"
-                self._plot.set_curve(run.key, Curve(run.name, role, places, ratios, run.hue))
+                role, size = "active" if is_active else "other", size_in_picture(run)
+                curve = Curve(run.name, role, places, ratios, run.hue, size=size, other_corpus=other)
+                self._plot.set_curve(run.key, curve)
         for key in before.keys() - self._drawn.keys():
             self._plot.remove_curve(key)
         return drawn
@@ -75,6 +78,12 @@ class OpenedCurves:
         else:
             reason = f"No curve. {found.no_curve if isinstance(found, TextTokens) else found}"
         return f"{reason} The playhead still works."
+
+    @property
+    def measured_on(self) -> str:
+        """The text that they are measured on, with its size."""
+        text = self._on_text.text
+        return "" if text is None else f"measured on {text.name}, {size_text(text.bytes // text.corpus.weight_scale)}"
 
     @property
     def _name(self) -> str:

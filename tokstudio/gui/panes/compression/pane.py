@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
+from tokstudio.core.base.wording import in_units, size_text
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.compression.curves import (
     COUNT,
@@ -25,6 +26,7 @@ from tokstudio.gui.panes.compression.curves import (
     held_out_curve,
     playhead_text,
     remark,
+    size_in_picture,
     size_marks,
     start_marks,
 )
@@ -46,12 +48,14 @@ from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.resources import SAMPLES
+from tokstudio.version import __version__
 
 _MANY = 100_000  # merges from which the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
 _LONGEST_NAME = 360  # pixels
 _LOW = 320  # pixels at the normal text size; a lower pane is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
+_MOST_NAMED = 3
 _HELD_OUT = "held-out"  # part of the name of a curve, also for the plot
 _NO_OTHERS = "No other curve is shown.", "All curves are shown."
 
@@ -120,12 +124,26 @@ class CompressionPane(Pane):
     def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
         """The plot as a picture of `width` by `height` pixels, times `scale`."""
         self.catch_up()
-        return self.plot.to_image(width, height, scale)
+        return self.plot.to_image(width, height, scale, self._about)
 
     def to_svg(self, width: int, height: int) -> bytes:
         """The plot as an SVG drawing."""
         self.catch_up()
-        return self.plot.to_svg(width, height)
+        return self.plot.to_svg(width, height, self._about)
+
+    @property
+    def _about(self) -> str:
+        """What a picture is of: the active run at the playhead, its text, and the version."""
+        run = self._session.runs.active
+        if run is None:
+            return f"TokStudio {__version__}"
+        told = [f"{run.sized_name(min(self._session.view.playhead, len(run)))} at the playhead"]
+        if not run.has_counts:
+            told.append(self._opened.measured_on)
+        else:
+            told.append(f"trained on {size_text(round(in_units(run.corpus_bytes, run.weight_scale)))} of text")
+            told.append("" if run.run is None else f"SHA-256 {run.run.corpus.sha256}")
+        return " · ".join(filter(None, (*told, f"TokStudio {__version__}")))
 
     def show_title(self, shown: bool) -> None:
         """Shows the title; without it, the button names the curve."""
@@ -316,10 +334,11 @@ class CompressionPane(Pane):
             del self._drawn[key]
         for run in runs:
             of_run = run.identity, len(run), run.ended, run.name, run.held_out.tokens is None
-            state = (self._view, run is active, *of_run)
+            other = has_other_corpus(run, active, self._session.on_text.text)
+            state = (self._view, run is active, other, *of_run)
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
-                self._draw_run(run)
+                self._draw_run(run, other)
         if replaced:
             self.plot.fit_zoom()
         wanted = [run for run in shown if not run.has_counts] if self._view is RATIO and self._seen else []
@@ -339,18 +358,19 @@ class CompressionPane(Pane):
         shown = [entry for run in active_first for entry in self._entries(run)]
         self.legend.set_entries(shown + (self._lines.entries(merges) if runs else []))
 
-    def _draw_run(self, run: StudioRun) -> None:
+    def _draw_run(self, run: StudioRun, other: bool) -> None:
         active = run is self._session.runs.active
-        role = "active" if active else "other"
+        role, is_count, size = "active" if active else "other", self._view in (COUNT, TOKENS), size_in_picture(run)
+        points = curve(run, self._view)
         self.plot.set_curve(
-            run.key, Curve(run.name, role, *curve(run, self._view), run.hue, counts=self._view in (COUNT, TOKENS))
+            run.key, Curve(run.name, role, *points, run.hue, counts=is_count, size=size, other_corpus=other)
         )
         key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
         if held_out is None:
             self.plot.remove_curve(key)
         else:
             role = "active held-out" if active else "other held-out"
-            self.plot.set_curve(key, Curve(f"{run.name}, {_HELD_OUT}", role, *held_out, run.hue))
+            self.plot.set_curve(key, Curve(f"{run.name}, {_HELD_OUT}", role, *held_out, run.hue, other_corpus=other))
 
     def _entries(self, run: StudioRun) -> Iterator[LegendEntry]:
         active = run is self._session.runs.active
@@ -358,7 +378,7 @@ class CompressionPane(Pane):
         yield LegendEntry(run.key, run.name, run.hue, active, other_corpus=other)
         if has_held_out_curve(run, self._view):
             name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
-            yield LegendEntry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
+            yield LegendEntry((run.key, _HELD_OUT), name, run.hue, active, held_out=True, other_corpus=other)
 
     def _show_playhead(self) -> None:
         run, merges = self._session.runs.active, self._session.view.playhead
@@ -377,9 +397,18 @@ class CompressionPane(Pane):
                 told = told or self._lines.remark
         else:
             self.plot.set_playhead(None, "")
+        told = " ".join(filter(None, (told, self._of_other_corpora)))
         self.remark.setText(told)
         self.remark_line.setText(told)
         self._fit_remark()
+
+    @property
+    def _of_other_corpora(self) -> str:
+        """Which curves are of another corpus, also where the legend has no room for their names; "" for none."""
+        curves = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
+        names = [each.name for each in curves if each.other_corpus]
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        return f"Of another corpus, or of other weights: {', '.join(names[:_MOST_NAMED])}{more}." if names else ""
 
     def _fit_remark(self) -> None:
         """Limits the remark to one line in a low pane; its tip has the rest."""

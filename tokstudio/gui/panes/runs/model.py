@@ -20,6 +20,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
+from tokstudio.version import __version__
 
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
@@ -190,6 +191,10 @@ class RunsModel(QAbstractTableModel):
         """Whether a run was trained on another text than the one that it is measured on."""
         text = self._on_text.text
         return text is not None and run.has_counts and not text.has_text_of(run)
+
+    def about(self) -> tuple[str, ...]:
+        """What copied rows are of."""
+        return f"{self._measured_on()}.", f"TokStudio {__version__}"
 
     def _measured_on(self) -> str:
         """The text of all rows."""

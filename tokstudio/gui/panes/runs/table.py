@@ -28,6 +28,8 @@ from tokstudio.gui.panes.runs.model import (
     LEFT,
     MARK,
     NAME,
+    RATIO,
+    VOCABULARY,
     RunsModel,
 )
 from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
@@ -55,7 +57,7 @@ class RunTable(ReadOnlyTable):
     columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
-        super().__init__("Runs")
+        super().__init__("Runs", model.about, (NAME, VOCABULARY, RATIO))
         self._theme = theme
         self._seldom = {ALGORITHM: False, HELD_OUT: False}  # columns for what few runs have, and whether one has it
         self._choices: dict[int, bool] = {}

@@ -24,6 +24,7 @@ from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.version import __version__
 
 _LATER = 250  # milliseconds between two updates during a training
 _ENOUGH = 95  # percent, for the sentence above the table
@@ -57,7 +58,7 @@ class SizesPane(Pane):
         for label in (self.measured, self.formulas):
             label.setProperty("role", "muted")
         self.formulas.setText(_FORMULAS)
-        self.table = SizesTable(self._model, theme)
+        self.table = SizesTable(self._model, theme, self._about)
         self.empty = EmptyState(_EMPTY)
         page = QWidget()
         column(self.answer, self.measured, 2, (self.table, 1), self.formulas, spacing=2, parent=page)
@@ -148,6 +149,12 @@ class SizesPane(Pane):
         self.model_width.apply_style(self._theme)
         for label in (self.answer, self.measured, self.formulas):
             label.setFont(self._theme.tabular_font())
+
+    def _about(self) -> tuple[str, ...]:
+        """What copied rows are of."""
+        run = self._session.runs.active
+        assert run is not None
+        return run.sized_name(), self.measured.text(), f"TokStudio {__version__}"
 
     # ---- user actions
 

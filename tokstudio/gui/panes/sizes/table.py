@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView
@@ -19,8 +21,8 @@ class SizesTable(ReadOnlyTable):
 
     chosen = Signal(int)  # a row was clicked, or Enter was pressed on it
 
-    def __init__(self, model: SizesModel, theme: Theme) -> None:
-        super().__init__("Sizes")
+    def __init__(self, model: SizesModel, theme: Theme, about: Callable[[], Sequence[str]]) -> None:
+        super().__init__("Sizes", about)
         self._theme = theme
         self.setModel(model)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

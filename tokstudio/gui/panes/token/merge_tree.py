@@ -65,8 +65,8 @@ class MergeTree(QAbstractScrollArea):
         self._show_root()
         self._describe()
 
-    def to_svg(self) -> bytes:
-        """Returns the whole tree on its background as an SVG drawing in its natural size."""
+    def to_svg(self, about: str = "") -> bytes:
+        """The whole tree on its background as an SVG drawing in its natural size; `about` ends its description."""
         drawn = self._drawn
         width, height = (max(1, round(side + 2 * _MARGIN)) for side in (drawn.width, drawn.height))
 
@@ -75,7 +75,8 @@ class MergeTree(QAbstractScrollArea):
             painter.translate(_MARGIN, _MARGIN)
             drawn.draw(painter, QRectF(0, 0, drawn.width, drawn.height))
 
-        return svg_of(self, width, height, drawn.font, paint)
+        told = " · ".join(filter(None, (self.accessibleDescription(), about)))
+        return svg_of(self, width, height, drawn.font, paint, told)
 
     def zoom_in(self) -> None:
         """Enlarges the tree."""

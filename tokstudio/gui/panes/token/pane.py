@@ -30,6 +30,7 @@ from tokstudio.gui.widgets.labels import TermLabel, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
+from tokstudio.version import __version__
 
 _EMPTY = "Point at a token anywhere to see where it came from."
 _EXPLAINED: dict[TokenKind, str] = {
@@ -123,7 +124,8 @@ class TokenPane(Pane):
         run, token = self._runs.active, self._view.token
         if run is not None and token is not None:
             self._show_token(run, token)
-        return self.tree.to_svg()
+        about = "" if run is None else f"{run.sized_name(min(self._view.playhead, len(run)))} · TokStudio {__version__}"
+        return self.tree.to_svg(about)
 
     def copy(self) -> None:
         """Copies the selected lines, or the token's text."""

@@ -190,6 +190,9 @@ class VocabularyModel(TokenTable):
             return TokenCell(" + ".join(marked(token) for token in tokens), tokens)
         return TokenCell(self._words(slot, column))
 
+    def _merges_listed(self) -> int:
+        return self.playhead
+
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
         tokens = self.tokens
