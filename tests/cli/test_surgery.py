@@ -12,7 +12,7 @@ from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, save, tr
 from tokstudio.cli import exporting, training
 from tokstudio.cli.arguments import surgery as arguments
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.model.roles import ROLES
+from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.surgery import verify as verifying
 from tokstudio.core.verification.invariants import Point, Proof
 

@@ -135,7 +135,8 @@ def test_a_folder_gives_the_first_format_in_order_and_says_which(tmp_path):
     assert finish(load_work(tmp_path)).format == "classic"
     save(banana(), tmp_path, "huggingface")
     loaded = finish(load_work(tmp_path, pattern="none"))
-    assert (loaded.format, loaded.files) == ("huggingface", (tmp_path / "tokenizer.json",))
+    files = (tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
+    assert (loaded.format, loaded.files) == ("huggingface", files)
     assert same(loaded.tokenizer, banana())
 
 

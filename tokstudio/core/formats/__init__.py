@@ -116,7 +116,10 @@ def save_work(
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
     writer = writer_of(chosen, tokenizer, _as_text(sample))
+    further = writer.further_targets(tokenizer, targets)
+    targets = {**targets, **further}
     fitting = yield from writer.fit_work(tokenizer)
+    fitting = replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
     if fitting.problem is not None:
         raise FormatError(f"{name}: {fitting.problem}")
     if fitting.losses and not accept_loss:
@@ -136,6 +139,8 @@ def save_work(
         for usual, pieces in writer.contents(tokenizer).items():
             if usual in targets:
                 target, digest = targets[usual], hashlib.sha256()
+                if usual in further:
+                    staged.make_folder(target.parent)
                 yield from staged.write(target, _passed_to(digest.update, pieces), size)
                 files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}

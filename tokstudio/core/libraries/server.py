@@ -67,11 +67,13 @@ class _Tokenizers:
             self._tokenizer = library.Tokenizer.from_file(source)
         else:
             self._tokenizer = library.Tokenizer.from_buffer(source)
-            # Truncation and padding are settings of a model's input.
-            self._tokenizer.no_truncation()
-            self._tokenizer.no_padding()
+            # Those that stand beside the file.
+            self._tokenizer.add_tokens([library.AddedToken(**token) for token in settings.get("added_tokens", ())])
             if getattr(model := self._tokenizer.model, "dropout", None):
                 model.dropout = None
+        # Truncation and padding are settings of a model's input.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         self._tokenizer.encode_special_tokens = not specials

@@ -8,28 +8,28 @@ that are looked for in normalized text, and puts a space before each text that r
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Pieces, SpecialFinders
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Pieces, SpecialFinder, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.nfc import nfc_changes
+from tokstudio.core.text.unicode_classes import UNASSIGNED, classes
 
 _REPORTED = 1 << 10
+_LONGEST_CHARACTER = 4  # bytes
 # White space as the library strips it; Python's own definition has more characters.
 _WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SPACE_BEFORE = re.compile(f"[{_WHITE_SPACE}]*\\Z")
 _SPACE_BEHIND = re.compile(f"[{_WHITE_SPACE}]*")
 _LONGEST_SPACE = 1 << 10  # bytes looked at first
-
-
-def begins_with_space(text: str) -> bool:
-    """Whether the library would strip the beginning of a text as white space."""
-    return re.match(f"[{_WHITE_SPACE}]", text) is not None
+#: The sets of special tokens in a `Preparation`.
+SETS = ("late", "strips_left", "strips_right", "words", "ordinary")
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Preparation:
         prefix_space: Whether a space is put before text that does not begin with one.
         late: Special tokens that are found only in normalized text, after the others.
         strips_left: Special tokens that include the white space before them.
-        strips_right: Special tokens that include the white space after them; no special token begins with white space
-            where there are any.
+        strips_right: Special tokens that include the white space after them.
+        words: Special tokens that are found only where no letter, digit or the like is beside them.
+        ordinary: Added tokens that are not special: they are found always, without being allowed.
     """
 
     nfc: bool = False
@@ -50,11 +51,19 @@ class Preparation:
     late: frozenset[str] = frozenset()
     strips_left: frozenset[str] = frozenset()
     strips_right: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    ordinary: frozenset[str] = frozenset()
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether nothing is done, and special tokens are found leftmost first, then longest."""
         return self == Preparation()
+
+    def of(self, names: Mapping[str, str]) -> Preparation:
+        """The same for other special tokens: those whose texts are keys stay, with the text that is their value."""
+        sets = {name: getattr(self, name) for name in SETS}
+        kept = {name: frozenset(names[token] for token in tokens if token in names) for name, tokens in sets.items()}
+        return replace(self, **kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,21 +125,61 @@ def prepare_work(
     if preparation.is_plain:
         finder = finders.of(allowed_special)
         return PreparedText(data, (yield from finder.cut_work(data, ends)), finder.texts)
-    allowed = finders.allowed(allowed_special)
-    early = finders.of(allowed - preparation.late)
-    prepared = PreparedText(data, (yield from early.cut_work(data, ends)), early.texts)
+    allowed = finders.allowed(allowed_special) | preparation.ordinary
+    # Beside tokens that are always found, the library passes over the others only after it has found them.
+    searched = finders.allowed("all") if preparation.ordinary else allowed
+    early = finders.of(searched - preparation.late)
+    found = yield from early.cut_work(data, ends)
+    found = yield from _chosen_work(preparation, early, allowed, data, found)
+    prepared = PreparedText(data, found, early.texts)
     if preparation.nfc or allowed & (preparation.strips_left | preparation.strips_right):
         prepared = yield from _Rewriting(preparation, prepared).work(prepared.pieces, preparation.nfc, False)
-    late = finders.of(allowed & preparation.late)
+    late = finders.of(searched & preparation.late)
     if len(late) or preparation.prefix_space:
         of_text = prepared.pieces.joined(prepared.data, 0, len(prepared.pieces.starts))
         found = yield from late.cut_work(*of_text)
+        found = yield from _chosen_work(preparation, late, allowed, of_text[0], found)
         within = _within(prepared, found, len(early))
         prepared = PreparedText(prepared.data, within, early.texts + late.texts, prepared.changes)
         prepared = yield from _Rewriting(preparation, prepared, len(early)).work(
             within, False, preparation.prefix_space
         )
     return prepared
+
+
+def _chosen_work(
+    preparation: Preparation, finder: SpecialFinder, allowed: frozenset[str], data: NDArray[np.uint8], found: Pieces
+) -> Work[Pieces]:
+    """The pieces where special tokens that are not allowed, and those within words, are part of the text."""
+    texts = [text.decode() for text in finder.texts]
+    # The last is for the end of a document.
+    passed = np.array([*(text not in allowed for text in texts), False])[found.specials]
+    alone = np.array([*(text in preparation.words for text in texts), False])[found.specials] & ~passed
+    last = np.flatnonzero(found.specials < 0)
+    begins = found.starts[np.concatenate([np.zeros(1, np.int64), last[:-1] + 1])]
+    for number, row in enumerate(np.flatnonzero(alone).tolist()):
+        document = int(np.searchsorted(last, row))
+        start = int(found.stops[row])
+        stop = start + len(finder.texts[int(found.specials[row])])
+        before = data[max(int(begins[document]), start - _LONGEST_CHARACTER) : start].tobytes()
+        behind = data[stop : min(int(found.stops[last[document]]), stop + _LONGEST_CHARACTER)].tobytes()
+        beside = before.decode("utf-8", "surrogateescape")[-1:] + behind.decode("utf-8", "surrogateescape")[:1]
+        passed[row] = any(map(_is_in_word, beside))
+        if number % _REPORTED == 0:
+            yield Progress("encoding", start, len(data))
+    if not passed.any():
+        return found
+    kept = np.flatnonzero(~passed)
+    firsts = np.concatenate([np.zeros(1, np.int64), kept[:-1] + 1])
+    return Pieces(found.starts[firsts], found.stops[kept], found.specials[kept])
+
+
+def _is_in_word(character: str) -> bool:
+    """Whether the library takes a character for a part of a word."""
+    import regex
+
+    matched = regex.match(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]", character)
+    return matched is not None and not classes()[ord(character)] & UNASSIGNED
 
 
 def _within(prepared: PreparedText, found: Pieces, earlier: int) -> Pieces:
@@ -160,11 +209,18 @@ class _Rewriting:
 
     def work(self, pieces: Pieces, nfc: bool, prefix_space: bool) -> Work[PreparedText]:
         """The text with the white space of special tokens removed, normalized, or with prefix spaces."""
-        starts, stops, behind = list[int](), list[int](), 0
+        starts, stops = list[int](), list[int]()
+        last = pieces.specials < 0
+        ends: list[int] = pieces.stops[last][np.cumsum(last) - last].tolist()
+        behind: int | None = None  # the special token before a piece
         rows: list[list[int]] = np.stack([pieces.starts, pieces.stops, pieces.specials], axis=1).tolist()
         for number, (start, stop, special) in enumerate(rows):
-            begin = max(start, behind)
-            end = self._before(begin, stop) if special >= 0 and self._left[special] else stop
+            begin = start if behind is None else behind
+            # A special token may begin with white space that the one before it includes.
+            end = max(begin, stop)
+            if special >= 0 and self._left[special] and begin < stop:
+                end = self._before(begin, stop)
+            behind = None
             starts.append(self._size)
             if prefix_space and begin < end and self._data[begin] != 0x20:
                 self._replace(begin, begin, b" ")
@@ -173,7 +229,7 @@ class _Rewriting:
             if special >= 0:
                 token = self._prepared.specials[special]
                 after = stop + len(token)
-                behind = self._behind(after, int(pieces.stops[number + 1])) if self._right[special] else after
+                behind = self._behind(after, ends[number]) if self._right[special] else after
                 if behind - end == len(token):
                     self._add(token)
                 else:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.validation import check_vocabulary
-from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.pretokenization.preparation import SETS, Preparation
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _T = TypeVar("_T")
-_SETS = ("late", "strips_left", "strips_right")  # of a `Preparation`
 _MOST_BEFORE = 3  # tokenizers that are kept of those a tokenizer was made from, one of another: the last and the first
 
 
@@ -43,13 +43,13 @@ def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[s
         # Left, right and result of each as 4 bytes, little endian: a list would take too long.
         "merges": base64.b64encode(rows.astype("<i4").tobytes()).decode(),
         "special_tokens": dict(tokenizer.special_tokens),
-        "roles": dict(tokenizer.roles),
+        "settings": _settings_values(tokenizer.settings),
         "pattern": tokenizer.pattern,
         "extra_tokens": extra,
         "whole_words": sorted(tokenizer.whole_words),
         "ignores_merges": tokenizer.ignores_merges,
-        "preparation": preparation | {name: sorted(preparation[name]) for name in _SETS},
-        "remarks": list(tokenizer.remarks),
+        "preparation": preparation | {name: sorted(preparation[name]) for name in SETS},
+        "remarks": list(tokenizer.left_out),
     }
     if tokenizer.origin is not None:
         origin = from_the_first(tokenizer.origin) if before == 1 else tokenizer.origin
@@ -76,7 +76,7 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
             rows[:, 2],
             alphabet=alphabet,
             special_tokens=specials,
-            roles=_mapped(given, "roles", str) if "roles" in given else {},
+            settings=_settings(given),
             pattern=_of_type(given["pattern"], str),
             extra_tokens=extra_tokens,
             whole_words=_listed(given, "whole_words", int),
@@ -84,7 +84,8 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
             preparation=Preparation(
                 nfc=_of_type(preparation["nfc"], bool),
                 prefix_space=_of_type(preparation["prefix_space"], bool),
-                **{name: frozenset(_listed(preparation, name, str)) for name in _SETS},
+                # Projects from before have fewer.
+                **{name: frozenset(_listed(preparation, name, str)) for name in SETS if name in preparation},
             ),
             remarks=_listed(given, "remarks", str),
             origin=_origin(cast("dict[str, Json]", _of_type(given["origin"], dict))) if "origin" in given else None,
@@ -95,6 +96,31 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
         return tokenizer
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise ConfigError("it is not a tokenizer") from error
+
+
+def _settings_values(settings: FileSettings) -> dict[str, Json]:
+    values: Any = asdict(settings)
+    lists = {"additional": list(settings.additional), "notes": list(settings.notes), "former": sorted(settings.former)}
+    return values | lists
+
+
+def _settings(given: dict[str, Json]) -> FileSettings:
+    """The settings; projects from before had the roles alone."""
+    if "settings" not in given:
+        return FileSettings(roles=_mapped(given, "roles", str) if "roles" in given else {})
+    values = cast("dict[str, Json]", _of_type(given["settings"], dict))
+    return FileSettings(
+        roles=_mapped(values, "roles", str),
+        additional=tuple(_listed(values, "additional", str)),
+        chat_templates=_mapped(values, "chat_templates", str),
+        in_own_files=_of_type(values["in_own_files"], bool),
+        config=None if values["config"] is None else cast("dict[str, object]", _of_type(values["config"], dict)),
+        post_processor=values["post_processor"],
+        truncation=values["truncation"],
+        padding=values["padding"],
+        notes=tuple(_listed(values, "notes", str)),
+        former=frozenset(_listed(values, "former", str)),
+    )
 
 
 def _origin(given: dict[str, Json]) -> Origin[Tokenizer]:

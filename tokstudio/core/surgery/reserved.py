@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -37,14 +36,12 @@ def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
     ids[new] = [*free, *new[: len(new) - len(free)].tolist()]
     new_ids = origin.new_ids.copy()
     new_ids[free] = -1
-    kept = tokenizer.preparation
-    fields = {field: getattr(kept, field) & set(specials) for field in ("late", "strips_left", "strips_right")}
     return tokenizer.changed(
         merges=ids[tokenizer.merges],
         merge_results=ids[tokenizer.merge_results],
         special_tokens=specials,
-        preparation=replace(kept, **fields),
-        roles={role: token for role, token in tokenizer.roles.items() if token in specials},
+        preparation=tokenizer.preparation.of({token: token for token in specials}),
+        settings=tokenizer.settings.without(tokenizer.special_tokens.keys() - specials),
         origin=Origin(origin.old, "extended", new_ids),
         checked=True,
     )
@@ -55,7 +52,7 @@ def is_reserved(tokenizer: Tokenizer, token: str) -> bool:
 
     Such a token has a number or the word "reserved" or "unused" in its name, and no role.
     """
-    return _RESERVED.search(token) is not None and token not in tokenizer.roles.values()
+    return _RESERVED.search(token) is not None and token not in tokenizer.settings.needed
 
 
 def check_reserved(tokenizer: Tokenizer, reserved: Collection[str]) -> None:

@@ -11,9 +11,8 @@ from typing import Any, cast
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.alphabet import LARGEST_ID
-from tokstudio.core.model.roles import ROLES
+from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.model.tokens import whole_number
-from tokstudio.core.pretokenization.preparation import Preparation, begins_with_space
 from tokstudio.core.text.utf8 import has_surrogates
 from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
@@ -37,9 +36,10 @@ def replace_specials(tokenizer: Tokenizer, names: Mapping[str, str]) -> Tokenize
         if name in renamed:
             raise ConfigError(f"Two special tokens cannot both be {shown(name)}.")
         renamed[name] = number
-    roles = {role: names.get(token, token) for role, token in tokenizer.roles.items()}
-    preparation = _renamed(tokenizer.preparation, names)
-    return _with(tokenizer, [*names.values()], special_tokens=renamed, preparation=preparation, roles=roles)
+    changed = {old: new for old, new in names.items() if new != old}
+    preparation = tokenizer.preparation.of({token: names.get(token, token) for token in tokenizer.special_tokens})
+    settings = tokenizer.settings.renamed(changed)
+    return _with(tokenizer, [*names.values()], special_tokens=renamed, preparation=preparation, settings=settings)
 
 
 def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]) -> Tokenizer:
@@ -68,7 +68,10 @@ def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]
             raise ConfigError(f"The id {number:,} of {shown(token)} is not free.")
         taken.add(number)
         ids[token] = number
-    return _with(tokenizer, list(ids), special_tokens={**tokenizer.special_tokens, **ids})
+    settings = tokenizer.settings
+    if settings.config is not None:
+        settings = replace(settings, additional=(*settings.additional, *ids))
+    return _with(tokenizer, list(ids), special_tokens={**tokenizer.special_tokens, **ids}, settings=settings)
 
 
 def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
@@ -87,7 +90,9 @@ def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
             raise ConfigError(f"There is no role {shown(given)}. Choose from: {known}.")
         check_there(tokenizer, token)
         named[role] = token
-    return _with(tokenizer, [], roles={**tokenizer.roles, **named})
+    settings = tokenizer.settings
+    others = tuple(token for token in settings.additional if token not in named.values())
+    return _with(tokenizer, [], settings=replace(settings, roles={**settings.roles, **named}, additional=others))
 
 
 def check_there(tokenizer: Tokenizer, token: str) -> None:
@@ -100,8 +105,6 @@ def check_text(tokenizer: Tokenizer, token: str) -> None:
     """Raises ConfigError where no special token can have a text, such as that of an ordinary token."""
     if not token or has_surrogates(token):
         raise ConfigError(f"A special token must be a text, not {token!r}.")
-    if tokenizer.preparation.strips_right and begins_with_space(token):
-        raise ConfigError(f"The special token {shown(token)} must not begin with white space.")
     specials = set(tokenizer.special_tokens.values())
     # Files that name tokens by their text hold each text once.
     ordinary = [number for number in tokenizer.tokens.spelling(token.encode()) if number not in specials]
@@ -122,13 +125,6 @@ def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # n
         check_text(tokenizer, token)
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     return tokenizer.changed(origin=origin, checked=True, **given)
-
-
-def _renamed(preparation: Preparation, names: Mapping[str, str]) -> Preparation:
-    """The same preparation for the new texts."""
-    fields = ("late", "strips_left", "strips_right")
-    new = {field: frozenset(names.get(token, token) for token in getattr(preparation, field)) for field in fields}
-    return replace(preparation, **new)
 
 
 def _named(specials: Mapping[str, int]) -> str:

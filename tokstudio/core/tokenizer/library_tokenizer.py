@@ -19,6 +19,7 @@ from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.libraries.server import TITLES, Answers
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.utf8 import Text, to_utf8
@@ -56,7 +57,8 @@ class Vocabulary:
     unreachable: frozenset[int] = frozenset()  # ids of extra tokens that no text becomes
     pattern: str = "none"  # the pattern that splits text, where it is known
     model: str = "BPE"  # see `Tokenizer.model`
-    remarks: tuple[str, ...] = ()  # see `Tokenizer.remarks`
+    remarks: tuple[str, ...] = ()  # see `Tokenizer.left_out`
+    settings: FileSettings = field(default_factory=FileSettings)  # see `Tokenizer.settings`
 
 
 class LibraryTokenizer(Tokenizer):
@@ -76,6 +78,7 @@ class LibraryTokenizer(Tokenizer):
             pattern=vocabulary.pattern,
             extra_tokens=vocabulary.extra_tokens,
             remarks=vocabulary.remarks,
+            settings=vocabulary.settings,
             checked=True,
         )
         self._file, self._vocabulary, self._reason = file, vocabulary, reason

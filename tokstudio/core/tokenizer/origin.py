@@ -83,6 +83,7 @@ def renumbered_arguments(given: Mapping[str, Any], new_ids: NDArray[np.int32]) -
         "alphabet": alphabet.renumbered(new_ids),
         "special_tokens": {token: int(new_ids[number]) for token, number in specials.items()},
         "extra_tokens": {int(new_ids[number]): token for number, token in extra.items() if new_ids[number] >= 0},
+        "settings": given["settings"].renumbered(new_ids),
         "whole_words": [
             int(new_ids[number]) for number in given["whole_words"] if number < len(new_ids) and new_ids[number] >= 0
         ],

@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.model.alphabet import Alphabet, frozen_ids
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.runs import Joining
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.encoder import Encoder
 
 _PLAIN = Preparation()
+_NO_SETTINGS = FileSettings()
 _SOON = 1 << 14  # merges that fit into a hash table in a few milliseconds
 
 
@@ -54,8 +56,8 @@ class Tokenizer:
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
         ignores_merges: Whether every token is one that an equal pre-token becomes, as `ignore_merges` says in files.
         preparation: What is done to a text before it is split.
-        remarks: See `remarks`.
-        roles: See `roles`.
+        remarks: See `left_out`.
+        settings: See `settings`.
         supermerges: bool [n], which merges are supermerges of BoundlessBPE: they join adjacent pre-tokens that are one
             token each and hold a letter, or what earlier ones made of these; others merge within pre-tokens.
         run: The run it comes from, if any.
@@ -80,7 +82,7 @@ class Tokenizer:
         ignores_merges: bool = False,
         preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
-        roles: Mapping[str, str] | None = None,
+        settings: FileSettings = _NO_SETTINGS,
         supermerges: NDArray[np.bool_] | None = None,
         run: Run | None = None,
         origin: Origin[Tokenizer] | None = None,
@@ -93,7 +95,7 @@ class Tokenizer:
         self._extra = dict(extra_tokens or {})
         self._whole_words, self._ignores_merges = frozenset(whole_words), ignores_merges
         self._preparation = preparation
-        self._remarks = tuple(remarks)
+        self._left_out = tuple(remarks)
         self._merges = frozen_ids(merges).reshape(-1, 2)
         if merge_results is None:
             first = int(np.max(self._alphabet.ids, initial=-1)) + 1
@@ -105,7 +107,7 @@ class Tokenizer:
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
-        self._roles, self._run, self._origin = dict(roles or {}), run, origin
+        self._settings, self._run, self._origin = settings, run, origin
         self._dropout: Dropout | None = None
         self._limit = len(self._merges)
         self._supermerges = None if supermerges is None or not supermerges.any() else read_only(supermerges)
@@ -223,8 +225,13 @@ class Tokenizer:
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """The special tokens that were given a role of `model.roles`, by role; others may have one by their names."""
-        return dict(self._roles)
+        """The special tokens that were given a role, such as "eos_token", by role; names may give others theirs."""
+        return dict(self._settings.roles)
+
+    @property
+    def settings(self) -> FileSettings:
+        """What its files say besides its tokens: roles, chat templates, post-processor, the keys of configurations."""
+        return self._settings
 
     @property
     def pattern(self) -> str:
@@ -275,8 +282,13 @@ class Tokenizer:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Requests of its file that `encode` ignores, each a sentence; mostly none."""
-        return self._remarks
+        """Requests of its files that `encode` ignores, and what is to be known of these files, each a sentence."""
+        return (*self._left_out, *self._settings.remarks())
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Those of the `remarks` that tell of requests which exported files leave out, too."""
+        return self._left_out
 
     @property
     def library(self) -> str | None:
@@ -480,7 +492,11 @@ class Tokenizer:
             ConfigError: As for `encode`; or `padding` is True, and there is no such token.
         """
         role = self.roles.get("pad_token")
-        filler = padding_id(self.special_tokens) if role is None else self.special_tokens[role]
+        filler = self._specials.get(role or "")
+        if filler is None and role is not None:
+            filler = next(iter(self.tokens.spelling(role.encode())), None)
+        if filler is None:
+            filler = padding_id(self.special_tokens)
         return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, filler)
 
     def encode_iterable(self, texts: Iterable[Text], allowed_special: AllowedSpecial = ()) -> Iterator[int]:
@@ -535,10 +551,11 @@ class Tokenizer:
         """
         prepared = yield from self.prepared_work(text, allowed_special)
         ids = yield from self._encode_work(prepared)
-        recognised = bool(self._finders.allowed(allowed_special))
+        recognised = bool(self._finders.allowed(allowed_special) | self._preparation.ordinary)
         raw = prepared.data[: prepared.size].tobytes() if prepared.changes else to_utf8(text)
         ends = yield from ends_work(self.tokens, self._alphabet.unknown, raw, ids, recognised)
-        return ids, prepared.original(ends)
+        # Special tokens beside each other may stand for the same white space.
+        return ids, np.maximum.accumulate(prepared.original(ends))
 
     def encode_texts_with_ends_work(
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
@@ -635,8 +652,8 @@ class Tokenizer:
             "whole_words": self.whole_words,
             "ignores_merges": self._ignores_merges,
             "preparation": self._preparation,
-            "remarks": self._remarks,
-            "roles": self._roles,
+            "remarks": self._left_out,
+            "settings": self._settings,
             "removals": self.removals,
             "supermerges": supermerges,
         }

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.model.roles import ROLES
+from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun

@@ -101,7 +101,7 @@ def test_either_file_of_the_folder_opens_the_tokenizer(tmp_path):
     for place in (tmp_path, tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json"):
         loaded = finish(load_work(place))
         assert same(loaded.tokenizer, with_specials())
-        assert loaded.files == (tmp_path / "tokenizer.json",)
+        assert loaded.files == (tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
 
 
 def test_a_file_of_its_own_gets_nothing_beside_it(tmp_path):

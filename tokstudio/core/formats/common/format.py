@@ -126,6 +126,18 @@ class Format:
             FormatError: The user did not name one of them, and may not want to replace it.
         """
 
+    def further_targets(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> Mapping[str, Path]:
+        """The targets of files that only some tokenizers have, by their usual names, beside those of `targets`.
+
+        Raises:
+            FormatError: A file in the folder would change what the written files mean.
+        """
+        return {}
+
+    def lost_at(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> tuple[str, ...]:
+        """What is lost because not all files of the format are among the targets, each a sentence; mostly nothing."""
+        return ()
+
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The reason why this tokenizer cannot be written at all, a sentence; None where it can."""
         if self.readable and tokenizer.library is not None:
@@ -149,7 +161,11 @@ class Format:
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The remarks of the tokenizer about properties that the format cannot hold either; mostly all."""
-        return tokenizer.remarks
+        return tokenizer.left_out
+
+    def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """What the format cannot hold of `Tokenizer.settings`, each a sentence; mostly all."""
+        return tokenizer.settings.lost()
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Advice on using the files, each a sentence; mostly none."""
@@ -167,6 +183,7 @@ class Format:
             return Fit(problem, (), ())
         # Remarks concern tokenizer files only, not tables.
         left_out = tuple(f"{remark} The exported files leave it out, too." for remark in self.remarks_lost(tokenizer))
+        left_out += self.settings_lost(tokenizer)
         if not self.holds_preparation:
             left_out += _not_prepared(tokenizer.preparation)
         return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
@@ -250,6 +267,14 @@ def _not_prepared(preparation: Preparation) -> tuple[str, ...]:
     if stripping := preparation.strips_left | preparation.strips_right:
         sentences.append(
             f"White space beside special tokens is no longer part of them ({', '.join(map(shown, sorted(stripping)))})."
+        )
+    if preparation.words:
+        sentences.append(
+            f"Special tokens are found within words, too ({', '.join(map(shown, sorted(preparation.words)))})."
+        )
+    if preparation.ordinary:
+        sentences.append(
+            f"{named_specials(sorted(preparation.ordinary))} added, but not special: in the files they are special."
         )
     if preparation.late and not preparation.nfc:
         sentences.append("The order in which special tokens are found is lost: the leftmost counts, then the longest.")

@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.recover_merges import one_of_each_work
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.pretokenization.preparation import Preparation
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class MergeList:
         whole_words: Collection[int] = (),
         preparation: Preparation | None = None,
         remarks: Collection[str] = (),
+        settings: FileSettings | None = None,
     ) -> Tokenizer:
         """The tokenizer of all merges; `unknown` is the id for characters that the alphabet lacks.
 
@@ -149,6 +151,7 @@ class MergeList:
                 whole_words=whole_words,
                 preparation=preparation or Preparation(),
                 remarks=remarks,
+                settings=settings or FileSettings(),
                 checked=True,
             )
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.beside import beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Format
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.line_reader import LineReader, read_whole
@@ -77,7 +78,7 @@ class WordPieceVocabulary(_Converted):
             return ()
         beside = _beside(file)
         has_unknown = file.stat().st_size <= _LARGEST and _UNKNOWN_LINE.search(read_whole(file, file.name, _LARGEST))
-        return (file, *beside) if has_unknown or beside else ()
+        return (file, *files_beside(folder)) if has_unknown or beside else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether its name ends like the usual one, and it begins as such a file does."""
@@ -87,6 +88,7 @@ class WordPieceVocabulary(_Converted):
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the file as `BertTokenizer` does."""
         settings = yield from _settings_work(files[1:], names[1:])
+        beside = yield from beside_work(files[1:], names[1:])
         if (name := settings.class_name) not in _LIKE_BERT | _NO_CLASS:
             raise FormatError(
                 f"{names[0]}: it is made for {name}Tokenizer, and TokStudio reads {_VOCABULARY} only as "
@@ -126,7 +128,7 @@ class WordPieceVocabulary(_Converted):
         }
         content = yield from _tokenizer_json_work(parts, added, model, vocabulary)
         remarks = () if "do_lower_case" in given else (_ALONE,)
-        return (yield from read_work(content, names[0], remarks))
+        return (yield from read_work(content, names[0], remarks, replace(beside, as_class=True)))
 
 
 class WordEndPair(_Converted):
@@ -146,12 +148,13 @@ class WordEndPair(_Converted):
             if (path == folder or path in files) and all(file.is_file() for file in files):
                 with LineReader(files[1], files[1].name, GIGABYTE) as lines:
                     if any(line.endswith(_WORD_END.encode()) for line in islice(lines, _LINES_LOOKED_AT)):
-                        return (*files, *_beside(files[0]))
+                        return (*files, *files_beside(folder))
         return ()
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads both files as `CLIPTokenizer` or `OpenAIGPTTokenizer` does, by the configuration or by their bytes."""
         settings = yield from _settings_work(files[2:], names[2:])
+        beside = yield from beside_work(files[2:], names[2:])
         with JsonReader(files[0], names[0], GIGABYTE) as reader:
             vocabulary = yield from read_vocabulary_work(reader)
             reader.end()
@@ -180,7 +183,7 @@ class WordEndPair(_Converted):
             "ignore_merges": False,
         }
         content = yield from _tokenizer_json_work(parts, added, model, vocabulary, merges)
-        return (yield from read_work(content, names[0]))
+        return (yield from read_work(content, names[0], (), replace(beside, as_class=True)))
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,8 @@ def _beside(file: Path) -> tuple[Path, ...]:
 def _settings_work(files: tuple[Path, ...], names: tuple[str, ...]) -> Work[_Settings]:
     read: dict[str, dict[str, Any]] = {_CONFIG: {}, _MAP: {}}
     for path, name in zip(files, names, strict=True):
+        if name not in (_CONFIG, _MAP):
+            continue
         with JsonReader(path, name, _LARGEST_CONFIG) as reader:
             for key in reader.items():
                 read.setdefault(name, {})[key] = reader.value()

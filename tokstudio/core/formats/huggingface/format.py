@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.beside import CONFIG, beside_work, files_beside, template_files, templates_in
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
@@ -18,7 +19,7 @@ from tokstudio.core.formats.common.spelling import misread_specials, spelled_ali
 from tokstudio.core.formats.common.split_regex import written_regex
 from tokstudio.core.formats.huggingface.parts import BYTE_LEVEL, FUSE, KEYS, split_of
 from tokstudio.core.formats.huggingface.reader import read_work
-from tokstudio.core.formats.huggingface.tokenizer_config import config_json
+from tokstudio.core.formats.huggingface.tokenizer_config import config_json, flags_of
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 TOKENIZER = "tokenizer.json"
-CONFIG = "tokenizer_config.json"
 
 _SUFFIX = ".json"
 
@@ -90,6 +90,28 @@ class HuggingFace(Format):
             return f"{self.title} holds a prefix space only with bytes and the pattern gpt2 or none."
         return super().problem(tokenizer)
 
+    def further_targets(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> Mapping[str, Path]:
+        """Chat templates in files of their own, in a folder."""
+        if CONFIG not in targets:
+            return {}
+        folder = targets[CONFIG].parent
+        new = {name: folder.joinpath(*name.split("/")) for name in template_files(tokenizer.settings) or {}}
+        others = {file.resolve() for file in templates_in(folder)} - {file.resolve() for file in new.values()}
+        if other := min(others, default=None):
+            raise FormatError(
+                f"{other.name}: this chat template is in the folder already, and transformers would take it for one of "
+                "this tokenizer: remove it, or choose another folder."
+            )
+        return new
+
+    def lost_at(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> tuple[str, ...]:
+        """A file alone has no roles, chat templates and keys of configurations."""
+        return () if CONFIG in targets else tokenizer.settings.lost_config()
+
+    def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """A folder holds all of them."""
+        return ()
+
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The library decodes a special token as bytes if all its characters stand for bytes."""
         return tuple(
@@ -103,8 +125,9 @@ class HuggingFace(Format):
         return 4 * token_bytes + 80 * len(tokenizer) + specials
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
-        """Both files."""
-        return {TOKENIZER: gathered(_pieces(tokenizer)), CONFIG: [config_json(tokenizer)]}
+        """Both files, and chat templates in files of their own."""
+        templates = {name: [content] for name, content in (template_files(tokenizer.settings) or {}).items()}
+        return {TOKENIZER: gathered(_pieces(tokenizer)), CONFIG: [config_json(tokenizer)], **templates}
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Loads the folder with transformers, or the file with tokenizers."""
@@ -127,18 +150,19 @@ class HuggingFace(Format):
         return (yield from prove_work(held, file, trials, in_child=is_custom))
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """The file that holds the tokenizer; the other one does not affect its ids."""
+        """The file that holds the tokenizer, and those beside it."""
         folder = path if path.is_dir() else path.parent
-        is_named = path == folder or path.name in self.files
-        return (folder / TOKENIZER,) if is_named and (folder / TOKENIZER).is_file() else ()
+        is_named = path == folder or path.name == TOKENIZER or path in files_beside(folder)
+        return (folder / TOKENIZER, *files_beside(folder)) if is_named and (folder / TOKENIZER).is_file() else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with the parts before the model, which no other file has."""
         return beginning.lstrip().startswith(b"{") and b'"added_tokens"' in beginning
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the file, which contains the pattern."""
-        return (yield from read_work(files[0], names[0]))
+        """Reads the file, which contains the pattern, and those beside it."""
+        beside = yield from beside_work(files[1:], names[1:])
+        return (yield from read_work(files[0], names[0], beside=beside))
 
 
 _TAKEN_WHOLE = (
@@ -189,12 +213,12 @@ def _settings(tokenizer: Tokenizer) -> str:
         pre_tokenizer = BYTE_LEVEL if in_bytes else split
     settings: dict[str, object] = {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        "truncation": tokenizer.settings.truncation,
+        "padding": tokenizer.settings.padding,
         "added_tokens": [],
         "normalizer": {"type": "NFC"} if preparation.nfc else None,
         "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
+        "post_processor": tokenizer.settings.post_processor,
         "decoder": BYTE_LEVEL if in_bytes else FUSE,
         "model": {
             "type": "BPE",
@@ -211,15 +235,9 @@ def _settings(tokenizer: Tokenizer) -> str:
 
 
 def _added_tokens(tokenizer: Tokenizer) -> Iterator[bytes]:
-    lead, preparation = b"", tokenizer.preparation
+    lead = b""
     for token, number in sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]):
-        flags = {
-            "single_word": False,
-            "lstrip": token in preparation.strips_left,
-            "rstrip": token in preparation.strips_right,
-            "normalized": token in preparation.late,
-        }
-        entry = {"id": number, "content": token, **flags, "special": True}
+        entry = {"id": number, **flags_of(tokenizer, token)}
         yield lead + b"\n    " + json.dumps(entry, indent=2, ensure_ascii=False).replace("\n", "\n    ").encode()
         lead = b","
     if lead:

@@ -7,10 +7,10 @@ Collects what can be shown of it: tokens, special tokens, the merges that form a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import sensible_ids
 from tokstudio.core.formats.common.vocabulary import shown_alphabet, spelled
 from tokstudio.core.formats.huggingface import models
-from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile, added_ids, remarks
+from tokstudio.core.formats.huggingface.parts import ParsedFile, parts_in
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 28
 _REPORTED = 1 << 14
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
-_DEEPEST = 20
 
 
 def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
@@ -41,9 +40,8 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
 
     content = read_whole(path, name, _LARGEST)
     yield Progress("reading")
-    ids = added_ids(name, parsed.added, parsed.vocabulary)
-    specials = {token.content: ids[token.content] for token in parsed.added if token.special}
-    others = {ids[token.content]: token.content.encode() for token in parsed.added if not token.special}
+    specials = {token.content: token.id for token in parsed.added if token.special}
+    others = {token.id: token.content.encode() for token in parsed.added if not token.special}
     spelling = _Spelling(parsed)
     special_ids = frozenset(specials.values())
     tokens = {number: spelling.of(token) for token, number in parsed.vocabulary.items()} | others
@@ -55,10 +53,21 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
     rows = yield from _tree_work(parsed.rows, tokens, frozenset(alphabet.ids.tolist()))
     inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
     extra = {number: token for number, token in tokens.items() if number not in inner}
+    added = [{"content": token.content, **token.flags} for token in parsed.new]
+    files = {"tokenizer.json": content, **parsed.beside.files}
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
-            LibraryFile("tokenizers", name, {"tokenizer.json": content}),
-            Vocabulary(alphabet, rows, specials, extra, pieces, model=parsed.kind, remarks=_remarks(name, parsed)),
+            LibraryFile("tokenizers", name, files, {"added_tokens": added} if added else {}),
+            Vocabulary(
+                alphabet,
+                rows,
+                specials,
+                extra,
+                pieces,
+                model=parsed.kind,
+                remarks=(*parsed.remarks, *models.remarks(parsed.kind, parsed.model, parsed.vocabulary)),
+                settings=parsed.noted(None, False),
+            ),
             reason,
         )
     yield from tokenizer.open_work()
@@ -77,7 +86,7 @@ class _Spelling:
     """The texts of the tokens of a file."""
 
     def __init__(self, parsed: ParsedFile) -> None:
-        parts = list(_parts((parsed.settings.get("pre_tokenizer"), parsed.settings.get("decoder"))))
+        parts = list(parts_in((parsed.settings.get("pre_tokenizer"), parsed.settings.get("decoder"))))
         self.byte_level = any(part.get("type") == "ByteLevel" for part in parts)
         self._spaces = {space for part in parts if (space := _space(part))}
         self._has_bytes = parsed.model.get("byte_fallback") is True
@@ -95,16 +104,6 @@ class _Spelling:
     def is_byte(self, token: str) -> bool:
         """Whether a token stands for a byte of a character without a token of its own."""
         return self._has_bytes and not self.byte_level and _BYTE_PIECE.fullmatch(token) is not None
-
-
-def _parts(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
-    """Yields all objects within a value, from the outside in."""
-    if isinstance(value, dict):
-        yield cast("dict[str, object]", value)
-    if depth < _DEEPEST and isinstance(value, (dict, list, tuple)):
-        inner = cast("dict[str, object]", value).values() if isinstance(value, dict) else cast("list[object]", value)
-        for part in inner:
-            yield from _parts(part, depth + 1)
 
 
 def _space(part: Mapping[str, object]) -> str:
@@ -131,11 +130,3 @@ def _tree_work(rows: NDArray[np.int32], tokens: Mapping[int, bytes], base: froze
         if number % _REPORTED == 0:
             yield Progress("reading", number, len(rows))
     return np.array(tree, np.int32).reshape(-1, 3)
-
-
-def _remarks(name: str, parsed: ParsedFile) -> tuple[str, ...]:
-    of_model = models.remarks(parsed.kind, parsed.model, parsed.vocabulary)
-    try:
-        return (*parsed.remarks, *remarks(name, parsed.settings), *of_model)
-    except Beyond as beyond:
-        return (f"The file does something that encode does not: {beyond}.", *parsed.remarks, *of_model)

@@ -6,22 +6,25 @@ Unsupported settings raise `Beyond`, damaged ones FormatError.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.formats.common.beside import AddedToken, Beside
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, isolating_pattern, known_pattern, written_regex
 from tokstudio.core.formats.common.vocabulary import missing_part
 from tokstudio.core.model.alphabet import Base
+from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.pretokenization.preparation import Preparation, begins_with_space
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.nfc import nfc as normalized
 from tokstudio.core.text.utf8 import has_surrogates
 
@@ -33,31 +36,11 @@ KEYS = frozenset(
 )  # fmt: skip
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 FUSE = {"type": "Fuse"}
+_DEEPEST = 20
 
 
 class Beyond(Exception):
     """The file needs something that TokStudio does not support, such as "its normalizer changes the text"."""
-
-
-@dataclass(frozen=True)
-class AddedToken:
-    """A token that the library cuts out of text before anything else.
-
-    Attributes:
-        normalized: Whether it is searched in the normalized text, after the others.
-        special: Whether its recognition can be turned off.
-        strips_left: Whether it includes the white space before it.
-        strips_right: Whether it includes the white space after it.
-        is_word: Whether it matches only whole words.
-    """
-
-    content: str
-    id: int
-    normalized: bool
-    special: bool
-    strips_left: bool
-    strips_right: bool
-    is_word: bool
 
 
 @dataclass
@@ -71,6 +54,9 @@ class ParsedFile:
         kind: The kind of the model, such as "BPE".
         has_merges: Whether the merges were understood.
         remarks: What is said of the file besides; see `Tokenizer.remarks`.
+        beside: What the files beside it say.
+        new: The added tokens that stand only there, or with other flags.
+        said: What the files say besides the tokens.
     """
 
     vocabulary: dict[str, int]
@@ -80,6 +66,9 @@ class ParsedFile:
     kind: str = ""
     has_merges: bool = False
     remarks: tuple[str, ...] = ()
+    beside: Beside = field(default_factory=Beside)
+    new: tuple[AddedToken, ...] = ()
+    said: FileSettings = field(default_factory=FileSettings)
     _rows: array[int] = field(default_factory=lambda: array("i"))
 
     @property
@@ -94,6 +83,29 @@ class ParsedFile:
             return problem
         self._rows.extend(map(self.vocabulary.__getitem__, parts))
         return None
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether it writes bytes as characters."""
+        around = (self.settings.get("pre_tokenizer"), self.settings.get("decoder"))
+        return any(part.get("type") == "ByteLevel" for part in parts_in(around))
+
+    def complete(self, name: str, beside: Beside) -> None:
+        """Adds the tokens beside the file; FormatError where its own are impossible."""
+        added_ids(name, self.added, self.vocabulary)
+        check_around(name, self.settings)
+        self.beside = beside
+        completed = beside.completed(self.added, self.vocabulary, self.byte_level)
+        self.added, self.new = list(completed.tokens), completed.new
+        around = {key: self.settings.get(key) for key in ("post_processor", "truncation", "padding")}
+        if has_surrogates(json.dumps(around, ensure_ascii=False)):
+            raise FormatError(f"{name}: its post-processor or its padding is not a text.")
+        self.said = replace(completed.settings, **around)
+
+    def noted(self, pattern: str | None, nfc: bool) -> FileSettings:
+        """What the files say, with a note where a class of transformers splits otherwise than by the pattern."""
+        note = self.beside.class_note(self.byte_level, pattern, nfc)
+        return replace(self.said, notes=(*self.said.notes, *note))
 
 
 def split_of(pattern: str) -> dict[str, object] | None:
@@ -160,26 +172,11 @@ def check_decoder(base: Base, decoder: object) -> None:
         raise Beyond(f"its decoder {kind(decoder)} does not match its pre-tokenizer")
 
 
-def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
-    """Remarks on settings that change the ids of a text as a whole, which are left to the caller.
-
-    The library ignores them likewise with `add_special_tokens=False` and without truncation and padding.
-
-    Raises:
-        FormatError: One of these parts is damaged.
-        Beyond: It does anything else.
-    """
-    sentences: list[str] = []
-    for key, what in (("truncation", "truncates long texts"), ("padding", "pads short texts")):
+def check_around(name: str, settings: Mapping[str, object]) -> None:
+    """Raises FormatError where truncation or padding is damaged."""
+    for key in ("truncation", "padding"):
         if not isinstance(settings.get(key), (dict, type(None))):
             raise FormatError(f'{name}: "{key}" has the wrong type.')
-        if settings.get(key) is not None:
-            sentences.append(f"The file {what}; encode does not.")
-    begins, ends = _added_around(settings.get("post_processor"))
-    around = [f"{' '.join(tokens)} {where}" for tokens, where in ((begins, "before"), (ends, "after")) if tokens]
-    if around:
-        sentences.append(f"Its post-processor adds {' and '.join(around)} every text; encode does not.")
-    return tuple(sentences)
 
 
 def added_token(name: str, number: int, value: object) -> AddedToken:
@@ -225,17 +222,19 @@ def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str,
 def preparation(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
     """What is done to a text before splitting; Beyond where added tokens are found in another way."""
     for token in added:
-        if token.is_word:
-            raise Beyond(f"its added token {shown(token.content)} matches only whole words")
         if nfc and token.normalized and normalized(token.content) != token.content:
             raise Beyond(f"its added token {shown(token.content)} is found as other text")
-    right = frozenset(token.content for token in added if token.strips_right)
-    if right and (space := next((token.content for token in added if begins_with_space(token.content)), None)):
-        raise Beyond(f"its added token {shown(space)} begins with white space that another token includes")
     late = frozenset(token.content for token in added if token.normalized)
-    left = frozenset(token.content for token in added if token.strips_left)
-    # Without normalization, the order matters only where not all are found in the same text.
-    return Preparation(nfc, prefix_space, late if nfc or len(late) < len(added) else frozenset(), left, right)
+    return Preparation(
+        nfc,
+        prefix_space,
+        # Without normalization, the order matters only where not all are found in the same text.
+        late if nfc or len(late) < len(added) else frozenset(),
+        frozenset(token.content for token in added if token.strips_left),
+        frozenset(token.content for token in added if token.strips_right),
+        frozenset(token.content for token in added if token.is_word),
+        frozenset(token.content for token in added if not token.special),
+    )
 
 
 def kind(settings: object) -> str:
@@ -249,41 +248,14 @@ def kind(settings: object) -> str:
             return "of an unknown kind"
 
 
-_ADDING = ("BertProcessing", "RobertaProcessing")
-
-
-def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
-    """The tokens that a post-processor adds before and after a text."""
-    match post_processor:
-        case None | {"type": "ByteLevel"}:
-            return [], []
-        case {"type": "Sequence", "processors": list()}:
-            begins, ends = list[str](), list[str]()
-            for step in cast("dict[str, list[object]]", post_processor)["processors"]:
-                before, after = _added_around(step)
-                begins, ends = before + begins, ends + after
-            return begins, ends
-        case {"type": "TemplateProcessing", "single": list()}:
-            return _added_by_template(cast("dict[str, list[object]]", post_processor)["single"])
-        case {"type": str(name), "cls": [str(first), int()], "sep": [str(last), int()]} if name in _ADDING:
-            return [first], [last]
-        case _:
-            raise Beyond("its post-processor is of an unknown kind")
-
-
-def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
-    around: list[list[str]] = [[]]
-    for part in template:
-        match part:
-            case {"SpecialToken": {"id": str(token)}}:
-                around[-1].append(token)
-            case {"Sequence": {"id": "A"}}:
-                around.append([])
-            case _:
-                raise Beyond("its post-processor is of an unknown kind")
-    if len(around) != 2:
-        raise Beyond("its post-processor repeats the text or leaves it out")
-    return around[0], around[1]
+def parts_in(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
+    """Yields all objects within a value, from the outside in."""
+    if isinstance(value, dict):
+        yield cast("dict[str, object]", value)
+    if depth < _DEEPEST and isinstance(value, (dict, list, tuple)):
+        inner = cast("dict[str, object]", value).values() if isinstance(value, dict) else cast("list[object]", value)
+        for part in inner:
+            yield from parts_in(part, depth + 1)
 
 
 def _byte_level_splits(step: object) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.beside import Beside
 from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
@@ -35,7 +36,9 @@ _CHANGING_CHARACTERS = {
 }
 
 
-def read_work(path: Path | bytes, name: str, remarks: tuple[str, ...] = ()) -> Work[Tokenizer]:
+def read_work(
+    path: Path | bytes, name: str, remarks: tuple[str, ...] = (), beside: Beside | None = None
+) -> Work[Tokenizer]:
     """Reads a file, or its content, twice where the merges come before the parts that they need.
 
     TokStudio encodes for a file whose settings it supports, its library for any other. Changes to a text as a whole
@@ -46,12 +49,14 @@ def read_work(path: Path | bytes, name: str, remarks: tuple[str, ...] = ()) -> W
     """
     parsed = yield from _read(path, name, None)
     parsed.remarks = remarks
+    parsed.complete(name, beside or Beside())
     if parsed.kind != models.BPE:
         models.check_unknown(name, parsed.kind, parsed.model, parsed.vocabulary)
         return (yield from library_work(path, name, parsed, f"its model is {parsed.kind}"))
     if not parsed.has_merges:
         parsed = yield from _read(path, name, parsed)
         parsed.remarks = remarks
+        parsed.complete(name, beside or Beside())
     try:
         return (yield from _supported_work(name, parsed))
     except Beyond as beyond:
@@ -146,9 +151,12 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     parts.check_decoder(base, settings.get("decoder"))
     _check_model(parsed.model, base)
     preparation = parts.preparation(nfc, prefix_space, parsed.added)
-    said = (*parsed.remarks, *parts.remarks(name, settings), *models.remarks(parsed.kind, parsed.model, vocabulary))
+    said = (*parsed.remarks, *models.remarks(parsed.kind, parsed.model, vocabulary))
+    around = parsed.noted(pattern if base == "bytes" else None, nfc)
+    if isinstance(reason := around.around, str):
+        raise Beyond(reason)
     merges = yield from _merges_work(name, base, parsed)
-    specials = parts.added_ids(name, parsed.added, vocabulary)
+    specials = {token.content: token.id for token in parsed.added}
     if (ordinary := next((token for token, number in specials.items() if merges.has(number)), None)) is not None:
         raise Beyond(f"its added token {shown(ordinary)} is also an ordinary token")
     ids = frozenset(specials.values())
@@ -164,7 +172,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
             yield from check_split_work(name, pattern, covered(pattern) or pattern)
         except FormatError as error:
             raise Beyond("its pattern does not split text as TokStudio can") from error
-    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, (), preparation, said)
+    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, (), preparation, said, around)
     if parsed.model.get("ignore_merges") in (None, False):
         return tokenizer
     whole = yield from _whole_words_work(base, tokenizer, vocabulary)

@@ -86,7 +86,7 @@ class Tiktoken(Format):
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The empty token is written, so the remark about it is not lost."""
-        return tuple(remark for remark in tokenizer.remarks if not remark.endswith(writer.IS_EMPTY))
+        return tuple(remark for remark in super().remarks_lost(tokenizer) if not remark.endswith(writer.IS_EMPTY))
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The ranks alone are incomplete."""

@@ -1,0 +1,542 @@
+"""The files beside a tokenizer's own: its added tokens, their roles, chat templates and other settings.
+
+They are read as transformers reads them: `tokenizer_config.json` wins over the others if it lists the added tokens,
+else `special_tokens_map.json` wins. Ids in these files are ignored: tokens that are new follow the highest id.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.library_classes import LibraryClass, library_class
+from tokstudio.core.formats.common.line_reader import read_whole
+from tokstudio.core.formats.common.merge_list import id_problem
+from tokstudio.core.model.file_settings import DEFAULT, FileSettings
+from tokstudio.core.text.utf8 import has_surrogates
+
+CONFIG = "tokenizer_config.json"
+TEMPLATE = "chat_template.jinja"
+TEMPLATES = "additional_chat_templates"
+_MAP = "special_tokens_map.json"
+_ADDED = "added_tokens.json"
+_JINJA = ".jinja"
+_FILES = (CONFIG, _MAP, _ADDED, TEMPLATE)
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # a name that a file can have everywhere
+_LARGEST = 1 << 26
+_LARGEST_TEMPLATE = 1 << 22
+_MOST_TEMPLATES = 64
+_MOST_ADDED = 1 << 20
+_MOST_NAMED = 3
+_LONGEST = 1 << 16  # characters of a token
+_DECODER = "added_tokens_decoder"
+_EXTRA = ("extra_special_tokens", "additional_special_tokens")
+_TEMPLATE_KEY = "chat_template"
+# In the order in which the library adds tokens.
+_USUAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that the library cuts out of text before anything else.
+
+    Attributes:
+        normalized: Whether it is searched in the normalized text, after the others.
+        special: Whether its recognition can be turned off.
+        strips_left: Whether it includes the white space before it.
+        strips_right: Whether it includes the white space after it.
+        is_word: Whether it matches only whole words.
+    """
+
+    content: str
+    id: int
+    normalized: bool
+    special: bool
+    strips_left: bool = False
+    strips_right: bool = False
+    is_word: bool = False
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """The flags by the names that files give them."""
+        return {
+            "single_word": self.is_word,
+            "lstrip": self.strips_left,
+            "rstrip": self.strips_right,
+            "normalized": self.normalized,
+            "special": self.special,
+        }
+
+
+def files_beside(folder: Path) -> tuple[Path, ...]:
+    """The files in a folder that belong to the tokenizer there; FormatError where there are too many."""
+    files = [folder / name for name in _FILES]
+    templates = sorted(islice((folder / TEMPLATES).glob(f"*{_JINJA}"), _MOST_TEMPLATES + 1))
+    if len(templates) > _MOST_TEMPLATES:
+        raise FormatError(f"{TEMPLATES}: there are more than {_MOST_TEMPLATES} chat templates.")
+    return tuple(file for file in (*files, *templates) if file.is_file())
+
+
+def templates_in(folder: Path) -> tuple[Path, ...]:
+    """The chat templates in a folder that transformers would take for those of a tokenizer there."""
+    files = (folder / TEMPLATE, *islice((folder / TEMPLATES).glob(f"*{_JINJA}"), _MOST_TEMPLATES))
+    return tuple(file for file in files if file.is_file())
+
+
+def usual_name(path: Path) -> str:
+    """The name of a file beside a tokenizer, with its folder where chat templates have one of their own."""
+    return f"{TEMPLATES}/{path.name}" if path.parent.name == TEMPLATES and path.suffix == _JINJA else path.name
+
+
+def template_files(settings: FileSettings) -> dict[str, bytes] | None:
+    """The chat templates as files, by name; None where they must stand in `tokenizer_config.json`."""
+    names = {name: f"{TEMPLATES}/{name}{_JINJA}" for name in settings.chat_templates} | {DEFAULT: TEMPLATE}
+    others = settings.chat_templates.keys() - {DEFAULT}
+    are_safe = all(_SAFE.fullmatch(name) for name in others) and len({name.lower() for name in others}) == len(others)
+    # The library reads a file with any ends of lines as if they were those of Unix.
+    if not settings.in_own_files or not are_safe or any("\r" in text for text in settings.chat_templates.values()):
+        return None
+    return {names[name]: text.encode() for name, text in settings.chat_templates.items()}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the files beside a tokenizer say, before its own tokens are known.
+
+    Attributes:
+        files: The content of each file, by its name.
+        listed: The added tokens of the files that count, in the order of their ids.
+        source: The file that lists them.
+        lists_all: Whether those of the tokenizer's own file are left out of that order.
+        roles: Tokens by role, None for one that has none; a token that is described has its flags.
+        additional: Further special tokens.
+        settings: All but the tokens.
+        ignored: Roles and added tokens, as texts, of files that do not count.
+        as_class: Whether the tokenizer is made as the class makes it that the files name.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    listed: tuple[AddedToken, ...] = ()
+    source: str = CONFIG
+    lists_all: bool = False
+    roles: Mapping[str, AddedToken | str | None] = field(default_factory=dict[str, "AddedToken | str | None"])
+    additional: tuple[AddedToken | str, ...] = ()
+    settings: FileSettings = field(default_factory=FileSettings)
+    ignored: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict[str, "frozenset[tuple[str, str]]"])
+
+    as_class: bool = False
+
+    def library_class(self, byte_level: bool) -> LibraryClass | None:
+        """The class of transformers that the files name, if it makes the tokenizer anew."""
+        name = (self.settings.tokenizer_class or "").removesuffix("Fast")
+        # It knows that many files with this name are not Llama's.
+        return None if name == "LlamaTokenizer" and byte_level else library_class(name)
+
+    def completed(self, own: Sequence[AddedToken] | None, vocabulary: Mapping[str, int], byte_level: bool) -> Completed:
+        """The added tokens of a tokenizer with those beside it, and its settings.
+
+        Args:
+            own: The added tokens of the tokenizer's own file, with their ids; None for a file that cannot say them.
+            vocabulary: Its other tokens by text.
+            byte_level: Whether it splits text into bytes.
+        """
+        known = {token.content: token for token in own or ()}
+        if not self.files:
+            return Completed(tuple(known.values()), (), self.settings)
+        listed, described = list(self.listed), {token.content: token for token in self.listed}
+        if not self.lists_all:
+            # Where an id is given twice, the file's own token has it.
+            by_id = {token.id: token for token in (*listed, *known.values())}
+            listed = [by_id[number] for number in sorted(by_id)]
+            described |= known
+        roles = self._roles(byte_level)
+        for role in _USUAL:
+            if (token := roles.get(role)) is not None:
+                roles[role] = described.get(_content(token), token)
+        given = [*roles.values(), *self.additional]
+        adding = _Adding(known, vocabulary)
+        new: list[AddedToken | str] = [token for token in listed if adding.is_new(token)]
+        there = {*known, *map(_content, new)}
+        for token in given:
+            if _content(token) not in there and token not in new:
+                new.append(token)
+        named = {_content(token) for token in roles.values()}
+        for token in new:
+            made = token if isinstance(token, AddedToken) else AddedToken(token, -1, False, True)
+            adding.add(replace(made, special=made.special or made.content in named))
+        texts = {role: _content(token) for role, token in roles.items()}
+        notes = self._notes(adding, own, vocabulary, texts)
+        settings = replace(
+            self.settings,
+            roles=texts,
+            additional=tuple(dict.fromkeys(map(_content, self.additional))),
+            notes=(*self.settings.notes, *notes),
+        )
+        return Completed(tuple(adding.tokens.values()), tuple(adding.log), settings)
+
+    def class_note(self, byte_level: bool, pattern: str | None, nfc: bool) -> tuple[str, ...]:
+        """A sentence where the class of transformers splits text otherwise; the pattern is None for other splitting."""
+        known = self.library_class(byte_level)
+        if known is None or self.as_class or (pattern is not None and known.splits == pattern and known.nfc == nfc):
+            return ()
+        how = "a normalizer and a pattern of its own"
+        if known.splits is not None:
+            how = f"the pattern {known.splits}{' and the normalizer NFC' * known.nfc}"
+        return (
+            f"transformers makes this tokenizer anew as {self.settings.tokenizer_class}, with {how}, where its ids may "
+            "differ; TokStudio follows the file.",
+        )
+
+    def _roles(self, byte_level: bool) -> dict[str, AddedToken | str]:
+        """The tokens by role in the order in which the library adds them, with those that the class has by itself."""
+        known = self.library_class(byte_level)
+        given = {**(known.roles if known else {}), **self.roles}
+        order = (*_USUAL, *(role for role in given if role not in _USUAL))
+        return {role: token for role in order if (token := given.get(role)) is not None}
+
+    def _notes(
+        self,
+        adding: _Adding,
+        own: Sequence[AddedToken] | None,
+        vocabulary: Mapping[str, int],
+        roles: Mapping[str, str],
+    ) -> Iterator[str]:
+        final = {(role, token) for role, token in roles.items()} | {(token, "") for token in adding.tokens}
+        if others := [name for name, said in self.ignored.items() if not said <= final]:
+            verb = "says otherwise, is" if len(others) == 1 else "say otherwise, are"
+            yield f"{CONFIG} lists the added tokens, so {' and '.join(others)}, which {verb} not read."
+        if moved := [token for token in self.listed if adding.tokens[token.content].id != token.id]:
+            first, more = moved[0], len(moved) - 1
+            told = f"{shown(first.content)} the id {first.id:,}, but it is {adding.tokens[first.content].id:,}"
+            yield f"{self.source} gives {told}: ids in this file are ignored{f' ({more:,} more)' * bool(more)}."
+        before = {token.content: token for token in own or ()}
+        for token in self.listed if self.lists_all else ():
+            old = before.get(token.content)
+            if old is not None and (flags := [name for name in token.flags if token.flags[name] != old.flags[name]]):
+                told = f"{shown(token.content)} ({', '.join(flags)})"
+                yield f"{CONFIG} describes {told} otherwise than the file itself, and wins."
+        if lacking := [token for token in adding.tokens if token not in before and token not in vocabulary]:
+            yield f"{several(len(lacking), 'token')} of the files beside it follow its own: {_names(lacking)}."
+        if own is not None and (
+            plain := [token for token in adding.tokens if token not in before and token in vocabulary]
+        ):
+            yield f"The files beside it make tokens of its vocabulary added ones: {_names(plain)}."
+
+
+def _names(tokens: Sequence[str]) -> str:
+    more = f" and {len(tokens) - _MOST_NAMED:,} more" if len(tokens) > _MOST_NAMED else ""
+    return ", ".join(map(shown, tokens[:_MOST_NAMED])) + more
+
+
+def _content(token: AddedToken | str) -> str:
+    return token if isinstance(token, str) else token.content
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The added tokens of a tokenizer with those beside it.
+
+    Attributes:
+        tokens: All of them, with their ids.
+        new: Those that the library is to be given after it has read the tokenizer's own file, in order.
+        settings: What the files say besides.
+    """
+
+    tokens: tuple[AddedToken, ...]
+    new: tuple[AddedToken, ...]
+    settings: FileSettings
+
+
+class _Adding:
+    """Adds tokens to those of a tokenizer, one after another, as the library does."""
+
+    def __init__(self, known: Mapping[str, AddedToken], vocabulary: Mapping[str, int]) -> None:
+        self.tokens = dict(known)
+        self.log: list[AddedToken] = []
+        self._vocabulary = vocabulary
+        self._next = max([len(vocabulary), *(token.id + 1 for token in known.values())])
+
+    def is_new(self, token: AddedToken) -> bool:
+        """Whether a token is not there, or there with other flags."""
+        old = self.tokens.get(token.content)
+        return old is None or old.flags != token.flags
+
+    def add(self, token: AddedToken) -> None:
+        """Adds a token, or gives it other flags."""
+        self.log.append(token)
+        old = self.tokens.get(token.content)
+        if old is None:
+            number = self._vocabulary.get(token.content, self._next)
+            self.tokens[token.content] = replace(token, id=number)
+            self._next = max(self._next, number + 1)
+            return
+        # The library goes on looking for it in the way in which it did before, too.
+        normalized = old.normalized and (old.special or token.normalized)
+        special = old.special or token.special
+        self.tokens[token.content] = replace(token, id=old.id, normalized=normalized, special=special)
+
+
+def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:
+    """Reads the files that belong to a tokenizer, and ignores others.
+
+    Raises:
+        FormatError: One is too large, or holds something of the wrong type; the message begins with its name.
+    """
+    contents: dict[str, bytes] = {}
+    values: dict[str, dict[str, object]] = {}
+    templates: dict[str, str] = {}
+    for path, name in zip(files, names, strict=True):
+        usual = name if name in _FILES else f"{TEMPLATES}/{name}" if name.endswith(_JINJA) else ""
+        if not usual:
+            continue
+        if usual.endswith(_JINJA):
+            contents[usual] = read_whole(path, name, _LARGEST_TEMPLATE)
+            key = DEFAULT if usual == TEMPLATE and path.parent.name != TEMPLATES else name.removesuffix(_JINJA)
+            templates[key] = _template(contents[usual], name)
+        else:
+            contents[usual] = read_whole(path, name, _LARGEST)
+            values[usual] = yield from _object_work(path, name)
+        yield Progress("reading")
+    return _Meaning(contents, values, templates).beside() if contents else Beside()
+
+
+def _template(content: bytes, name: str) -> str:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: this is not UTF-8.") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _object_work(path: Path, name: str) -> Work[dict[str, object]]:
+    made: dict[str, object] = {}
+    with JsonReader(path, name, _LARGEST) as reader:
+        if reader.peek() != "{":
+            raise reader.fault("this is not an object")
+        for key in reader.items():
+            if key != _DECODER or reader.peek() != "{":
+                made[key] = reader.value()
+            else:
+                # It may hold more than a value can.
+                listed: dict[str, object] = {}
+                for number in reader.items():
+                    listed[number] = reader.value()
+                    if len(listed) > _MOST_ADDED:
+                        raise reader.fault(f"there are more than {_MOST_ADDED:,} added tokens")
+                    yield from reader.progress()
+                made[key] = listed
+            yield from reader.progress()
+        reader.end()
+    return made
+
+
+class _Meaning:
+    """What the parsed files mean together."""
+
+    def __init__(
+        self, contents: dict[str, bytes], values: Mapping[str, dict[str, object]], templates: dict[str, str]
+    ) -> None:
+        self._contents, self._templates = contents, templates
+        self._has_config = CONFIG in values or _MAP in values
+        self._config = dict(values.get(CONFIG, {}))
+        self._map, self._added = values.get(_MAP, {}), values.get(_ADDED, {})
+        self._notes: list[str] = []
+
+    def beside(self) -> Beside:
+        """The meaning; FormatError where something has the wrong type."""
+        config = self._config
+        lists_all = _DECODER in config
+        decoder = config.pop(_DECODER, None)
+        # The keys of the map that count are read like those of the configuration.
+        specific = self._take_roles(config, CONFIG)
+        additional = self._take_additional(config, CONFIG, specific)
+        roles = {role: specific.pop(role) for role in _USUAL if role in specific}
+        ignored: dict[str, frozenset[tuple[str, str]]] = {}
+        listed: list[AddedToken] = []
+        if lists_all:
+            listed = sorted(_decoder(decoder), key=lambda token: token.id)
+            ignored = self._ignored()
+        else:
+            more = dict(self._map)
+            others = self._take_roles(more, _MAP)
+            other_additional = self._take_additional(more, _MAP, others)
+            for role in _USUAL:
+                if role in others:
+                    self._note_map(role, roles.get(role), others[role])
+                    roles[role] = others.pop(role)
+            # Of other roles, the configuration's win.
+            specific = others | specific
+            additional = additional or other_additional
+            config |= more
+            listed = self._listed(roles, additional)
+        templates, in_own_files = self._chat_templates(config)
+        self._note_settings(config)
+        settings = FileSettings(
+            chat_templates=templates,
+            in_own_files=in_own_files,
+            config=config if self._has_config else None,
+            notes=tuple(self._notes),
+        )
+        source = CONFIG if lists_all else _ADDED
+        return Beside(
+            self._contents, tuple(listed), source, lists_all, roles | specific, tuple(additional), settings, ignored
+        )
+
+    def _take_roles(self, values: dict[str, object], name: str) -> dict[str, AddedToken | str | None]:
+        """Takes the roles out of a file's values."""
+        roles: dict[str, AddedToken | str | None] = {}
+        for key in [key for key in values if key.endswith("_token")]:
+            value = values[key]
+            if key in _USUAL or isinstance(value, str) or _is_token(value):
+                token = None if value is None else _token(value, f"{name}: {key}")
+                if isinstance(token, AddedToken) and name == _MAP:
+                    # The library takes every token that the map describes for a special one.
+                    token = replace(token, special=True)
+                roles[key] = token
+                del values[key]
+        return roles
+
+    def _take_additional(
+        self, values: dict[str, object], name: str, roles: dict[str, AddedToken | str | None]
+    ) -> list[AddedToken | str]:
+        """Takes further special tokens out of a file's values; those with a name of their own are roles."""
+        found: list[AddedToken | str] = []
+        for key in _EXTRA:
+            tokens, where = values.pop(key, None), f"{name}: {key}"
+            if isinstance(tokens, list):
+                given = [_token(token, where) for token in cast("list[object]", tokens)]
+                found = found or given
+            elif isinstance(tokens, dict):
+                roles |= {role: _token(token, where) for role, token in cast("dict[str, object]", tokens).items()}
+            elif tokens is not None:
+                raise FormatError(f"{where} must be a list of tokens.")
+        return found
+
+    def _listed(
+        self, roles: Mapping[str, AddedToken | str | None], additional: Iterable[AddedToken | str]
+    ) -> list[AddedToken]:
+        """The tokens of `added_tokens.json`; those with a role are special."""
+        special = {_content(token) for token in (*roles.values(), *additional) if token is not None}
+        listed: dict[int, AddedToken] = {}
+        for text, number in self._added.items():
+            if problem := id_problem(number):
+                raise FormatError(f"{_ADDED}: token {shown(text)}: {problem}.")
+            _check_text(text, _ADDED)
+            listed[cast("int", number)] = AddedToken(text, cast("int", number), text not in special, text in special)
+        return [listed[number] for number in sorted(listed) if listed[number].content]
+
+    def _ignored(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """What the files say that do not count."""
+        roles = self._take_roles(dict(self._map), _MAP)
+        said = {(role, _content(token)) for role, token in roles.items() if token is not None}
+        found = {_MAP: frozenset(said), _ADDED: frozenset((text, "") for text in self._added)}
+        return {name: what for name, what in found.items() if what}
+
+    def _note_map(self, role: str, before: AddedToken | str | None, now: AddedToken | str | None) -> None:
+        old, new = (None if token is None else _content(token) for token in (before, now))
+        if old is not None and old != new:
+            told = "none" if new is None else shown(new)
+            self._notes.append(f"{_MAP} says that {role} is {told}, {CONFIG} that it is {shown(old)}: the first wins.")
+
+    def _chat_templates(self, config: dict[str, object]) -> tuple[dict[str, str], bool]:
+        """The chat templates by name, and whether they stand in files of their own."""
+        given: dict[str, str] = {}
+        value = config.pop(_TEMPLATE_KEY, None)
+        if isinstance(value, str):
+            given[DEFAULT] = value
+        elif isinstance(value, dict):
+            given = {name: _text(text) for name, text in cast("dict[str, object]", value).items()}
+        elif isinstance(value, list):
+            for entry in cast("list[object]", value):
+                match entry:
+                    case {"name": str(name), "template": str(text)}:
+                        given[name] = text
+                    case _:
+                        raise FormatError(f"{CONFIG}: each chat template needs a name and a template.")
+        elif value is not None:
+            raise FormatError(f"{CONFIG}: {_TEMPLATE_KEY} must be a text, or a list of templates with names.")
+        if any(has_surrogates(text) for template in given.items() for text in template):
+            raise FormatError(f"{CONFIG}: {_TEMPLATE_KEY} is not a text.")
+        if not self._templates:
+            self._note_default(given)
+            return given, False
+        if given and given != self._templates:
+            where = TEMPLATE if DEFAULT in self._templates else TEMPLATES
+            self._notes.append(f"{where} has another chat template than {CONFIG}, and wins.")
+        self._note_default(self._templates)
+        return self._templates, True
+
+    def _note_default(self, templates: Mapping[str, str]) -> None:
+        if templates and DEFAULT not in templates:
+            self._notes.append(f"None of its chat templates is the default: {_names([*templates])}.")
+
+    def _note_settings(self, config: Mapping[str, object]) -> None:
+        """Tells of settings with which transformers encodes otherwise."""
+        if config.get("split_special_tokens") is True:
+            self._notes.append(f'{CONFIG} says "split_special_tokens": transformers takes special tokens for text.')
+        if config.get("fast_tokenizer_files"):
+            self._notes.append(f"{CONFIG} names other files for some versions of transformers; they are not read.")
+        if not isinstance(config.get("tokenizer_class"), (str, type(None))):
+            raise FormatError(f"{CONFIG}: tokenizer_class must be a text.")
+
+
+def _decoder(value: object) -> Iterator[AddedToken]:
+    """The tokens of `added_tokens_decoder`."""
+    if not isinstance(value, dict):
+        raise FormatError(f"{CONFIG}: {_DECODER} must be an object.")
+    for text, entry in cast("dict[str, object]", value).items():
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else -1
+        if problem := "an id must be a whole number" if number < 0 else id_problem(number):
+            raise FormatError(f"{CONFIG}: {_DECODER}: {shown(text)}: {problem}.")
+        if not _is_token(entry):
+            raise FormatError(f"{CONFIG}: {_DECODER}: token {number:,} has no content.")
+        token = _token(entry, f"{CONFIG}: {_DECODER}")
+        assert isinstance(token, AddedToken)
+        if token.content:
+            yield replace(token, id=number)
+
+
+def _is_token(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(cast("dict[str, object]", value).get("content"), str)
+
+
+def _token(value: object, where: str) -> AddedToken | str:
+    """A token, by its text or with its flags; FormatError where it is neither."""
+    match value:
+        case str(text):
+            _check_text(text, where)
+            return text
+        case {"content": str(text)}:
+            _check_text(text, where)
+            entry = cast("dict[str, object]", value)
+            flags = {key: entry.get(key, False) for key in ("lstrip", "rstrip", "single_word", "special")}
+            flags["normalized"] = entry.get("normalized", not flags["special"])
+            if strange := next((key for key, flag in flags.items() if not isinstance(flag, bool)), None):
+                raise FormatError(f"{where}: {strange} of {shown(text)} must be true or false.")
+            has = {key: flag is True for key, flag in flags.items()}
+            return AddedToken(
+                text, -1, has["normalized"], has["special"], has["lstrip"], has["rstrip"], has["single_word"]
+            )
+        case _:
+            raise FormatError(f"{where}: a token must be a text, not {shown(repr(value))}.")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise FormatError(f"{CONFIG}: each chat template must be a text.")
+    return value
+
+
+def _check_text(text: str, where: str) -> None:
+    if has_surrogates(text) or len(text) > _LONGEST:
+        raise FormatError(f"{where}: {shown(text)} is not a token.")

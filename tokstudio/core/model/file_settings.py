@@ -1,0 +1,308 @@
+"""What the files of a tokenizer say besides its vocabulary, merges and pattern: roles, chat templates, settings.
+
+The names are those of the transformers library, whose `tokenizer_config.json` holds most of it.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.wording import shown
+
+#: The usual names of the special tokens of each role, in lower case.
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "bos_token": ("<s>", "<bos>", "[bos]", "<|bos|>", "<|begin_of_text|>", "<|startoftext|>"),
+    "eos_token": ("</s>", "<eos>", "[eos]", "<|eos|>", "<|end_of_text|>", "<|endoftext|>"),
+    "unk_token": ("<unk>", "[unk]", "<|unk|>", "<unknown>", "<|unknown|>"),
+    "pad_token": ("<pad>", "[pad]", "<|pad|>", "<padding>", "<|padding|>"),
+    "sep_token": ("<sep>", "[sep]", "<|sep|>"),
+    "cls_token": ("<cls>", "[cls]", "<|cls|>"),
+    "mask_token": ("<mask>", "[mask]", "<|mask|>"),
+}
+#: Classes of transformers that take a `tokenizer.json` as it is.
+PLAIN_CLASSES = frozenset({"PreTrainedTokenizerFast", "PreTrainedTokenizer", "TokenizersBackend"})
+DEFAULT = "default"  # the name of the template that is used where none is chosen
+_UNLIMITED = 10**20  # from here on, `model_max_length` means that there is no limit
+_MOST_NAMED = 6
+_ADDING = ("BertProcessing", "RobertaProcessing")
+_OWN = frozenset({"tokenizer_class", "model_max_length"})
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """What files say of a tokenizer besides its tokens; none of it changes what `encode` gives.
+
+    Attributes:
+        roles: Special tokens by role, such as "eos_token".
+        additional: Further special tokens that the files name, in their order.
+        chat_templates: The chat templates by name; one that stands alone is `DEFAULT`.
+        in_own_files: Whether the chat templates stand in files of their own.
+        config: All other keys of `tokenizer_config.json`; None where there is no such file.
+        post_processor: That of `tokenizer.json`, which adds tokens to every text; None where there is none.
+        truncation: That of `tokenizer.json`.
+        padding: That of `tokenizer.json`.
+        notes: What is to be known about how the files were read, each a sentence.
+        former: Texts of special tokens that were renamed or removed, which chat templates may name.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])
+    additional: tuple[str, ...] = ()
+    chat_templates: Mapping[str, str] = field(default_factory=dict[str, str])
+    in_own_files: bool = False
+    config: Mapping[str, object] | None = None
+    post_processor: object = None
+    truncation: object = None
+    padding: object = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    former: frozenset[str] = frozenset()
+
+    @property
+    def tokenizer_class(self) -> str | None:
+        """The class of transformers that its files name."""
+        name = (self.config or {}).get("tokenizer_class")
+        return name if isinstance(name, str) else None
+
+    @property
+    def model_max_length(self) -> int | None:
+        """How many tokens the model takes at most; None where the files name no limit."""
+        given = (self.config or {}).get("model_max_length")
+        if isinstance(given, bool) or not isinstance(given, (int, float)):
+            return None
+        return int(given) if 0 < given < _UNLIMITED else None
+
+    @property
+    def around(self) -> tuple[list[str], list[str]] | str:
+        """The tokens that the post-processor adds before and after a text; or why that is not known, without a stop."""
+        try:
+            return _added_around(self.post_processor)
+        except _Strange as reason:
+            return str(reason)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The tokens that have a role, or that the post-processor or the padding adds."""
+        return frozenset([*self.roles.values(), *_tokens_in(self.post_processor), *_tokens_in(self.padding)])
+
+    def remarks(self) -> tuple[str, ...]:
+        """What `encode` leaves to the caller, and what is to be known, each a sentence."""
+        sentences: list[str] = []
+        if self.truncation is not None:
+            sentences.append("The file truncates long texts; encode does not.")
+        if self.padding is not None:
+            sentences.append("The file pads short texts; encode does not.")
+        match self.around:
+            case str(reason):
+                sentences.append(f"The file does something that encode does not: {reason}.")
+            case around:
+                if any(around):
+                    sentences.append(f"Its post-processor adds {_around_text(*around)} every text; encode does not.")
+        for name, template in self.chat_templates.items():
+            if named := sorted(token for token in self.former if token in template):
+                which = "The chat template" if name == DEFAULT else f"The chat template {shown(name)}"
+                names = ", ".join(map(shown, named[:_MOST_NAMED]))
+                sentences.append(f"{which} still names {names}, which is no special token any more.")
+        return (*sentences, *self.notes)
+
+    def lost(self) -> tuple[str, ...]:
+        """What a format loses that holds none of it, each a sentence."""
+        sentences = [*self.lost_config()]
+        match self.around:
+            case str():
+                sentences.append("The post-processor is lost.")
+            case around:
+                if any(around):
+                    sentences.append(f"The post-processor is lost, which adds {_around_text(*around)} every text.")
+        sentences += [f"The {name} of the file is lost." for name in ("truncation", "padding") if getattr(self, name)]
+        return tuple(sentences)
+
+    def lost_config(self) -> tuple[str, ...]:
+        """What is lost without `tokenizer_config.json` and chat templates, each a sentence."""
+        sentences: list[str] = []
+        # Programs give a token with a usual name its role without being told.
+        roles = {role: token for role, token in self.roles.items() if token.lower() not in ROLES.get(role, ())}
+        if roles:
+            named = ", ".join(f"{role.removesuffix('_token')} {shown(token)}" for role, token in roles.items())
+            sentences.append(f"The roles of special tokens are lost: {named}.")
+        if self.chat_templates:
+            names = ", ".join(map(shown, self.chat_templates))
+            is_one = len(self.chat_templates) == 1
+            sentences.append("The chat template is lost." if is_one else f"The chat templates are lost: {names}.")
+        if (limit := self.model_max_length) is not None:
+            sentences.append(f"The largest number of tokens for the model is lost: model_max_length {limit:,}.")
+        if (name := self.tokenizer_class) is not None and name not in PLAIN_CLASSES:
+            sentences.append(f"The class of the tokenizer is lost: {name}.")
+        others = [key for key, value in (self.config or {}).items() if value and key not in _OWN]
+        if others:
+            more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
+            sentences.append(f"Settings of tokenizer_config.json are lost: {', '.join(others[:_MOST_NAMED])}{more}.")
+        return tuple(sentences)
+
+    def renamed(self, names: Mapping[str, str]) -> FileSettings:
+        """The same with other texts of tokens, by their texts; chat templates stay as they are."""
+
+        def new(token: str) -> str:
+            return names.get(token, token)
+
+        controls = (self.config or {}).get("chat_control_tokens")
+        config = self.config
+        if config is not None and isinstance(controls, list):
+            tokens = [new(token) if isinstance(token, str) else token for token in cast("list[object]", controls)]
+            config = {**config, "chat_control_tokens": tokens}
+        return replace(
+            self,
+            roles={role: new(token) for role, token in self.roles.items()},
+            additional=tuple(map(new, self.additional)),
+            config=config,
+            post_processor=_changed(self.post_processor, names, None),
+            padding=_changed(self.padding, names, None),
+            former=(self.former | names.keys()) - {*names.values()},
+        )
+
+    def without(self, tokens: Collection[str]) -> FileSettings:
+        """The same without special tokens; none of them may be among `needed`."""
+        return replace(
+            self,
+            additional=tuple(token for token in self.additional if token not in tokens),
+            former=self.former | frozenset(tokens),
+        )
+
+    def renumbered(self, new_ids: NDArray[np.int32]) -> FileSettings:
+        """The same with other ids, by id; what names a token that is gone is dropped, with a note."""
+        given = {"post_processor": self.post_processor, "padding": self.padding}
+        changes: dict[str, Any] = {}
+        for name, value in given.items():
+            try:
+                changes[name] = _changed(value, {}, new_ids)
+            except IndexError:
+                what = name.replace("_", "-")
+                changes[name] = None
+                changes["notes"] = (*changes.get("notes", self.notes), f"The {what} named a token that was removed.")
+        return replace(self, **changes)
+
+
+class _Strange(ValueError):
+    """A post-processor that does more than add tokens around a text; the message can end a sentence."""
+
+
+def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
+    match post_processor:
+        case None | {"type": "ByteLevel"}:
+            return [], []
+        case {"type": "Sequence", "processors": list()}:
+            begins, ends = list[str](), list[str]()
+            for step in cast("dict[str, list[object]]", post_processor)["processors"]:
+                before, after = _added_around(step)
+                begins, ends = before + begins, ends + after
+            return begins, ends
+        case {"type": "TemplateProcessing", "single": list(), "special_tokens": dict()}:
+            tokens = cast("dict[str, dict[str, Any]]", post_processor)["special_tokens"]
+            if not all(_is_template_token(entry) for entry in tokens.values()):
+                raise _Strange("its post-processor is of an unknown kind")
+            return _added_by_template(cast("dict[str, list[object]]", post_processor)["single"])
+        case {"type": str(name), "cls": [str(first), int()], "sep": [str(last), int()]} if name in _ADDING:
+            return [first], [last]
+        case _:
+            raise _Strange("its post-processor is of an unknown kind")
+
+
+def _is_template_token(entry: Any) -> bool:  # noqa: ANN401
+    if not isinstance(entry, dict):
+        return False
+    given = cast("dict[str, Any]", entry)
+    are_lists = isinstance(given.get("ids"), list) and isinstance(given.get("tokens"), list)
+    are_ids = are_lists and all(type(number) is int for number in given["ids"])
+    return are_ids and all(isinstance(token, str) for token in given["tokens"])
+
+
+def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
+    around: list[list[str]] = [[]]
+    for part in template:
+        match part:
+            case {"SpecialToken": {"id": str(token)}}:
+                around[-1].append(token)
+            case {"Sequence": {"id": "A"}}:
+                around.append([])
+            case _:
+                raise _Strange("its post-processor is of an unknown kind")
+    if len(around) != 2:
+        raise _Strange("its post-processor repeats the text or leaves it out")
+    return around[0], around[1]
+
+
+def _around_text(begins: list[str], ends: list[str]) -> str:
+    around = [f"{' '.join(tokens)} {where}" for tokens, where in ((begins, "before"), (ends, "after")) if tokens]
+    return " and ".join(around)
+
+
+def _tokens_in(value: object) -> Iterator[str]:
+    """The texts of tokens in a post-processor or a padding."""
+    match value:
+        case {"type": "TemplateProcessing", "special_tokens": dict()}:
+            for name, entry in cast("dict[str, dict[str, Any]]", value)["special_tokens"].items():
+                texts: list[object] = [name, *_listed(entry["tokens"])]
+                yield from (text for text in texts if isinstance(text, str))
+        case {"type": "Sequence", "processors": list()}:
+            for step in cast("dict[str, list[object]]", value)["processors"]:
+                yield from _tokens_in(step)
+        case {"cls": [str(first), int()], "sep": [str(last), int()]}:
+            yield from (first, last)
+        case {"pad_token": str(token)}:
+            yield token
+        case _:
+            pass
+
+
+def _changed(value: object, names: Mapping[str, str], new_ids: NDArray[np.int32] | None) -> Any:  # noqa: ANN401
+    """A post-processor or a padding with other texts or ids of tokens; IndexError where a token is gone."""
+
+    def number(old: object) -> object:
+        if new_ids is None or not isinstance(old, int):
+            return old
+        new = int(new_ids[old]) if 0 <= old < len(new_ids) else -1
+        if new < 0:
+            raise IndexError(old)
+        return new
+
+    def pair(given: list[object]) -> list[object]:
+        return [names.get(cast("str", given[0]), given[0]), number(given[1])]
+
+    made: Any = deepcopy(value)
+    match made:
+        case {"type": "TemplateProcessing"}:
+            for part in (*_listed(made.get("single")), *_listed(made.get("pair"))):
+                match part:
+                    case {"SpecialToken": {"id": str(text)}}:
+                        part["SpecialToken"]["id"] = names.get(text, text)
+                    case _:
+                        pass
+            tokens: dict[str, Any] = {}
+            for name, entry in made["special_tokens"].items():
+                new = names.get(name, name)
+                texts = [names.get(text, text) for text in _listed(entry["tokens"])]
+                tokens[new] = {
+                    **entry,
+                    "id": new,
+                    "ids": [number(old) for old in _listed(entry["ids"])],
+                    "tokens": texts,
+                }
+            made["special_tokens"] = tokens
+        case {"type": "Sequence", "processors": list()}:
+            made["processors"] = [_changed(step, names, new_ids) for step in made["processors"]]
+        case {"cls": [str(), int()], "sep": [str(), int()]}:
+            made |= {"cls": pair(made["cls"]), "sep": pair(made["sep"])}
+        case {"pad_token": str(token), "pad_id": int()}:
+            made |= {"pad_token": names.get(token, token), "pad_id": number(made["pad_id"])}
+        case _:
+            pass
+    return made
+
+
+def _listed(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
