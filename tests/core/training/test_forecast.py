@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
+from functools import partialmethod
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -327,6 +328,67 @@ def test_a_forecast_from_samples_is_within_a_factor_of_two(monkeypatch, merges):
         monkeypatch.setattr(forecast, "_trials_work", tried)
         made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=256 + merges)))
         assert seconds / 2 < made.seconds < 2 * seconds
+
+
+# The same with the pattern gpt2, the last sample of 1 MB: positions, pre-tokens, merges, seconds to count and to merge,
+# falls; and seconds of processor time that all of the text took, counted in two threads.
+SPLIT = {
+    ("bpe", 10, 100_000): ((289_869, 30_740, 54_422, 0.0093, 0.0396, 5.51), 0.31),
+    ("bpe", 10, 8_000): ((289_869, 30_740, 7_744, 0.0089, 0.0264, 4.51), 0.23),
+    ("bpe", 100, 1_000): ((314_201, 32_744, 744, 0.0098, 0.0125, 3.11), 0.66),
+    ("bpe", 100, 32_000): ((314_201, 32_744, 31_744, 0.0096, 0.0345, 5.43), 0.94),
+    ("superbpe", 10, 8_000): ((289_869, 30_740, 7_744, 0.0095, 0.0230, 4.51), 1.54),
+    ("superbpe", 10, 32_000): ((289_869, 30_740, 31_744, 0.0093, 0.0328, 5.51), 1.66),
+    ("boundless", 10, 8_000): ((289_869, 30_740, 7_744, 0.0096, 0.0227, 4.51), 0.40),
+    ("boundless", 10, 32_000): ((289_869, 30_740, 31_744, 0.0094, 0.0337, 5.51), 0.49),
+}
+
+
+@pytest.mark.parametrize(("algorithm", "megabytes", "size"), SPLIT)
+def test_a_forecast_of_text_that_is_split_is_within_a_factor_of_two(monkeypatch, algorithm, megabytes, size):
+    (positions, words, merges, counting, merging, falls), seconds = SPLIT[algorithm, megabytes, size]
+    before = {10: (92_230, 10_660), 100: (100_906, 11_869)}[megabytes]
+    small = forecast._Trial(1 << 18, *before, min(merges, 20_387), 0.005, merging / 3, falls - 0.1)
+    large = forecast._Trial(1 << 20, positions, words, merges, counting, merging, falls)
+
+    def tried(corpus, config, size):
+        yield from ()
+        return small, large
+
+    def no_memory(*_):
+        yield from ()
+        return 0.0
+
+    monkeypatch.setattr(forecast, "_trials_work", tried)
+    monkeypatch.setattr(forecast, "_second_memory_work", no_memory)
+    monkeypatch.setattr(forecast, "processors", lambda: 2)
+    monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
+    corpus = Corpus((SimpleNamespace(data=range(megabytes * 1_000_000), counts=None, bytes=megabytes * 1_000_000),))
+    more = {"transition": 3 * size // 4} if algorithm == "superbpe" else {}
+    config = TrainingConfig(vocabulary_size=size, pattern="gpt2", algorithm=algorithm, **more)
+    told = finish(forecast_work(corpus, config)).seconds
+    assert seconds / 2 < told < 2 * seconds
+
+
+def test_a_sample_is_not_trained_to_counts_that_are_all_alike(monkeypatch):
+    """The pairs that occur twice in a small part of a text say nothing of the text, and are slow to tell apart."""
+    made = []
+    try_work = forecast._try_work
+
+    def noted(sample, *arguments, **options):
+        trial = yield from try_work(sample, *arguments, **options)
+        made.append((sample, trial))
+        return trial
+
+    monkeypatch.setattr(forecast, "_try_work", noted)
+    monkeypatch.setattr(Trainer, "advance", partialmethod(Trainer.advance, 20))
+    text = zipf_text(300_000)
+    forecast_of(Corpus.from_text(text), vocabulary_size=30_000, tie_break="bytes")
+    assert len(made) > 2
+    for sample, trial in made:
+        counts = train(sample, TrainingConfig(vocabulary_size=30_000, tie_break="bytes")).run.counts
+        frequent = np.count_nonzero(counts >= forecast._LEAST_TOLD)
+        assert frequent < trial.merges <= frequent + 20 < len(counts)
 
 
 def test_other_load_of_the_computer_does_not_matter(by_work, monkeypatch):

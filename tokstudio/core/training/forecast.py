@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import log
+from math import log, log2
 
 import numpy as np
 
@@ -38,7 +38,12 @@ _A_PAIR = 60
 # Of stage 2 of SuperBPE, and of phase 2 of BoundlessBPE: positions and distinct pre-tokens for a byte of text, and
 # seconds to split and encode one.
 _SECOND_POSITIONS, _SECOND_SEQUENCES = 0.3, 0.025
-_SECOND_SECONDS = 0.4e-6
+_SECOND_SECONDS = {"superbpe": 0.13e-6, "boundless": 0.025e-6}
+# Of counting, measured on 1 MB to 1 GB of three texts: what a new word takes, in bytes of text, and how many times as
+# long it takes outside the caches, with a table that was doubled so often.
+_A_NEW_WORD, _OUTSIDE_CACHES, _CACHES = 490, 2.8, 2.0
+# Below this count, a sample has so many pairs alike that its merges tell nothing of those of more text.
+_LEAST_TOLD = 4
 # Of Picky BPE: times the merging of plain BPE, where each distinct pre-token is stored once and where text is one
 # sequence, and seconds for each merge besides. Measured on 0.25 to 48 MB of source code: one sequence takes 12 to 13
 # times the forecast of plain BPE up to 16 MB, and 32 times for 48 MB.
@@ -120,7 +125,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         merges = min(merges, config.vocabulary_size)
     threads = _threads(config, trained_on)
     # Text of weight 0 is counted too.
-    counting = large.preparing * (trained_on / max(1, large.bytes)) * (read / max(1, size))
+    counting = _counting_seconds(large, trained_on, sequences, config) * (read / max(1, size))
     preparing = counting / threads
     merging = _merging_seconds(large, positions, merges)
     if config.algorithm == "picky":
@@ -135,8 +140,10 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             counting_memory += yield from _decoded_work(whole, config)
         memory = max(memory, counting_memory) + words
     seconds = preparing + merging + measuring
-    if config.algorithm in ("superbpe", "boundless"):
-        seconds += trained_on * _SECOND_SECONDS + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
+    if config.algorithm in _SECOND_SECONDS:
+        seconds += trained_on * _SECOND_SECONDS[config.algorithm] + _merging_seconds(
+            large, trained_on * _SECOND_POSITIONS, merges
+        )
         memory = max(memory, (yield from _second_memory_work(whole, config, trained_on, merges)))
     if config.held_out:
         memory += read * _A_HELD_BYTE
@@ -172,6 +179,18 @@ def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, mer
     second = splitter(config.as_second_stage().pattern)
     splitting = (yield from _decoded_work(corpus, config)) if second.kind == OWN else 0
     return words + max(splitting, merging)
+
+
+def _counting_seconds(trial: _Trial, size: float, words: float, config: TrainingConfig) -> float:
+    """Seconds to read and count `size` bytes with so many distinct pre-tokens, from those of a sample.
+
+    The table of a sample stays in the caches of the processor, that of much text does not.
+    """
+    if splitter(config.pattern).kind <= NONE or not trial.sequences:
+        return trial.preparing * size / max(1, trial.bytes)
+    share = (size + _A_NEW_WORD * words) / (trial.bytes + _A_NEW_WORD * trial.sequences)
+    beyond = log2(max(1.0, words / trial.sequences)) / _CACHES
+    return trial.preparing * share * (1 + (_OUTSIDE_CACHES - 1) * min(1.0, beyond))
 
 
 def _in_use(corpus: Corpus) -> Corpus:
@@ -212,7 +231,8 @@ def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tupl
         # A small corpus is tried whole, so that the forecast is certain.
         chosen = config if aim == size else replace(config, held_out=0.0)
         try:
-            trial = yield from _try_work(sample_in_one(corpus, aim), chosen, deadline, is_first=not trials)
+            least = _LEAST_TOLD if aim != size and config.vocabulary_size is not None else 1
+            trial = yield from _try_work(sample_in_one(corpus, aim), chosen, deadline, least, is_first=not trials)
         except TokStudioError as error:
             if size > _SAMPLE:
                 raise
@@ -227,8 +247,13 @@ def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tupl
     return trials[-2:][0], trials[-1]
 
 
-def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_first: bool) -> Work[_Trial | None]:
-    """Trains on a sample and measures it; None where time is over. The first trial is judged by its finished part."""
+def _try_work(
+    sample: Corpus, config: TrainingConfig, deadline: float, least: int, *, is_first: bool
+) -> Work[_Trial | None]:
+    """Trains on a sample down to the count `least`, and measures it; None where time is over.
+
+    The first trial is judged by its finished part.
+    """
     from tokstudio.core.training.trainer import Trainer
 
     trainer = Trainer(sample, config)
@@ -247,6 +272,8 @@ def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_fir
         spent[merging] += time.thread_time() - started
         if len(batch):
             first, last = first or int(batch.count[0]), int(batch.count[-1])
+            if last < least * sample.weight_scale:
+                trainer.stop()
         yield Progress("forecasting")
     prepared = trainer.prepared
     if prepared is None:
