@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.times import TIMES
 from tokstudio.core.kernels.cache import FOLDER, choose_places
 
 # All tests, and the processes that they start, share the loops that the developer's own starts use.
@@ -26,6 +27,13 @@ _SHARED = Path(__file__).resolve().parents[2] / "shared"
 # Nothing is timed in a test: other work on the computer must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Lets Hypothesis, too, try so many times as many examples."""
+    for function in {getattr(item, "obj", None) for item in items if TIMES > 1}:
+        if (own := getattr(function, "_hypothesis_internal_use_settings", None)) is not None:
+            function._hypothesis_internal_use_settings = settings(own, max_examples=TIMES * own.max_examples)
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,18 @@ import io
 import json
 import os
 import pickle
+import random
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.formats.file_mutants import mutant_of_bytes, mutant_of_lines
+from tests.core.new_content import give
 from tests.core.texts import patient
+from tests.times import TIMES
 from tokstudio import Corpus, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.exercises import submissions as module
@@ -216,6 +221,27 @@ def test_a_pickle_is_never_loaded(tmp_path, monkeypatch):
 def test_what_is_no_list_of_merges_is_refused(data, message):
     with pytest.raises(FormatError, match=message):
         read_merges(data)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("mutate", [mutant_of_bytes, mutant_of_lines])
+def test_a_damaged_submission_is_read_or_refused_in_one_sentence(tmp_path, shape, mutate):
+    chance = random.Random(f"{shape} {mutate.__name__}")
+    # The first merges are enough, and are read sooner.
+    whole = SHAPES[shape] if "pickle" in shape or "JSON" in shape else SHAPES[shape][:600]
+    for _ in range((15 if len(whole) < 1000 else 2) * TIMES):
+        give(tmp_path / "merges.txt", mutate(whole, chance))
+        try:
+            read_submission(tmp_path / "merges.txt")
+        except FormatError as error:
+            words = str(error)
+            assert re.fullmatch(r"merges\.txt: [^\n]+\.", words), words
+
+
+def test_a_heading_with_a_quote_or_a_lone_return_is_refused_in_one_sentence():
+    for data in (b"le\rft,right\na,b\nab,c\n", b'[["a","b"],["ab","left,right\na,b\nab,c\n'):
+        with pytest.raises(FormatError):
+            read_merges(data)
 
 
 def remarks(*merges):

@@ -28,6 +28,7 @@ from tests.core.formats.trained import (
     with_unknown,
 )
 from tests.core.new_content import give
+from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import load, save
 from tokstudio.core.formats.classic import Classic
@@ -37,7 +38,7 @@ from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.libraries import client
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-MUTANTS = 100
+MUTANTS = 100 * TIMES
 
 
 def content(name, merges=3):

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import ids as module
 from tokstudio.core.formats.ids import ids_work, write_ids_work
 
-MUTANTS = 200
+MUTANTS = 200 * TIMES
 some_ids = st.lists(st.integers(0, 2**31 - 2) | st.integers(0, 300), max_size=40)
 
 

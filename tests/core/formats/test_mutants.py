@@ -23,10 +23,11 @@ from tests.core.formats.trained import (
     with_specials,
 )
 from tests.core.new_content import give
+from tests.times import TIMES
 from tokstudio.core.formats import save
 from tokstudio.core.libraries import client
 
-MUTANTS = 200
+MUTANTS = 200 * TIMES
 
 
 def huggingface(folder):

@@ -18,13 +18,14 @@ from mutants import change, check_mutants_of_bytes, check_mutants_of_values
 from projects import differences, extended, opened, opened_or_refused, saved, small_project
 
 from tests.core.new_content import give
+from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import Project, ProjectRun, open_work
 from tokstudio.core.project.database import make_tables
 from tokstudio.core.project.schema import TABLES
 
-MUTANTS = 200
+MUTANTS = 200 * TIMES
 
 
 @pytest.fixture(scope="module")

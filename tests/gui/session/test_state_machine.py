@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 from PySide6.QtCore import QCoreApplication, QEvent
 
 from tests.gui.person import PATIENCE
+from tests.times import TIMES
 from tokstudio import train
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
@@ -314,4 +315,4 @@ class Studio(RuleBasedStateMachine):
 
 @pytest.mark.usefixtures("qapp")
 def test_any_order_of_actions_leaves_a_consistent_state():
-    run_state_machine_as_test(Studio, settings=how(max_examples=25, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Studio, settings=how(max_examples=25 * TIMES, stateful_step_count=25, deadline=None))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.columnar import sizes_of_parquet
 from tokstudio.core.corpus.readers.compression import refuse_bomb
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.version import __version__
@@ -229,11 +231,11 @@ def _read_work(path: Path) -> Work[CountedRows]:
             facts = _Facts(name, metadata[_KEY])
             if file.schema_arrow.remove_metadata() != _schema():
                 raise facts.fault("its columns are not word, source, count and first")
-            groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
-            stored = path.stat().st_size
-            refuse_bomb(name, sum(group.total_byte_size for group in groups), stored, "count the texts again")
-            if any(group.column(0).has_dictionary_page for group in groups):
-                # A word that stands in many rows could be of any length.
+            with path.open("rb") as raw:
+                sizes = sizes_of_parquet(raw)
+            refuse_bomb(name, sizes.unpacked, path.stat().st_size, "count the texts again")
+            if sizes.shared:
+                # Each row may be as long as the longest word.
                 raise facts.fault("another program wrote its rows")
             parts: list[tuple[NDArray[Any], ...]] = []
             for group in range(file.num_row_groups):
@@ -246,10 +248,10 @@ def _read_work(path: Path) -> Work[CountedRows]:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What pyarrow raises for a damaged file; ValueError where a name in it is not UTF-8."""
+    """What is raised for a damaged file; ValueError where a name in it is not UTF-8."""
     import pyarrow as pa
 
-    return OSError, pa.ArrowException, ValueError, IndexError, OverflowError
+    return OSError, pa.ArrowException, ValueError, LookupError, OverflowError, TypeError, AttributeError, struct.error
 
 
 def _first_line(error: Exception) -> str:

@@ -113,10 +113,13 @@ def _table(text: str, sign: str, heading: str, places: Sequence[int]) -> list[Ro
 
 
 def _fields(text: str, sign: str, heading: str, places: Sequence[int], quoting: Literal[0, 3]) -> list[Row]:
-    names = next(csv.reader([heading], delimiter=sign, quoting=quoting))
     rows: list[Row] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sign, quoting=quoting)
+    names, reader = list[str](), csv.reader([heading], delimiter=sign, quoting=quoting)
     try:
+        names = next(reader, names)
+        if len(names) <= max(places):
+            raise FormatError("its heading has other columns where quotes are read as those of CSV.")
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=sign, quoting=quoting)
         for fields in reader:
             if not any(fields) or fields == names or (is_comment(fields[0]) and len(fields) < len(names)):
                 continue

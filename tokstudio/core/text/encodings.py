@@ -159,8 +159,7 @@ def decode(raw: NDArray[np.uint8], encoding: str, sink: Callable[[], Sink] | Non
     """
     if encoding == "bytes":
         return Decoded("bytes", "", raw)
-    if encoding in ("utf-16", "utf-32"):
-        encoding += "-be" if f"{encoding}-be" in _marks_of(raw) else "-le"
+    encoding = with_byte_order(encoding, raw)
     mark = _marks_of(raw).get(encoding, b"")
     text = raw[len(mark) :]
     if encoding == "utf-8" and (yield from _is_utf8(text)):
@@ -168,6 +167,17 @@ def decode(raw: NDArray[np.uint8], encoding: str, sink: Callable[[], Sink] | Non
     text, replaced = yield from _transcoded(text, encoding, "replace", sink)
     wrong = f"{several(replaced, 'byte sequence is', 'byte sequences are')} not valid {encoding}; shown as U+FFFD"
     return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong if replaced else ""), text)
+
+
+def with_byte_order(encoding: str, head: NDArray[np.uint8]) -> str:
+    """The encoding with its byte order, such as "utf-16-le" for "utf-16", of a text that begins so.
+
+    Without a mark, it is the order in which the text is plausible, else the low byte is first.
+    """
+    if encoding not in ("utf-16", "utf-32"):
+        return encoding
+    likely = [*_marks_of(head), *_wide_without_mark(head[:SAMPLE], False)]
+    return next((one for one in likely if one.startswith(encoding)), f"{encoding}-le")
 
 
 def detect(raw: NDArray[np.uint8], sink: Callable[[], Sink] | None = None) -> Work[Decoded]:

@@ -307,6 +307,17 @@ def test_bombs_in_archives_are_refused(write, monkeypatch):
     assert "as only a bomb does" in refused(write("a.zip", zipped(**several)))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_wide_text_without_a_mark_is_read(write, encoding):
+    text = "ein Satz und noch einer\n" * 3
+    for order in ("-le", "-be"):
+        for name in ("a.txt", "a.csv"):
+            made = Corpus.from_files(write(name, text.encode(encoding + order)), encoding=encoding)
+            assert (texts_of(made.sources[0]), made.sources[0].encoding) == ([text], encoding + order)
+    (source,) = Corpus.from_files(write("a.txt", b"hello hello"), encoding=encoding).sources
+    assert "not valid" in source.note
+
+
 def test_archives_of_names_and_headers_that_no_library_expects(write):
     text = b"hello hello "
     data = zipped(**{"a.txt": text, "b.txt": text})

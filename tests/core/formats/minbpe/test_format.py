@@ -25,6 +25,7 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
+from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, fit, load, load_work, save
@@ -33,7 +34,7 @@ from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.pretokenization.patterns import MINBPE, REGEX
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-MUTANTS = 200
+MUTANTS = 200 * TIMES
 WORDS = ("<|end|>", "<|end|><|start|>", "雨は", "Ġthe")
 
 

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -60,28 +61,9 @@ class Table:
 
     def _at_once(self, rows: int, names: list[str]) -> int:
         """How many rows of Parquet columns surely fit into the memory: few where they or a dictionary are large."""
-        metadata, wanted = self.source.metadata, set(names)
-        schema = metadata.schema
-        leaves = [at for at in range(len(schema)) if schema.column(at).path.split(".")[0] in wanted]
-        largest = declared = 0
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            row = 0
-            for at in leaves:
-                chunk = group.column(at)
-                declared += chunk.total_uncompressed_size
-                row += chunk.total_uncompressed_size // max(1, group.num_rows) + self._dictionary_of(chunk)
-            largest = max(largest, row)
-        refuse_bomb(self.name, declared, self.stored, _ADVICE)
-        return max(1, min(rows, _AT_ONCE // max(1, largest)))
-
-    def _dictionary_of(self, chunk: Any) -> int:  # noqa: ANN401
-        """The bytes of a chunk's dictionary, of which one entry may stand in every row; 0 where there is none."""
-        self.file.seek(chunk.dictionary_page_offset or chunk.data_page_offset)
-        kind, size = _page(self.file.read(32))
-        if size > max(chunk.total_uncompressed_size, 0):
-            raise CorpusError(f"{self.name}: the {self.kind} file is damaged: a page is larger than its column.")
-        return size if kind == _DICTIONARY_PAGE else 0
+        sizes = sizes_of_parquet(self.file, set(names))
+        refuse_bomb(self.name, sizes.unpacked, self.stored, _ADVICE)
+        return max(1, min(rows, _AT_ONCE // max(1, sizes.row)))
 
     def read_work(self, plan: Plan, collect: Collector) -> Work[None]:
         """Reads the texts of a column; the progress counts rows where the file says how many there are."""
@@ -112,29 +94,139 @@ class Table:
         return sum(text.nbytes for text in texts)
 
 
-_DICTIONARY_PAGE = 2
+_DICTIONARY_PAGE, _DELTAS = 2, 7
+_HEADERS = (1 << 12, 1 << 20)  # bytes of a page's header, of which few are long
+_MOST_VALUES = 3_000_000  # of the description of a file, which take some seconds
 
 
-def _page(head: bytes) -> tuple[int, int]:
-    """The type of a Parquet page, and its bytes when unpacked, of the beginning of its header.
+@dataclass(frozen=True)
+class Sizes:
+    """How large the content of a Parquet file is: the bytes that a row may have, those shared by rows, those of all."""
 
-    In Thrift's compact form, a field is a byte (how much higher its number is, and its type, which is 5 for int32) and
-    a zigzag number of variable length.
+    row: int
+    shared: int
+    unpacked: int
+
+
+def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None) -> Sizes:
+    """What some columns (None: all) unpack to, as their pages say.
+
+    That is read from the file itself: where pyarrow gives it column by column, a damaged file can end the process. In
+    a page with a dictionary or of deltas, every row may have all that stands there.
     """
-    numbers, at = list[int](), 0
-    for _ in range(2):
-        if head[at : at + 1] != b"\x15":
-            raise ValueError("a page without a header")
+    end = file.seek(0, io.SEEK_END)
+    file.seek(max(0, end - 8))
+    size = struct.unpack("<I4s", file.read(8))[0]
+    if size > end - 8:
+        raise ValueError("its description is longer than the file")
+    file.seek(end - 8 - size)
+    row = shared = unpacked = 0
+    try:
+        groups = _Compact(file.read(size), _MOST_VALUES).value(_STRUCT).get(4, ())
+    except _TooManyError:
+        # Of a description that long, few rows are read at a time.
+        return Sizes(_AT_ONCE >> 6, 0, 0)
+    for group in groups:
+        mean = common = 0
+        for chunk in group[1]:
+            about = chunk[3]
+            if names is None or about[3][0].decode() in names:
+                together, here = _pages(file, about)
+                common += together
+                unpacked += here + 4 * about[5]
+                mean += here // max(1, group[3])
+        row, shared = max(row, mean + common), max(shared, common)
+    return Sizes(row, shared, unpacked)
+
+
+def _pages(file: BinaryIO, about: Any) -> tuple[int, int]:  # noqa: ANN401
+    """The bytes that the rows of a column chunk may share, and those of all its pages, unpacked."""
+    at, start = int(about[9]), int(about.get(11, 0))
+    at = start if 0 < start < at else at
+    end, shared, unpacked = at + int(about[7]), 0, 0
+    while at < end:
+        size, page = _page(file, at, end)
+        unpacked += page[2]
+        if page[1] == _DICTIONARY_PAGE or _DELTAS in about[2]:
+            shared = max(shared, page[2])
+        at += size + page[3]
+    return shared, unpacked
+
+
+def _page(file: BinaryIO, at: int, end: int) -> tuple[int, dict[int, int]]:
+    """The header of a page, and its length."""
+    for length in _HEADERS:
+        file.seek(at)
+        header = _Compact(file.read(min(length, end - at)))
+        with suppress(IndexError):
+            page = header.value(_STRUCT)
+            if page[2] < 0 or page[3] < 0:
+                raise ValueError("a page has a negative size")
+            return header.at, page
+    raise ValueError("a page has no header")
+
+
+_LISTS, _STRUCT = (9, 10), 12
+_DEEPEST = 16
+
+
+class _TooManyError(ValueError):
+    pass
+
+
+class _Compact:
+    """Reads values in the compact form of Thrift, in which Parquet describes itself; structures by field number."""
+
+    def __init__(self, data: bytes, most: int = 10_000) -> None:
+        self.data, self.at, self._left = data, 0, most
+
+    def value(self, kind: int, depth: int = 0) -> Any:  # noqa: ANN401
+        """The next value; IndexError where it is cut, ValueError where it is none."""
+        self._left -= 1
+        if self._left < 0:
+            raise _TooManyError("its description has too many values")
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            number = self._number()
+            return number >> 1 ^ -(number & 1)
+        if kind in (7, 8):
+            return self._taken(8 if kind == 7 else self._number())
+        if depth > _DEEPEST:
+            raise ValueError("its description is nested too deeply")
+        if kind in _LISTS:
+            head = self._byte()
+            size, inner = head >> 4, head & 15
+            inner = 3 if inner in (1, 2) else inner
+            return [self.value(inner, depth + 1) for _ in range(self._number() if size == 15 else size)]
+        if kind != _STRUCT:
+            raise ValueError("its description has a value of an unknown kind")
+        made, field = dict[int, Any](), 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self.value(4)
+            made[field] = self.value(head & 15, depth + 1)
+        return made
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def _number(self) -> int:
         number = shift = 0
         while True:
-            at += 1
-            number |= (head[at] & 0x7F) << shift
+            byte = self._byte()
+            number |= (byte & 0x7F) << shift
             shift += 7
-            if head[at] < 0x80:
-                break
-        at += 1
-        numbers.append(number >> 1 ^ -(number & 1))
-    return numbers[0], numbers[1]
+            if byte < 0x80 or shift > 63:
+                return number
+
+    def _taken(self, size: int) -> bytes:
+        self.at += size
+        if self.at > len(self.data):
+            raise IndexError("its description is cut")
+        return self.data[self.at - size : self.at]
 
 
 def _points_elsewhere(kind: Any) -> bool:  # noqa: ANN401
@@ -296,7 +388,11 @@ def _plain(table: Table) -> Generator[None]:
         yield
     except CorpusError:
         raise
-    except (pyarrow.ArrowException, OSError, EOFError, ValueError, IndexError, struct.error, OverflowError) as error:
+    except (
+        *(pyarrow.ArrowException, OSError, EOFError, ValueError, LookupError, struct.error, OverflowError),
+        # Where a description has another value than it must have.
+        *(TypeError, AttributeError),
+    ) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         why = " ".join(str(error).split())[:200]

@@ -37,7 +37,7 @@ from tokstudio.core.corpus.readers.large_file import ContentFile, FileText
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream, encoding_of
 from tokstudio.core.corpus.readers.text_store import Budget, TextStore
-from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text
+from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text, with_byte_order
 
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
 _ROWS_LOOKED_AT = 1_000
@@ -90,14 +90,14 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     """
     name, head = text.name, text.head()
     kind = kinds.kind_of(name, head)
-    if kind.is_binary and encoding is not None and (encoding == "bytes" or kind.name != LFS_POINTER):
+    if encoding == "bytes" or (kind.is_binary and encoding is not None and kind.name != LFS_POINTER):
         return Look(kinds.TEXT, text.compression)
     if kind.is_binary:
         raise no_text(name, kind.name)
     if kind.name != kinds.TEXT or reading.as_text:
         return Look(kind.name, text.compression)
     is_whole = len(head) < SAMPLE
-    found = encoding or encoding_of(head, is_whole)
+    found = with_byte_order(encoding, np.frombuffer(head, np.uint8)) if encoding else encoding_of(head, is_whole)
     decoded = _decoded(head, found)
     sort = kinds.text_kind(name, decoded, is_whole, reading.delimiter is not None)
     if sort == kinds.TEXT:
