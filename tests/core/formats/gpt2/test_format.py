@@ -85,12 +85,16 @@ def test_the_end_of_text_is_special_and_other_tokens_without_a_merge_are_only_ke
     assert tokenizer.encode("x <s> token 日本") == load_library(tmp_path).encode("x <s> token 日本").ids
 
 
-@pytest.mark.parametrize("token", ["", "\ud83d"])
-def test_a_token_that_is_no_text_is_refused(tmp_path, token):
-    put(tmp_path, gpt2_pair(everything(), (token,)))
+def test_a_token_that_is_no_text_is_refused_and_the_empty_one_is_kept(tmp_path):
     number = len(everything())
-    with pytest.raises(FormatError, match=rf"^vocab\.json: token {number} is empty or not a string\.$"):
+    put(tmp_path, gpt2_pair(everything(), ("\ud83d",)))
+    with pytest.raises(FormatError, match=rf"^vocab\.json: token {number} is not a string\.$"):
         load(tmp_path, "gpt2")
+    put(tmp_path, gpt2_pair(everything(), ("",)))
+    tokenizer = load(tmp_path, "gpt2")
+    assert tokenizer.extra_tokens == {number: b""}
+    assert "is the empty token" in tokenizer.remarks[0]
+    assert tokenizer.encode(TEXT) == load_library(tmp_path).encode(TEXT).ids
 
 
 def test_merges_that_end_too_early_are_refused(tmp_path):

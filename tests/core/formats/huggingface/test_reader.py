@@ -324,7 +324,6 @@ def test_added_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path,
         ({"vocab": {}, "merges": []}, "the vocabulary has no characters"),
         ({"vocab": {"\ud83d": 0}, "merges": []}, 'the vocabulary has the token "\\ud83d", which is not a character'),
         ({"vocab": {"a": 0, "\ud83db": 1}, "merges": []}, 'the vocabulary has the token "\\ud83db", which is not text'),
-        ({"vocab": {"a": 1, "": 0}, "merges": []}, 'the vocabulary has the token "", which is not text'),
     ],
 )
 def test_an_invalid_model_of_characters_is_refused(tmp_path, change, words):
@@ -482,6 +481,27 @@ def test_without_its_unknown_token_a_model_of_characters_refuses_unknown_ones(tm
         tokenizer.encode("é")
 
 
+@pytest.mark.parametrize("ignore_merges", [False, True])
+def test_the_empty_token_of_whisper_is_kept_and_never_made(tmp_path, ignore_merges):
+    file = settings_of(with_specials())
+    number = file["model"]["vocab"][""] = len(with_specials())
+    file["model"]["ignore_merges"] = ignore_merges
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.library is None
+    assert tokenizer.tokens[number] == b""
+    remark = f"Id {number:,} of its file is the empty token: no text becomes it, and it is decoded to nothing."
+    assert tokenizer.remarks == (remark,)
+    for text in (TEXT, torture_text(), ""):
+        assert tokenizer.encode(text, "all") == library_ids(tmp_path / "tokenizer.json", text)
+    assert tokenizer.decode([number, 97]) == "a"
+    with pytest.raises(FormatError, match="is the empty token"):
+        save(tokenizer, tmp_path / "out")
+    save(tokenizer, tmp_path / "out", accept_loss=True)
+    assert load(tmp_path / "out").encode(TEXT) == tokenizer.encode(TEXT)
+    assert save(tokenizer, tmp_path / "ranks", "tiktoken", accept_loss=True).proof.startswith("identical")
+    assert load(tmp_path / "ranks").tokens[number] == b""
+
+
 @pytest.mark.parametrize("name", ["vocab.json", "allenai_dolma2.json", "merges.txt", "vocab.txt", "any.model"])
 def test_the_content_decides_whatever_the_name_is(tmp_path, name):
     path = tmp_path / name
@@ -502,7 +522,6 @@ def test_the_content_decides_whatever_the_name_is(tmp_path, name):
         ("new", False, 'token "new": an id must be a whole number'),
         ("new", "7", 'token "new": an id must be a whole number'),
         ("new", 256, 'token "new": id 256 appears twice'),
-        ("", 300, 'the vocabulary has the token "", which is not text'),
         ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is not text'),
     ],
 )

@@ -13,6 +13,13 @@ from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.text.utf8 import has_surrogates
 
+IS_EMPTY = "is the empty token: no text becomes it, and it is decoded to nothing."  # the end of a remark
+
+
+def empty_remarks(extra_tokens: Mapping[int, bytes]) -> tuple[str, ...]:
+    """A remark on the empty token, where it is among the tokens that no merge makes."""
+    return tuple(f"Id {number:,} of its file {IS_EMPTY}" for number, token in extra_tokens.items() if not token)
+
 
 def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
     """Reads the next object; FormatError where a token or an id is repeated, or a value is not an id."""

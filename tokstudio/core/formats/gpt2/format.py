@@ -25,7 +25,13 @@ from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
 from tokstudio.core.formats.common.proof import prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, vocabulary
 from tokstudio.core.formats.common.split_regex import written_regex
-from tokstudio.core.formats.common.vocabulary import byte_level_ids, missing_part, read_vocabulary_work, spelled
+from tokstudio.core.formats.common.vocabulary import (
+    byte_level_ids,
+    empty_remarks,
+    missing_part,
+    read_vocabulary_work,
+    spelled,
+)
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.byte_level import BYTE_OF, BYTE_ORDER, to_bytes, to_characters
@@ -177,18 +183,18 @@ class Gpt2(Format):
         unmerged = {token: number for token, number in vocabulary.items() if not merges.has(number)}
         specials = {token: unmerged[token] for token in _SPECIAL if token in unmerged}
         extra = {number: spelled(token) for token, number in unmerged.items() if token not in specials}
-        strange = next((number for number, token in extra.items() if not token), None)
+        strange = next((number for number, token in extra.items() if not token and number != unmerged.get("")), None)
         if strange is not None:
-            raise FormatError(f"{names[0]}: token {strange} is empty or not a string.")
+            raise FormatError(f"{names[0]}: token {strange} is not a string.")
         chosen = known.pattern if known else pattern or "none"
-        tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra)
+        tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra, remarks=empty_remarks(extra))
         yield from _check_end(names, tokenizer)
         return tokenizer
 
 
 def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
     """Raises FormatError where the next merge is missing, as in a file that is truncated between two lines."""
-    tokens = [token for token in tokenizer.extra_tokens.values() if not _LIKE_SPECIAL.fullmatch(token)]
+    tokens = [token for token in tokenizer.extra_tokens.values() if token and not _LIKE_SPECIAL.fullmatch(token)]
     pieces = yield from pieces_work(tokenizer, tokens)
     cut = next((token for token, count in zip(tokens, pieces.tolist(), strict=True) if count == 2), None)
     if cut is not None:

@@ -12,7 +12,7 @@ from tokstudio.core.formats.common.beside import Beside
 from tokstudio.core.formats.common.format import GIGABYTE
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
-from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work, spelled, utf8
+from tokstudio.core.formats.common.vocabulary import byte_level_ids, empty_remarks, read_vocabulary_work, spelled, utf8
 from tokstudio.core.formats.huggingface import models, parts
 from tokstudio.core.formats.huggingface.library import library_work
 from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile
@@ -162,8 +162,9 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     ids = frozenset(specials.values())
     others = {number: token for token, number in vocabulary.items() if number not in ids and not merges.has(number)}
     extra = {number: spelled(token) if base == "bytes" else utf8(token) for number, token in others.items()}
-    if (strange := next((number for number, token in extra.items() if not token), None)) is not None:
+    if (strange := next((n for n, token in extra.items() if not token and n != vocabulary.get("")), None)) is not None:
         raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is not text.")
+    said += empty_remarks(extra)
     unknown = _unknown(name, parsed) if base == "characters" else None
     if pattern not in NAMES:
         from tokstudio.core.libraries.client import check_split_work
@@ -224,7 +225,7 @@ def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, in
     if base == "characters":
         raise Beyond("it takes whole words before merging")
     # Other tokens cannot be equal to a pre-token.
-    words = {token: number for token, number in vocabulary.items() if all(map(BYTE_OF.__contains__, token))}
+    words = {token: number for token, number in vocabulary.items() if token and all(map(BYTE_OF.__contains__, token))}
     for token in tokenizer.special_tokens.keys() & words.keys():
         if to_bytes(token) != token.encode():
             raise Beyond(f"its added token {shown(token)} means different bytes as a whole word")

@@ -27,7 +27,7 @@ from tokstudio.core.formats.common.merge_list import id_problem, sensible_ids
 from tokstudio.core.formats.common.recover_merges import recover_merges_work, splits_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.split_regex import named_pattern
-from tokstudio.core.formats.common.vocabulary import read_vocabulary_work
+from tokstudio.core.formats.common.vocabulary import IS_EMPTY, empty_remarks, read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
 from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
 from tokstudio.core.text.utf8 import has_surrogates
@@ -86,7 +86,7 @@ class Tiktoken(Format):
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The empty token is written, so the remark about it is not lost."""
-        return tuple(remark for remark in super().remarks_lost(tokenizer) if not remark.endswith(writer.IS_EMPTY))
+        return tuple(remark for remark in super().remarks_lost(tokenizer) if not remark.endswith(IS_EMPTY))
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The ranks alone are incomplete."""
@@ -271,6 +271,6 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
             extra_tokens=extra | unreached,
             whole_words=whole_words,
             ignores_merges=True,
-            remarks=[f"Id {rank:,} of its file {writer.IS_EMPTY}" for rank in unreached],
+            remarks=empty_remarks(unreached),
             checked=True,
         )

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 EVERYTHING = r"[\s\S]+"  # "none" as a regular expression
-IS_EMPTY = "is the empty token: no text becomes it, and it is decoded to nothing."  # the end of a remark
 SIDECAR_BEGINNING = b'{\n  "pattern": '
 LOADER_BEGINNING = b'"""The tokenizer beside this file for tiktoken, written by TokStudio."""\n'
 
