@@ -188,6 +188,22 @@ def test_a_file_of_counts_has_the_same_bytes_for_any_number_of_threads_and_shard
     assert whole.read_bytes() == threads.read_bytes() == joined.read_bytes()
 
 
+def test_each_word_of_a_file_of_counts_is_copied_once_whatever_the_number_of_sources(tmp_path, monkeypatch):
+    corpus = corpus_of(*(f"{number % 7} words {number}" for number in range(200)))
+    file = count(corpus, "gpt2").save(tmp_path / "counts.parquet")
+    copied, repeat = [], np.repeat
+
+    def counting(*given):
+        copied.append(len(made := repeat(*given)))
+        return made
+
+    monkeypatch.setattr(np, "repeat", counting)
+    made = Corpus.from_counts(file)
+    assert sum(copied) == sum(len(source.data) for source in made.sources)
+    words = [[bytes(word).decode() for word in Corpus((source,)).iter_documents()] for source in made.sources]
+    assert words == [[str(number % 7), " words", f" {number}"] for number in range(200)]
+
+
 def test_a_file_of_counts_keeps_its_settings_sources_and_totals(tmp_path):
     corpus = corpus_of("a<e>b <e>", "c d")
     file = count(corpus, "gpt2", ["<e>"], "line").save(tmp_path / "counts.parquet")

@@ -112,20 +112,20 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     rows = yield from _read_work(path)
     status = path.stat()
     made: list[Source] = []
-    starts = np.concatenate([[0], rows.ends[:-1]])
+    order = np.argsort(rows.sources, kind="stable")
+    borders = np.searchsorted(rows.sources[order], np.arange(len(rows.totals) + 1)).tolist()
     for number, total in enumerate(rows.totals):
-        here = np.flatnonzero(rows.sources == number)
+        here = order[borders[number] : borders[number + 1]]
         if not len(here):
             continue
-        ends = np.cumsum(rows.ends[here] - starts[here], dtype=np.int64)
-        mine = np.repeat(rows.sources == number, rows.ends - starts)
+        data, ends = yield from _words_work(rows, here)
         made.append(
             Source(
                 total.name,
                 path,
                 "utf-8",
                 f"counts of {several(len(here), 'word')}",
-                rows.data[mine],
+                data,
                 ends,
                 status.st_mtime,
                 status.st_size,
@@ -137,6 +137,21 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
         )
         yield Progress("reading", number, len(rows.totals))
     return tuple(made)
+
+
+def _words_work(rows: CountedRows, here: NDArray[np.int64]) -> Work[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+    """The words of some rows one after another, and the end of each."""
+    starts = np.where(here > 0, rows.ends[here - 1], 0)
+    lengths = rows.ends[here] - starts
+    ends = np.cumsum(lengths, dtype=np.int64)
+    shifts, data, begin = starts - (ends - lengths), np.empty(int(ends[-1]), np.uint8), 0
+    for first in range(0, len(here), _ROWS):
+        some = slice(first, first + _ROWS)
+        end = int(ends[some][-1])
+        data[begin:end] = rows.data[np.repeat(shifts[some], lengths[some]) + np.arange(begin, end)]
+        begin = end
+        yield Progress("reading", first, len(here))
+    return data, ends
 
 
 def _pieces(rows: CountedRows) -> Iterator[bytes]:
