@@ -70,6 +70,102 @@ def make(qtbot, book, project, size=300):
     at_a_session(qtbot, act, [book])
 
 
+def rows_of(window):
+    model = window.compare.matrix.model
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeypatch, tmp_path, book, project):
+    parallel, notes = tmp_path / "story", tmp_path / os.fsdecode(b"notes \xff.txt")
+    parallel.mkdir()
+    for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\nZwei.\n")):
+        (parallel / name).write_text(text, encoding="utf-8")
+    notes.write_text("some notes\n")
+
+    def shows(window, rows):
+        window.show_compare()
+        qtbot.waitUntil(lambda: rows_of(window) == rows, timeout=PATIENCE)
+
+    def save(window, answers):
+        by_id, compare = window.actions_by_id, window.session.comparison
+        window.session.corpus.open_paths([book])
+        quiet(qtbot, window)
+        saved(qtbot, window, answers, project)
+        trained(qtbot, window, 300)
+        saved(qtbot, window, answers, project)
+        assert not window.projects.modified
+        answers.files = [notes]
+        by_id["open_compared_texts"].trigger()
+        assert window.projects.modified
+        answers.folder = parallel
+        by_id["open_parallel_folder"].trigger()
+        shows(window, ["German deu_Latn", "English eng_Latn"])
+        compare.choose_figure("premium")
+        compare.choose_base("German deu_Latn")
+        compare.set_own_words("cat hat")
+        compare.set_simple({"Bytes"})
+        quiet(qtbot, window)
+        saved(qtbot, window, answers, project)
+        assert not window.projects.modified
+
+    def reopen(window, answers):
+        compare = window.session.comparison
+        answers.files = [project]
+        window.projects.ask_and_open()
+        opened(qtbot, window, project)
+        shows(window, ["German deu_Latn (base)", "English eng_Latn"])
+        assert [each.title for each in compare.sets[4:]] == ["notes \ufffd.txt", "story"]
+        assert (compare.figure, compare.base, compare.own_words) == ("premium", "German deu_Latn", "cat hat")
+        assert compare.simple == {"Bytes"}
+        assert not window.projects.modified
+        assert not window.messages.isVisible()
+        window.compare.texts.setCurrentIndex(4)
+        shows(window, ["notes \ufffd.txt (base)"])
+
+    def without(window, answers):
+        answers.files = [project]
+        window.projects.ask_and_open()
+        opened(qtbot, window, project)
+        said = "story was not found. Compare still lists the text, and can read it when it is back."
+        assert window.messages.text.text() == said
+        assert [each.title for each in window.session.comparison.sets[4:]] == ["notes \ufffd.txt", "story"]
+        window.show_compare()
+        qtbot.waitUntil(lambda: "story" in window.compare.problem.text(), timeout=PATIENCE)
+        (tmp_path / "moved").rename(parallel)
+        qtbot.mouseClick(window.compare.measure, Qt.MouseButton.LeftButton)
+        shows(window, ["German deu_Latn (base)", "English eng_Latn"])
+        # Of a project without them, such as one of an earlier version, nothing is left of the last.
+        kept = finish(open_work(project))
+        state = {key: value for key, value in kept.state.items() if key != "comparison"}
+        finish(save_work(replace(kept, state=state), tmp_path / "earlier.tokstudio"))
+        answers.files = [tmp_path / "earlier.tokstudio"]
+        window.projects.ask_and_open()
+        opened(qtbot, window, tmp_path / "earlier.tokstudio")
+        assert len(window.session.comparison.sets) == 4
+        shows(window, [book.name])
+
+    assert at_the_window(monkeypatch, save) == 0
+    assert at_the_window(monkeypatch, reopen) == 0
+    parallel.rename(tmp_path / "moved")
+    assert at_the_window(monkeypatch, without) == 0
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        7,
+        {"sets": 1, "texts": [], "figure": ["x"], "base": 1, "against": {}, "simple": "Bytes", "words": 4},
+        {"sets": [None, {}, {"parallel": 1, "paths": ["a"]}, {"parallel": True, "paths": ["a", "b"]}], "figure": "no"},
+        {"sets": [{"parallel": False, "paths": [7, "", "a\0b"]}, {"parallel": False, "paths": "abc"}], "simple": [[]]},
+    ],
+)
+def test_wrong_values_of_compare_in_a_project_are_as_at_the_start(session, kept):
+    before = session.comparison.to_plain()
+    session.comparison.restore(kept)
+    assert session.comparison.to_plain() == before
+    assert len(session.comparison.sets) == 4
+
+
 def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
     def save(window, answers):
         session = window.session

@@ -75,7 +75,8 @@ class ProjectDocument(QObject):
         self._take: Callable[..., None] = self._adopt
         of_training = (session.training.settings_changed, session.training.merges_added)
         of_corpus = (session.corpus.sources_changed, session.corpus.weights_settled)
-        for signal in (*of_training, *of_corpus, session.runs.changed, session.view.text_changed):
+        of_compare = (session.comparison.opened_changed, session.comparison.words_changed)
+        for signal in (*of_training, *of_corpus, *of_compare, session.runs.changed, session.view.text_changed):
             signal.connect(self._look)
         session.training.state_changed.connect(self._go_on)
 
@@ -94,7 +95,8 @@ class ProjectDocument(QObject):
         session = self._session
         sources = tuple((id(one), one.name, len(one.data), one.documents) for one in session.corpus.sources)
         runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all if run is not left_out)
-        return sources, session.corpus.weights, runs, session.training.settings, session.view.text
+        texts = session.view.text, session.comparison.kept
+        return sources, session.corpus.weights, runs, session.training.settings, texts
 
     @property
     def unsaved(self) -> bool:

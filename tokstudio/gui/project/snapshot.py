@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable
@@ -29,10 +30,13 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
 from tokstudio.gui.state.source_records import KeptSources, changed_since, is_missing, missing_source
+from tokstudio.gui.state.text_set import text_sets_of
 from tokstudio.gui.state.training_settings import Documents, Settings
 
+_COMPARISON = "comparison"  # the state of Compare; projects of earlier versions have none
 _LONGEST_LAYOUT = 1 << 16
 _LARGEST_NUMBER = 1 << 31
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,7 @@ class OpenedProject:
     active: StudioRun | None
     state: Mapping[str, Json]
     problems: tuple[Problem, ...]  # about sources that have changed
+    missing: str = ""  # which texts of Compare are not there any more, as a sentence; "" for none
 
     def text(self, name: str) -> str:
         """A text of the state; "" if it has none."""
@@ -86,6 +91,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
         "text": session.view.text,
         "playhead": session.view.playhead,
         "layout": layout,
+        _COMPARISON: session.comparison.to_plain(),
     }
     if file is not None:
         state["file"] = str(file)
@@ -155,7 +161,20 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
         None if project.active is None else runs[project.active],
         project.state,
         tuple(texts.problems),
+        _missing_texts(project.state.get(_COMPARISON)),
     )
+
+
+def _missing_texts(comparison: Json) -> str:
+    """Which files and folders of Compare are not there, as a sentence; "" for none."""
+    sets = text_sets_of(comparison.get("sets") if isinstance(comparison, dict) else None)
+    gone = list(dict.fromkeys(path for each in sets for path in each.missing))
+    if not gone:
+        return ""
+    more = f" and {len(gone) - _MOST_NAMED:,} more" if len(gone) > _MOST_NAMED else ""
+    listed = f"{', '.join(map(file_name, gone[:_MOST_NAMED]))}{more}"
+    verb, back = ("was", "it is back") if len(gone) == 1 else ("were", "they are back")
+    return f"{listed} {verb} not found. Compare still lists the text, and can read it when {back}."
 
 
 def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept: KeptSources) -> Work[OpenedProject]:
@@ -190,8 +209,11 @@ def adopt(session: Session, reopened: OpenedProject) -> None:
         session.view.set_text(reopened.text("text"))
         session.runs.activate(reopened.active)
         session.view.set_playhead(_number(reopened.state, "playhead"))
+        session.comparison.restore(reopened.state.get(_COMPARISON))
         for problem in reopened.problems:
             session.corpus.report(problem)
+        if reopened.missing:
+            session.jobs.report(Problem(reopened.missing))
 
 
 def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:

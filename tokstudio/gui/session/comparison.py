@@ -25,6 +25,7 @@ from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.project.json_values import Json
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
@@ -41,7 +42,7 @@ from tokstudio.gui.state.comparison_work import (
     with_words_work,
 )
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set
+from tokstudio.gui.state.text_set import ReadTexts, TextSet, story_set, text_sets_of
 
 SIMPLE = ("Characters", "Bytes", "Words and marks")
 
@@ -79,6 +80,7 @@ class ComparisonState(QObject):
 
     changed = Signal()  # rows, columns, figures, or what is chosen
     words_changed = Signal()
+    opened_changed = Signal()  # the sets that were opened
     stack_asked = Signal()  # to show the texts in each tokenizer, one below another
     words_asked = Signal()  # to show the words
     _texts_read = Signal(object, object, object)
@@ -258,6 +260,40 @@ class ComparisonState(QObject):
         """Adds a set that was opened for measuring only, and chooses it."""
         self._opened = [each for each in self._opened if each.key != texts.key] + [texts]
         self.choose_texts(texts)
+        self.opened_changed.emit()
+
+    @property
+    def kept(self) -> tuple[object, ...]:
+        """What a project keeps and a user would miss: the sets that were opened, and own words."""
+        return *(each.key for each in self._opened), self.own_words
+
+    def to_plain(self) -> dict[str, Json]:
+        """What a project keeps of it: the texts and what is shown of them."""
+        sets: list[Json] = [each.as_plain for each in self._opened if each.paths]
+        simple: list[Json] = [name for name in SIMPLE if name in self.simple]
+        return {
+            "sets": sets,
+            "texts": self.texts.key,
+            "figure": self.figure,
+            "base": self.base,
+            "against": self.against,
+            "simple": simple,
+            "words": self.own_words,
+        }
+
+    def restore(self, kept: object) -> None:
+        """Brings back `to_plain`; what is missing or wrong in it is as at the start."""
+        given: dict[str, object] = kept if isinstance(kept, dict) else {}
+        self._opened = [story_set(), *text_sets_of(given.get("sets"))]
+        texts, figure, words, simple = (given.get(name) for name in ("texts", "figure", "words", "simple"))
+        self.texts = next((each for each in self.sets if each.key == texts), self._corpus_set)
+        self.figure = figure if isinstance(figure, str) and figure in FIGURES else "bytes_per_token"
+        base, against = (given.get(name) for name in ("base", "against"))
+        self.base, self.against = (name if isinstance(name, str) else None for name in (base, against))
+        self.simple = frozenset(name for name in SIMPLE if isinstance(simple, list) and name in simple)
+        self.set_own_words(words if isinstance(words, str) else "")
+        self._forget_rows()
+        self.opened_changed.emit()
 
     def choose_figure(self, name: str) -> None:
         """Shows another figure."""

@@ -3,16 +3,21 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.project.json_values import Json
 from tokstudio.core.text.languages import language_name
+
+_MOST_SETS, _MOST_PATHS = 1_000, 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,18 @@ class TextSet:
     meaning: str  # one sentence
     read: Callable[[], Work[ReadTexts]]
     is_parallel: bool = False  # whether all have the same lines, in different languages
+    paths: tuple[Path, ...] = ()  # the files and folders that were opened for it; none for other sets
+
+    @property
+    def as_plain(self) -> dict[str, Json]:
+        """What a project keeps of it: where its texts are."""
+        paths: list[Json] = [str(path.absolute()) for path in self.paths]
+        return {"parallel": self.is_parallel, "paths": paths}
+
+    @property
+    def missing(self) -> tuple[Path, ...]:
+        """The files and folders that are not there any more."""
+        return tuple(path for path in self.paths if not os.path.lexists(path))
 
 
 def story_set() -> TextSet:
@@ -43,14 +60,30 @@ def story_set() -> TextSet:
 def parallel_set(path: Path) -> TextSet:
     """A folder or a table with the same lines in several languages."""
     read = partial(_parallel_work, partial(open_parallel_work, path))
-    return TextSet(f"parallel {path}", path.name, "The same lines in several languages.", read, is_parallel=True)
+    key, meaning = f"parallel {path}", "The same lines in several languages."
+    return TextSet(key, file_name(path), meaning, read, is_parallel=True, paths=(path,))
 
 
 def file_set(paths: Sequence[Path]) -> TextSet:
     """Files and folders that are opened for measuring only."""
-    title = paths[0].name + (f" and {len(paths) - 1:,} more" if len(paths) > 1 else "")
-    key = " ".join(["files", *map(str, paths)])
-    return TextSet(key, title, "Opened for measuring only: nothing is trained on it.", partial(_files_work, paths))
+    title = file_name(paths[0]) + (f" and {len(paths) - 1:,} more" if len(paths) > 1 else "")
+    key, meaning = " ".join(["files", *map(str, paths)]), "Opened for measuring only: nothing is trained on it."
+    return TextSet(key, title, meaning, partial(_files_work, paths), paths=tuple(paths))
+
+
+def text_sets_of(kept: object) -> tuple[TextSet, ...]:
+    """The sets of `TextSet.as_plain`, which a project of a stranger may have; what is not one is left out."""
+    made: list[TextSet] = []
+    for each in kept[:_MOST_SETS] if isinstance(kept, list) else ():
+        given = each if isinstance(each, dict) else {}
+        listed = given.get("paths")
+        texts = (path for path in (listed if isinstance(listed, list) else ()) if isinstance(path, str))
+        paths = [path for path in texts if path and "\0" not in path]
+        if given.get("parallel") is True and len(paths) == 1:
+            made.append(parallel_set(Path(paths[0])))
+        elif given.get("parallel") is False and paths:
+            made.append(file_set([Path(path) for path in paths[:_MOST_PATHS]]))
+    return tuple({each.key: each for each in made}.values())
 
 
 def _files_work(paths: Sequence[Path]) -> Work[ReadTexts]:
