@@ -9,6 +9,9 @@ import pytest
 
 from tokstudio import ByteTokenizer, Corpus, Tokenizer, TrainingConfig, compare, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.comparison.comparison import Comparison, cells_work, compare_work
+from tokstudio.core.comparison.figures import Compared
+from tokstudio.core.comparison.report.report import report_work
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 
 LATIN, MIXED = "the cat sat on the mat, the cat sat", "the cat, кот и кот и кот, the cat"
@@ -82,6 +85,19 @@ def test_shared_uses_are_not_known_where_a_text_cannot_be_encoded() -> None:
     overlap = finish(compare({"ab": characters, "own": trained(LATIN)}, {"text": "abc"}).overlap_work())
     assert np.isnan(overlap.shared_uses).tolist() == [[True, True], [False, False]]
     assert not np.isnan(overlap.jaccard).any()
+
+
+def test_tokenizers_of_one_name_stay_two() -> None:
+    first, second, texts = trained(LATIN), trained(MIXED), {"text": LATIN}
+    expected = finish(compare({"a": first, "b": second}, texts).overlap_work())
+    made = finish(compare_work({"a": first, "b": second}, texts))
+    both = [Compared("run", first), Compared("run", second)]
+    twice = Comparison(both, made.measured, finish(cells_work(both, made.measured)))
+    overlap = finish(twice.overlap_work())
+    assert overlap.tokenizers == ("run", "run")
+    assert np.array_equal(overlap.jaccard, expected.jaccard)
+    assert np.array_equal(overlap.shared_uses, expected.shared_uses)
+    assert finish(report_work(twice)).count("<h2>Tokenizer ") == 2
 
 
 def test_a_vocabulary_equals_itself() -> None:

@@ -7,7 +7,9 @@ import re
 from collections import Counter
 
 import pytest
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
 
@@ -21,6 +23,25 @@ def test_no_two_entries_of_a_menu_have_the_same_letter(monkeypatch):
             letters = [found.group(1).lower() for text in texts for found in re.finditer("&([^&])", text)]
             assert len(letters) == len(texts), "every entry has a letter"
             assert [letter for letter, times in Counter(letters).items() if times > 1] == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_copying_does_nothing_where_a_button_has_the_focus(qtbot, monkeypatch):
+    def act(window, answers):
+        QGuiApplication.clipboard().setText("as before")
+        qtbot.waitUntil(window.isActiveWindow, timeout=PATIENCE)
+        tried = 0
+        for pane in window.panes:
+            window.places.open(pane)
+            for button in pane.findChildren(QAbstractButton):
+                if button.isVisible() and button.focusPolicy() & Qt.FocusPolicy.StrongFocus:
+                    button.setFocus()
+                    tried += QApplication.focusWidget() is button
+                    qtbot.keyClick(button, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+                    window.actions_by_id["copy"].trigger()
+        assert tried > 10
+        assert QGuiApplication.clipboard().text() == "as before"
 
     assert at_the_window(monkeypatch, act) == 0
 

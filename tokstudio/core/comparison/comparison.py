@@ -227,10 +227,11 @@ class Comparison:
     def overlap_work(self) -> Work[Overlap]:
         """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
         columns = [(each, self._whole(number)) for number, each in enumerate(self.compared)]
-        learned = {each.name: each.tokenizer for each, _ in columns if isinstance(each.tokenizer, Tokenizer)}
-        wholes = [whole for each, whole in columns if each.name in learned]
-        uses = [None if whole is None else (whole.counts.ids, whole.counts.counts) for whole in wholes]
-        return (yield from overlap_work(learned, uses))
+        # Two tokenizers may have one name.
+        learned = [(each, whole) for each, whole in columns if isinstance(each.tokenizer, Tokenizer)]
+        uses = [None if whole is None else (whole.counts.ids, whole.counts.counts) for _, whole in learned]
+        tokenizers = [(each.name, each.tokenizer) for each, _ in learned if isinstance(each.tokenizer, Tokenizer)]
+        return (yield from overlap_work(tokenizers, uses))
 
     def to_markdown(self, figures: Sequence[str] | None = None) -> str:
         """Tables of figures by name, None for all that have a number, and what they are of; raises as `figure`."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,16 +73,16 @@ class Overlap:
 
 
 def overlap_work(
-    tokenizers: Mapping[str, Tokenizer], uses: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]] | None]
+    tokenizers: Sequence[tuple[str, Tokenizer]], uses: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]] | None]
 ) -> Work[Overlap]:
     """Compares vocabularies by the bytes of their tokens.
 
     Args:
-        tokenizers: The tokenizers by name.
+        tokenizers: The tokenizers, each with its name.
         uses: Of each the ids of the tokens that occur in some text, and how often; None where that is not known.
     """
     vocabularies: list[dict[bytes, int]] = []
-    for tokenizer in tokenizers.values():
+    for _, tokenizer in tokenizers:
         vocabularies.append((yield from _ids_work(tokenizer)))
     n = len(vocabularies)
     jaccard, shared = np.full((n, n), np.nan), np.full((n, n), np.nan)
@@ -95,7 +95,7 @@ def overlap_work(
             jaccard[first, second] = len(both) / either if either else np.nan
             shared[first, second] = sum(counts[mine[token]] for token in both) / total if total else np.nan
             yield Progress("comparing vocabularies", first * n + second, n * n)
-    return Overlap(tuple(tokenizers), jaccard, shared)
+    return Overlap(tuple(name for name, _ in tokenizers), jaccard, shared)
 
 
 def vocabularies_work(first: Tokenizer, second: Tokenizer) -> Work[Vocabularies]:

@@ -47,6 +47,7 @@ class Commands(QObject):
         self.parallel = ParallelCommands(session, preferences, choosers, window, self)
         self._session, self._theme, self._window = session, theme, window
         self._preferences, self._choosers = preferences, choosers
+        self._copying = False
 
     # ---- corpus
 
@@ -161,9 +162,12 @@ class Commands(QObject):
         focus = QApplication.focusWidget()
         if isinstance(focus, QWidget) and callable(own := getattr(focus, "copy", None)):
             own()
-        elif focus is not None:
+        elif focus is not None and not self._copying:
+            # A widget that copies nothing, such as a button, ignores the key, which asks for this action again then.
+            self._copying = True
             event = QKeyEvent(QKeyEvent.Type.KeyPress, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
             QApplication.sendEvent(focus, event)
+            self._copying = False
 
     def why_merge(self) -> None:
         """Shows why the merge of the chosen token was made, or without one, the merge at the playhead."""
