@@ -285,12 +285,6 @@ def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
         ([added("<s>", -1)], 'added token "<s>": id -1 is negative'),
         ([added("<s>", 10**9)], 'added token "<s>": id 1000000000 is too large'),
         ([added("\ud83d", 257)], 'added token "\\ud83d" is not a string'),
-        (
-            [added("<s>", 258)],
-            'added token "<s>" has the id 258, but by the vocabulary or its place it must have 257',
-        ),
-        ([added("<s>", 257), added("<s>", 257)], 'added token "<s>" appears twice'),
-        ([added("<s>", 257), added("<t>", 257)], 'added token "<t>" has the id 257'),
     ],
 )
 def test_invalid_added_tokens_are_refused(tmp_path, tokens, words):
@@ -299,6 +293,34 @@ def test_invalid_added_tokens_are_refused(tmp_path, tokens, words):
     with pytest.raises(FormatError) as caught:
         read(tmp_path, file)
     assert str(caught.value).startswith(f"tokenizer.json: {words}")
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "Lowercase"}])
+@pytest.mark.parametrize(
+    ("tokens", "remarks"),
+    [
+        (
+            [added("<s>", 258), added("<t>", 258), added("<u>", 5)],
+            ['The file gives its added token "<s>" the id 258, but it is 257: ids of added'],
+        ),
+        (
+            [added("<s>", 257), added("<t>", 258), added("<s>", 257) | {"lstrip": True, "special": False}],
+            ['The file lists its added token "<s>" again: the last entry counts.'],
+        ),
+        ([added("<s>", 257) | {"special": False}, added("<s>", 257)], ['The file lists its added token "<s>" again']),
+    ],
+)
+def test_ids_of_added_tokens_and_repeated_ones_are_read_as_by_the_library(tmp_path, tokens, remarks, normalizer):
+    file = settings_of(banana())
+    file["added_tokens"], file["normalizer"] = tokens, normalizer
+    tokenizer = read(tmp_path, file)
+    assert [told[: len(remark)] for told, remark in zip(tokenizer.remarks, remarks, strict=True)] == remarks
+    library = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in ("banana <s> ban<t>a", "<u> <s><t>"):
+        for plain in (False, True):
+            library.encode_special_tokens = plain
+            expected = library.encode(text, add_special_tokens=False).ids
+            assert tokenizer.encode(text, () if plain else "all") == expected
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ class ParsedFile:
 
     def complete(self, name: str, beside: Beside) -> None:
         """Adds the tokens beside the file; FormatError where its own are impossible."""
-        added_ids(name, self.added, self.vocabulary)
+        self.added, remarks = own_tokens(name, self.added, self.vocabulary)
+        self.remarks += remarks
         check_around(name, self.settings)
         self.beside = beside
         completed = beside.completed(self.added, self.vocabulary, self.byte_level)
@@ -195,28 +196,42 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
     return AddedToken(content, cast("int", token), normalized, special, *flags)
 
 
-def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str, int]) -> dict[str, int]:
-    """The id that the library gives each added token: that of the vocabulary, otherwise the next after its size.
+def own_tokens(
+    name: str, added: Collection[AddedToken], vocabulary: Mapping[str, int]
+) -> tuple[list[AddedToken], tuple[str, ...]]:
+    """The added tokens with the ids that the library gives them, and remarks where the file says otherwise.
+
+    A token has its id in the vocabulary, otherwise the next after its size. Of a token that is listed again, the last
+    flags count; it is special if any of the entries says so.
 
     Raises:
-        FormatError: The file has a different id, or a token or an id is repeated.
+        FormatError: Two tokens get the same id.
     """
-    ids: dict[str, int] = {}
+    tokens: dict[str, AddedToken] = {}
+    moved: list[AddedToken] = []
+    repeated: list[AddedToken] = []
     following = len(vocabulary)
     for token in added:
-        if token.content in ids:
-            raise FormatError(f"{name}: added token {shown(token.content)} appears twice.")
-        number = vocabulary.get(token.content, following)
-        following += token.content not in vocabulary
+        if (earlier := tokens.get(token.content)) is not None:
+            number = earlier.id
+            repeated.append(token)
+        else:
+            number = vocabulary.get(token.content, following)
+            following += token.content not in vocabulary
         if number != token.id:
-            raise FormatError(
-                f"{name}: added token {shown(token.content)} has the id {token.id}, but by the vocabulary or its "
-                f"place it must have {number}."
-            )
-        ids[token.content] = number
-    if len(set(ids.values())) < len(ids):
+            moved.append(token)
+        special = token.special or (earlier is not None and earlier.special)
+        tokens[token.content] = replace(token, id=number, special=special)
+    if len({token.id for token in tokens.values()}) < len(tokens):
         raise FormatError(f"{name}: two of its added tokens have the same id.")
-    return ids
+    remarks: list[str] = []
+    if moved:
+        first, more = moved[0], f" ({len(moved) - 1:,} more)" * (len(moved) > 1)
+        told = f"{shown(first.content)} the id {first.id:,}, but it is {tokens[first.content].id:,}"
+        remarks.append(f"The file gives its added token {told}: ids of added tokens are ignored{more}.")
+    if repeated:
+        remarks.append(f"The file lists its added token {shown(repeated[0].content)} again: the last entry counts.")
+    return list(tokens.values()), tuple(remarks)
 
 
 def preparation(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
