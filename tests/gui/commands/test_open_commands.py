@@ -548,7 +548,7 @@ def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbo
         put("neox/tokenizer.json", json.dumps(lacking)),
     ]
     put("pair/vocab.json", vocabulary)
-    paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "neox"]
+    paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "xtts"]
 
     def act(window, answers):
         runs, corpus = window.session.runs, window.session.corpus

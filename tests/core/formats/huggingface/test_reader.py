@@ -529,6 +529,9 @@ def test_the_content_decides_whatever_the_name_is(tmp_path, name):
     path = tmp_path / name
     path.write_text(json.dumps(settings_of(with_specials())))
     assert same(load(path), with_specials())
+    if name == "vocab.json":
+        assert same(load(tmp_path), with_specials())
+        assert tokenizer_files(tmp_path) == (path,)
     if name != "merges.txt":
         assert tokenizer_files(path) == (path,)
     (tmp_path / "merges.txt").write_text("#version: 0.2\n" if name != "merges.txt" else path.read_text())

@@ -14,6 +14,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.formats.common.beside import CONFIG, beside_work, files_beside, template_files, templates_in
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered
 from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
 from tokstudio.core.formats.common.split_regex import written_regex
@@ -153,7 +154,14 @@ class HuggingFace(Format):
         """The file that holds the tokenizer, and those beside it."""
         folder = path if path.is_dir() else path.parent
         is_named = path == folder or path.name == TOKENIZER or path in files_beside(folder)
-        return (folder / TOKENIZER, *files_beside(folder)) if is_named and (folder / TOKENIZER).is_file() else ()
+        if is_named and (folder / TOKENIZER).is_file():
+            return (folder / TOKENIZER, *files_beside(folder))
+        # Some models of speech have it under this name, without any other.
+        other = folder / "vocab.json"
+        if path != folder or not other.is_file():
+            return ()
+        with LineReader(other, other.name, GIGABYTE) as lines:
+            return (other,) if self.recognises(other, lines.peek()) else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with the parts before the model, which no other file has."""
