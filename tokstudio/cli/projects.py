@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ from typing import Any
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import in_units, percent_text, several
+from tokstudio.core.comparison.identity import hash_work
+from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.model.config import TITLES
 from tokstudio.core.project import SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Rows = dict[str, list[dict[str, Any]]]
+
+_BEFORE = " " * 9  # before further lines about a source or a run
 
 
 def is_project(path: Path) -> bool:
@@ -67,10 +72,13 @@ def project_rows(path: Path, console: Console) -> Rows:
             "encoding": source.encoding,
             "sha256": source.sha256,
             "in_corpus": source.in_corpus,
+            "weight": in_units(source.weight, ONCE) if source.in_corpus else None,
+            "reading": None if source.reading is None else source.reading.to_json(),
+            "value": source.value,
         }
         for source in project.sources
     ]
-    return {"sources": sources, "runs": list(_runs(project))}
+    return {"sources": sources, "runs": list(_runs(project, console))}
 
 
 def project_lines(rows: Rows) -> Iterator[str]:
@@ -79,33 +87,102 @@ def project_lines(rows: Rows) -> Iterator[str]:
     for source in rows["sources"]:
         where = source["path"] or "saved in the project"
         apart = "" if source["in_corpus"] else ", not in the corpus"
-        yield f"Source   {source['name']}, {several(source['bytes'], 'byte')}, {where}{apart}"
+        weight = "" if source["weight"] in (1, None) else f", weight {source['weight']:,}"
+        yield f"Source   {source['name']}, {several(source['bytes'], 'byte')}, {where}{apart}{weight}"
+        if read := list(_read(source)):
+            yield f"{_BEFORE}read: {', '.join(read)}"
+        yield f"{_BEFORE}SHA-256 {source['sha256']}"
     for run in rows["runs"]:
         chosen = ", active" if run["active"] else ""
         if "merges" in run:
             size = f"{several(run['merges'], 'merge')}, {run['vocabulary_size']:,} tokens"
             how = f"{TITLES[run['algorithm']]}, {size}, pattern {run['pattern']}, {run['ended']}"
         else:
-            how = f"opened from a file ({', '.join(run['files'])})"
+            how = run["made"] or f"opened from a file ({', '.join(run['files'])})"
         yield f"Run      {run['name']}: {how}{chosen}"
+        yield from (f"{_BEFORE}{line}" for line in _more(run))
 
 
-def _runs(project: Project) -> Iterator[dict[str, Any]]:
+def _read(source: dict[str, Any]) -> Iterator[str]:
+    """How a file was read, and which documents of it were kept."""
+    reading: dict[str, Any] = source["reading"] or {}
+    words = {
+        "field": "column {}",
+        "split_by": "divided by the column {}",
+        "delimiter": "columns separated by {!r}",
+        "least_characters": "documents of fewer than {:,} characters left out",
+        "most_characters": "documents cut after {:,} characters",
+        "most_bytes": "the first {:,} bytes",
+        "deduplicate": "documents that occurred before left out",
+        "as_text": "as plain text",
+        "keep_truncated": "to where it was cut",
+    }
+    for name, value in reading.items():
+        yield words.get(name, name + " {}").format(value)
+        if name == "split_by" and source["value"] is not None:
+            yield f"the part {source['value']}"
+
+
+def _more(run: dict[str, Any]) -> Iterator[str]:
+    """The other facts about a run, a line each."""
+    if "merges" in run:
+        limits = ((run["limit"], "vocabulary size {:,}"), (run["min_frequency"], "minimum frequency {:,}"))
+        told = [f"tie rule {run['tie_break']}", *(text.format(value) for value, text in limits if value is not None)]
+        told += [f"held out {percent_text(run['held_out'], 1)}"] if run["held_out"] else []
+        told += [f"forbidden {', '.join(run['forbidden'])}"] if run["forbidden"] else []
+        yield ", ".join(told)
+        if run["weights"]:
+            named = (
+                f"{each['name']} {each['weight']:,}" if each["name"] else f"{each['weight']:,}"
+                for each in run["weights"]
+            )
+            yield f"weights: {', '.join(named)}"
+        yield f"trained on {several(run['corpus_bytes'], 'byte')}, SHA-256 {run['corpus_sha256']}"
+        yield f"tokenizer SHA-256 {run['sha256']}"
+    for name, digest in run.get("hashes", {}).items():
+        yield f"{name}, SHA-256 {digest}"
+
+
+def _runs(project: Project, console: Console) -> Iterator[dict[str, Any]]:
     for number, entry in enumerate(project.runs):
         common = {"name": entry.name, "active": number == project.active}
         if isinstance(entry, ProjectTokenizer):
-            yield {**common, "files": [file.name for file in entry.files]}
+            hashes = {file.name: hashlib.sha256(file.content).hexdigest() for file in entry.files}
+            yield {**common, "files": [*hashes], "hashes": hashes, "made": _made(entry)}
             continue
         run = entry.run
+        corpus, config = run.corpus, run.config
+        mixture = corpus.mixture or [("", weight, None) for weight in corpus.weights or ()]
         yield {
             **common,
-            "algorithm": run.config.algorithm,
+            "algorithm": config.algorithm,
             "merges": len(run),
             "vocabulary_size": run.vocabulary_size,
-            "base": run.config.base,
-            "pattern": run.config.pattern,
+            "limit": config.vocabulary_size,
+            "min_frequency": config.min_frequency,
+            "base": config.base,
+            "pattern": config.pattern,
+            "tie_break": config.tie_break,
+            "held_out": config.held_out,
+            "forbidden": list(config.forbidden),
             "special_tokens": dict(run.special_tokens),
             "ended": run.ended,
             "bytes_per_token": run.bytes_per_token(),
             "sources": list(entry.sources),
+            "weights": [
+                {"name": name, "weight": in_units(weight, ONCE), "bytes": size} for name, weight, size in mixture
+            ],
+            "corpus_bytes": in_units(corpus.bytes, corpus.weight_scale),
+            "corpus_sha256": corpus.sha256,
+            "sha256": console.finish(hash_work(Tokenizer.from_run(run))),
+            "versions": dict(run.versions),
         }
+
+
+def _made(entry: ProjectTokenizer) -> str:
+    """How the window made a tokenizer, and of what; "" for one that was opened."""
+    change, before = (
+        value if isinstance(value := entry.state.get(name), str) else "" for name in ("change", "made_of")
+    )
+    words = "made with other special tokens" if change == "special tokens" else change
+    return f"{words} from {before}" if change and before else words
