@@ -202,7 +202,8 @@ def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
     Args:
         path: The file or the folder; or, if there is none, a name: `hf:OWNER/REPOSITORY` with or without `@REVISION`,
             of the Hugging Face Hub, or `tiktoken:ENCODING`.
-        pattern: The pattern, where the files do not have it: a name of `patterns.NAMES` or a regular expression.
+        pattern: The pattern, where the files do not have it: a name of `patterns.NAMES` or a regular expression. It
+            comes before that of a well-known file, which is recognised by its hash.
 
     Raises:
         ConfigError: The pattern or the name is invalid.

@@ -90,7 +90,11 @@ def _written(name: Name, encoding: Any) -> Path:  # noqa: ANN401  the library's 
     folder = cache_folder() / "tiktoken"
     folder.mkdir(parents=True, exist_ok=True)
     ranks: dict[bytes, int] = encoding._mergeable_ranks
-    specials: dict[str, int] = encoding._special_tokens
+    # Of two texts with one id, as o200k_harmony has them, the first stays: no other text is decoded.
+    texts: dict[int, str] = {}
+    for text, number in encoding._special_tokens.items():
+        texts.setdefault(number, text)
+    specials = {text: number for number, text in texts.items()}
     lines = (
         base64.b64encode(token) + b" %d\n" % rank for token, rank in sorted(ranks.items(), key=lambda item: item[1])
     )

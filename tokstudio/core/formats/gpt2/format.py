@@ -186,7 +186,7 @@ class Gpt2(Format):
         strange = next((number for number, token in extra.items() if not token and number != unmerged.get("")), None)
         if strange is not None:
             raise FormatError(f"{names[0]}: token {strange} is not a string.")
-        chosen = known.pattern if known else pattern or "none"
+        chosen = pattern or (known.pattern if known else "none")
         tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra, remarks=empty_remarks(extra))
         yield from _check_end(names, tokenizer)
         return tokenizer

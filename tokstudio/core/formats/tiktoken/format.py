@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -21,7 +22,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
-from tokstudio.core.formats.common.known_files import RANKS, Known, known_work
+from tokstudio.core.formats.common.known_files import Known, known_ranks_work
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
 from tokstudio.core.formats.common.merge_list import id_problem, sensible_ids
 from tokstudio.core.formats.common.recover_merges import recover_merges_work, splits_work
@@ -29,7 +30,10 @@ from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.common.vocabulary import IS_EMPTY, empty_remarks, read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
+from tokstudio.core.formats.tiktoken.sets import portable
+from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
+from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
@@ -37,7 +41,8 @@ if TYPE_CHECKING:
 
 RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
 
-_SUFFIX = ".tiktoken"
+_SUFFIX, _MODEL = ".tiktoken", ".model"
+_CONFIG = "tokenizer_config.json"
 # Names for which NAME.json would be a file of another format.
 _TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
 _LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=+) [0-9]+\r?\n")
@@ -45,13 +50,16 @@ _NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
 class Tiktoken(Format):
-    """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, whose name does not shadow the module tiktoken."""
+    """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, whose name does not shadow the module tiktoken.
+
+    Meta and others have the same lines in a `NAME.model`.
+    """
 
     name = "tiktoken"
     title = "tiktoken"
     description = "ranks for OpenAI's tiktoken, with a short Python script that loads them"
     files = (RANKS_FILE, SIDECAR, LOADER)
-    looked_for = f"NAME{_SUFFIX}"
+    looked_for = f"NAME{_SUFFIX}, NAME{_MODEL}"
     folder = True
     only_bytes = True
     largest = GIGABYTE
@@ -128,12 +136,17 @@ class Tiktoken(Format):
         return writer.snippet(targets[RANKS_FILE])
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """A file with the usual ending, or the only one in a folder, and its sidecar if there is one."""
+        """A file with the usual ending, or the only one in a folder, and its sidecar if there is one.
+
+        Or the only `NAME.model` in a folder, if it has ranks, and a configuration with special tokens if there is one.
+        """
         ranks = only_file(path, _SUFFIX) if path.is_dir() else path if path.suffix == _SUFFIX else None
-        if ranks is None:
-            return ()
-        sidecar = ranks.with_suffix(".json")
-        return (ranks, sidecar) if sidecar.is_file() else (ranks,)
+        if ranks is not None:
+            sidecar = ranks.with_suffix(".json")
+            return (ranks, sidecar) if sidecar.is_file() else (ranks,)
+        found = self.find_only(path, _MODEL)
+        beside = path / _CONFIG
+        return (*found, beside) if found and beside.is_file() else found
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with base64 and a rank."""
@@ -142,15 +155,20 @@ class Tiktoken(Format):
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the ranks, and recovers the merges."""
         path, name = files[0], names[0]
-        known = yield from known_work((path,), RANKS)
-        if known is None and len(files) > 1:
-            known = yield from _read_sidecar(files[1], names[1])
+        is_model = path.suffix == _MODEL
+        known = (yield from _read_sidecar(files[1], names[1])) if len(files) > 1 and not is_model else None
         if known is None:
-            if pattern is None:
-                raise PatternNeeded(name)
-            known = Known(pattern, {})
+            known = yield from known_ranks_work(path)
+            if pattern is not None:
+                known = Known(pattern, {}) if known is None else replace(known, pattern=pattern)
+        if known is None:
+            raise PatternNeeded(name)
+        if len(files) > 1 and is_model and (added := (yield from _read_added_tokens(files[1], names[1]))):
+            known = replace(known, special_tokens=added)
         rank_of = yield from _read_ranks(path, name)
-        return (yield from _tokenizer_work(name, rank_of, known))
+        regex, known = known.pattern, replace(known, pattern=portable(known.pattern))
+        tokenizer = yield from _tokenizer_work(name, rank_of, known)
+        return (yield from _split_alike_work(name, tokenizer, regex, rank_of))
 
 
 def _refuse_foreign(path: Path, beginning: bytes) -> None:
@@ -223,7 +241,30 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
     strange = next((token for token in specials if not token or has_surrogates(token)), None)
     if strange is not None:
         raise FormatError(f"{name}: the special token {shown(strange)} is not a string.")
-    return Known("none" if pattern == writer.EVERYTHING else named_pattern(name, pattern), specials)
+    if pattern == writer.EVERYTHING:
+        return Known("none", specials)
+    named = named_pattern(name, portable(pattern))
+    return Known(named if named in NAMES else pattern, specials)
+
+
+def _read_added_tokens(path: Path, name: str) -> Work[dict[str, int]]:
+    """The tokens with their ids in a `tokenizer_config.json`; none where it has no list of them."""
+    specials: dict[str, int] = {}
+    with JsonReader(path, name, GIGABYTE) as reader:
+        for key in reader.items():
+            if key != "added_tokens_decoder" or reader.peek() != "{":
+                reader.skip()
+                continue
+            for number in reader.items():
+                match reader.value():
+                    case {"content": str(token)} if _NUMBER.fullmatch(number.encode()) and token not in specials:
+                        specials[token] = int(number)
+                    case _:
+                        raise reader.fault_before(f"the token with the id {shown(number)} is damaged")
+                yield from reader.progress()
+            yield from reader.progress()
+        reader.end()
+    return specials
 
 
 def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
@@ -274,3 +315,42 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
             remarks=empty_remarks(unreached),
             checked=True,
         )
+
+
+def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapping[bytes, int]) -> Work[Tokenizer]:
+    """The tokenizer, or one that tiktoken encodes for where that splits text by the expression in another way."""
+    from tokstudio.core.libraries.client import check_split_work, is_installed
+    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
+
+    if tokenizer.pattern in NAMES or not is_installed("tiktoken"):
+        return tokenizer
+    try:
+        splitter(tokenizer.pattern).split(torture_text())
+        yield from check_split_work(name, tokenizer.pattern, regex, library="tiktoken")
+        return tokenizer
+    except (ConfigError, FormatError):
+        pass
+    sidecar = {"pattern": regex, "special_tokens": dict(tokenizer.special_tokens), "version": 1}
+    lines = b"".join((base64.b64encode(token) or b"=") + b" %d\n" % rank for token, rank in rank_of.items())
+    vocabulary = Vocabulary(
+        tokenizer.alphabet,
+        np.column_stack((tokenizer.merges, tokenizer.merge_results)),
+        tokenizer.special_tokens,
+        tokenizer.extra_tokens,
+        pattern=tokenizer.pattern,
+        unreachable=frozenset(rank for token, rank in rank_of.items() if not token),
+        remarks=tokenizer.remarks,
+    )
+    files = {RANKS_FILE: lines, SIDECAR: json.dumps(sidecar).encode()}
+    opened = LibraryTokenizer(
+        LibraryFile("tiktoken", name, files, sidecar),
+        vocabulary,
+        "its pattern does not split text as TokStudio can",
+    )
+    try:
+        ids = yield from opened.encode_work(torture_text())
+        covers = (yield from opened.decode_bytes_work(ids.tolist())) == torture_text().encode()
+    except FormatError:
+        covers = False
+    # Where tiktoken refuses it, or drops text, encoding says what is wrong with it.
+    return opened if covers else tokenizer

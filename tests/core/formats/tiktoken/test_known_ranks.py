@@ -1,0 +1,138 @@
+"""Well-known ranks: what stands beside the file and what is asked for come first; ranks in folders of models."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+
+import pytest
+
+from tests.core.formats.trained import TEXT, ranks_of, tiktoken_lines, trained
+from tokstudio import FormatError, Tokenizer, add_specials, load, save
+from tokstudio.core.formats import PatternNeeded, tokenizer_files
+from tokstudio.core.formats.common import known_files
+from tokstudio.core.formats.common.known_files import RANKS, Known
+from tokstudio.core.formats.tiktoken.sets import portable
+from tokstudio.core.pretokenization.patterns import known_name
+
+tiktoken = pytest.importorskip("tiktoken")
+
+RANKED = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
+END = {"<|endoftext|>": len(RANKED)}
+
+
+@pytest.fixture
+def known(monkeypatch, tmp_path):
+    """Ranks that are known by their hash, in a folder."""
+    content = tiktoken_lines(RANKED)
+    facts = {**RANKS, (hashlib.sha256(content).hexdigest(),): Known("gpt2", END)}
+    monkeypatch.setattr(known_files, "RANKS", facts)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.tiktoken").write_bytes(content)
+    return tmp_path / "mine"
+
+
+def test_they_are_known_by_their_hash(known):
+    tokenizer = load(known)
+    assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", END)
+
+
+def test_what_stands_beside_them_comes_first(known):
+    specials = {"<|im_start|>": len(RANKED) + 7}
+    sidecar = {"pattern": r"\p{N}{1,3}|\s+|[^\s\p{N}]+", "special_tokens": specials, "version": 1}
+    (known / "mine.json").write_text(json.dumps(sidecar))
+    for asked in (None, "cl100k"):
+        tokenizer = load(known, asked)
+        assert (tokenizer.pattern, tokenizer.special_tokens) == (sidecar["pattern"], specials)
+
+
+def test_another_file_beside_them_says_nothing(known):
+    (known / "mine.json").write_text('{"other": 1}')
+    assert load(known).special_tokens == END
+
+
+def test_the_pattern_that_is_asked_for_comes_first(known):
+    tokenizer = load(known, "cl100k")
+    assert (tokenizer.pattern, tokenizer.special_tokens) == ("cl100k", END)
+
+
+def test_they_are_exported_with_other_special_tokens(known, tmp_path):
+    chat = add_specials(load(known), ["<|im_start|>", "<|im_end|>"])
+    report = save(chat, tmp_path / "out", "tiktoken")
+    assert report.proof.startswith("identical over")
+    assert load(tmp_path / "out").special_tokens == chat.special_tokens
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model", "tiktoken.model"])
+def test_a_folder_with_ranks_in_a_model_file_opens_as_the_file_does(tmp_path, name):
+    file = tmp_path / name
+    file.write_bytes(tiktoken_lines(RANKED))
+    assert tokenizer_files(tmp_path) == (file,)
+    of_file, of_folder = load(file, "llama3"), load(tmp_path, "llama3")
+    assert of_file.encode(TEXT) == of_folder.encode(TEXT)
+    with pytest.raises(PatternNeeded):
+        load(tmp_path)
+
+
+def test_special_tokens_of_the_configuration_beside_it_are_read(tmp_path):
+    (tmp_path / "tiktoken.model").write_bytes(tiktoken_lines(RANKED))
+    added = {str(len(RANKED) + 3): {"content": "[BOS]", "special": True}, str(len(RANKED) + 9): {"content": "<|end|>"}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 7, "added_tokens_decoder": added}))
+    tokenizer = load(tmp_path, "gpt2")
+    assert tokenizer.special_tokens == {"[BOS]": len(RANKED) + 3, "<|end|>": len(RANKED) + 9}
+    assert tokenizer.encode("the[BOS]", "all")[-1] == len(RANKED) + 3
+    (tmp_path / "tokenizer_config.json").write_text('{"added_tokens_decoder": {"7": 5}}')
+    with pytest.raises(FormatError, match=r'^tokenizer_config\.json: the token with the id "7" is damaged'):
+        load(tmp_path, "gpt2")
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"])
+def test_hashes_patterns_and_special_tokens_are_those_of_tiktoken(monkeypatch, name):
+    from tiktoken_ext import openai_public
+
+    hashes = []
+    monkeypatch.setattr(
+        openai_public, "load_tiktoken_bpe", lambda *_, expected_hash: hashes.append(expected_hash) or {}
+    )
+    theirs = openai_public.ENCODING_CONSTRUCTORS[name]()
+    known = RANKS[(hashes[0],)]
+    if name in known_files.NAMED:
+        digest, known = known_files.NAMED[name]
+        assert digest == hashes[0]
+    assert known.pattern == known_name(theirs["pat_str"])
+    # tiktoken has two texts for one id of o200k_harmony.
+    assert known.special_tokens == {
+        text: number for text, number in theirs["special_tokens"].items() if text != "<|reserved_200018|>"
+    }
+
+
+def test_special_tokens_of_known_ranks_make_a_tokenizer():
+    for known in (*RANKS.values(), *(known for _, known in known_files.NAMED.values())):
+        made = Tokenizer(
+            trained("", 1).merges[:0], special_tokens=known.special_tokens, pattern=portable(known.pattern)
+        )
+        text = next(iter(known.special_tokens))
+        assert made.encode(f"a{text}", "all") == [97, known.special_tokens[text]]
+
+
+@pytest.mark.shared_data
+def test_real_ranks_are_known(shared, tmp_path):
+    def loaded(name: str, file: str) -> Tokenizer:
+        content = lzma.decompress((shared / "tokenizers" / "real" / f"{name}.xz").read_bytes())
+        (tmp_path / file).write_bytes(content)
+        return load(tmp_path / file)
+
+    llama = loaded("llama3.tiktoken-tokenizer.model", "tokenizer.model")
+    assert llama.special_tokens["<|begin_of_text|>"] == 128_000
+    assert llama.special_tokens["<|eot_id|>"] == 128_009
+    assert llama.special_tokens["<|reserved_special_token_245|>"] == 128_255
+    assert len(llama) == 128_256
+    kimi = loaded("kimi_k2.tiktoken", "tiktoken.model")
+    assert kimi.special_tokens["<|im_end|>"] == 163_586
+    ranks = {token: rank for rank, token in enumerate(kimi.tokens) if token and rank < 163_584}
+    theirs = tiktoken.Encoding("x", pat_str=kimi.pattern, mergeable_ranks=ranks, special_tokens={})
+    text = "Hello wörld 数据ab漢字 ÀÉ's don't\n\n  12345 ⅷⅧ ひらがな カタカナ ǅ"
+    assert kimi.encode(text) == theirs.encode(text)
+    assert loaded("r50k.gpt2.tiktoken", "x.tiktoken").special_tokens == {"<|endoftext|>": 50256}
