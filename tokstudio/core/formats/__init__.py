@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +70,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in
 _LARGEST_SAMPLE = 1_000_000
 _LARGEST_LOOKED_INTO = 5 * 10**9
 # A text may begin like a file of any format, so the beginning is looked at only for these endings.
-_ENDINGS = (".json", ".model", ".tiktoken", "vocab.txt")
+_ENDINGS = re.compile(r"(\.json|\.model(\.v[0-9]\w*)?|\.spm|\.tiktoken|vocab\.txt)$", re.IGNORECASE)
 
 
 def save(
@@ -311,7 +312,7 @@ def _found(path: Path, *, only_endings: bool = False) -> tuple[Format | None, tu
 
     The beginning of a file decides, then its name. With `only_endings`, texts are not looked into.
     """
-    if path.is_file() and (not only_endings or path.name.lower().endswith(_ENDINGS)):
+    if path.is_file() and (not only_endings or _ENDINGS.search(path.name)):
         with LineReader(path, file_name(path), _LARGEST_LOOKED_INTO) as lines:
             beginning = lines.peek()
         for known in _READABLE:

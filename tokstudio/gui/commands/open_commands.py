@@ -33,7 +33,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
 _TOKENIZERS = (
-    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model *vocab.txt);;Hugging Face (*.json);;"
+    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model *.spm *vocab.txt);;Hugging Face (*.json);;"
     "Classic pair (*.json);;GPT-2, CLIP or GPT-1 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;"
     "minbpe or SentencePiece (*.model);;WordPiece (*vocab.txt);;All files (*)"
 )

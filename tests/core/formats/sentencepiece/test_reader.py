@@ -13,7 +13,7 @@ from sentencepiece import sentencepiece_model_pb2 as schema
 from tests.core.formats.trained import TEXT, banana, tiktoken_lines, with_unknown
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, save
+from tokstudio.core.formats import load, load_work, save, tokenizer_files
 from tokstudio.core.formats.sentencepiece import reader
 from tokstudio.core.libraries.torture_text import torture_text
 
@@ -243,3 +243,13 @@ def test_mistral_s_model_encodes_as_its_library_does(shared):
     text = (shared / "corpora" / "shakespeare.txt").read_text("utf-8")[:200_000]
     for sample in (text, torture_text(), TEXT):
         assert tokenizer.encode(sample) == theirs.encode(sample)
+
+
+@pytest.mark.parametrize("name", ["vocab.spm", "tokenizer.model.v3", "TOKENIZER.MODEL.v7m1"])
+def test_a_model_with_another_ending_is_a_tokenizer_and_no_text(tmp_path, name):
+    (tmp_path / name).write_bytes(small_model().SerializeToString())
+    assert tokenizer_files(tmp_path / name) == (tmp_path / name,)
+    assert load(tmp_path / name).library == "sentencepiece"
+    (tmp_path / name).write_text("\nA\nsmall text about models\n")
+    (tmp_path / "book.txt").write_bytes(small_model().SerializeToString())
+    assert tokenizer_files(tmp_path / "book.txt") == ()
