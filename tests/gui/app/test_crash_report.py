@@ -11,14 +11,16 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import platformdirs
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import PATIENCE, at_the_window
-from tokstudio import __version__
+from tests.gui.person import PATIENCE, at_the_window, quiet, trained
+from tokstudio import ConfigError, __version__
+from tokstudio.core.base.progress import Progress
 from tokstudio.gui.app.crash_offer import ReportOffer
 from tokstudio.gui.app.crash_report import is_running, left_reports, reports_folder
 from tokstudio.gui.window.offer_cards import ReportCard
@@ -113,6 +115,9 @@ def test_an_uncaught_error_is_shown_at_once_and_reported(qtbot, monkeypatch, in_
         raise ZeroDivisionError("this is a test")
 
     def break_it(window, answers):
+        window.actions_by_id["sample_python"].trigger()
+        trained(qtbot, window, 300)
+        window.session.view.set_playhead(7)
         if in_thread:
             thread = threading.Thread(target=fail)
             thread.start()
@@ -130,6 +135,11 @@ def test_an_uncaught_error_is_shown_at_once_and_reported(qtbot, monkeypatch, in_
         report = QGuiApplication.clipboard().text()
         assert "ZeroDivisionError: this is a test" in report
         assert "in fail" in report
+        before, acts = report.split("What came before:\n")
+        assert "State: run 1 (bpe) of 44 merges, 300 tokens, playhead 7; 1 runs;" in before
+        told = [line[len("00:00:00.000 ") :] for line in acts.splitlines()]
+        assert "Action: train" in told
+        assert told.index("Action: sample_python") < told.index("Sources: A Python program")
 
     assert at_the_window(monkeypatch, break_it) == 0
     assert at_the_window(monkeypatch, look) == 0
@@ -140,6 +150,30 @@ def _raised(act):
         act()
     except ZeroDivisionError:
         return sys.exc_info()
+
+
+def test_a_job_that_fails_inside_the_program_is_reported_and_one_that_the_user_can_mend_is_not(qtbot, monkeypatch):
+    def broken():
+        yield Progress("breaking")
+        return np.zeros(1)[1]
+
+    def refused():
+        yield Progress("refusing")
+        raise ConfigError("Choose something else.")
+
+    def act(window, answers):
+        for work in (refused, broken):
+            window.session.jobs.start(work, quiet=True)
+            quiet(qtbot, window)
+        (report,) = (file for file in reports_folder().glob("run-*.txt"))
+        text = report.read_text(encoding="utf-8")
+        assert text.count("Nobody caught this") == 1
+        assert "IndexError: index 1 is out of bounds for axis 0 with size 1" in text
+        assert "in broken" in text
+        assert "A job failed: Choose something else." in text.split("What came before:\n")[1]
+        assert "State: no run;" in text
+
+    assert at_the_window(monkeypatch, act) == 0
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills like this here")

@@ -99,6 +99,16 @@ def test_rows_are_added_duplicated_and_removed(qtbot, dialog):
     assert texts(dialog, SIZE) == ["280"]
 
 
+def test_without_rows_the_corpus_may_change(qtbot, session, dialog):
+    while dialog.model.rowCount():
+        dialog.table.selectRow(0)
+        qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    ranges = []
+    dialog.model.dataChanged.connect(lambda first, last: ranges.append((first.isValid(), last.isValid())))
+    session.corpus.add_text("another text")
+    assert ranges == []
+
+
 def test_a_row_that_cannot_be_trained_is_named_and_nothing_starts(qtbot, session, dialog):
     dialog.model.setData(dialog.model.index(0, SIZE), 200)
     assert dialog.problem.text() == "Row 1: Vocabulary size must be greater than 256."

@@ -21,7 +21,7 @@ from typing import cast
 import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
 from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import return_freed_memory
@@ -109,6 +109,8 @@ class Studio(QObject):
         self._offer = ReportOffer(self.window, self.session, self.theme, reports) if reports is not None else None
         self.session.corpus.sources_changed.connect(self._log_sources)
         self.session.training.state_changed.connect(self._log_training)
+        self.session.runs.changed.connect(self._log_run)
+        application.focusChanged.connect(self._log_focus)
         if isinstance(application, Application):
             application.file_asked.connect(self._open_file)
 
@@ -174,6 +176,28 @@ class Studio(QObject):
 
     def _tell_of_copies(self, reason: str) -> None:
         self._tell_limits({COPIES: reason})
+
+    def facts(self) -> str:
+        """What is shown, in one line for a crash report; it may be called in any thread."""
+        session, view = self.session, self.session.view
+        run, settings, training = view.run, session.training.settings, session.training
+        sizes = "no run"
+        if run is not None:
+            kind = run.config.algorithm if run.config is not None else "opened"
+            sizes = f"run {run.key} ({kind}) of {len(run)} merges, {len(run.tokens)} tokens, playhead {view.playhead}"
+        token = f"token {view.token}, chosen {view.chosen}, target {view.target}"
+        corpus = f"{len(session.corpus.sources)} sources with weights {session.corpus.weights[:8]}"
+        what = f"{settings.algorithm} {settings.base} {settings.pattern[:40]} {settings.vocabulary_size}"
+        jobs = f"{len(session.jobs.running)} jobs, training {training.state}, workspace {self.window.places.workspace}"
+        return f"{sizes}; {len(session.runs.all)} runs; {token}; {corpus}; settings {what}; {jobs}"
+
+    def _log_focus(self, _: QWidget | None, now: QWidget | None) -> None:
+        if now is not None:
+            _log.info("Focus: %s %s", type(now).__name__, now.accessibleName() or now.objectName())
+
+    def _log_run(self) -> None:
+        run = self.session.view.run
+        _log.info("Shown: %s, playhead %d", run and f"run {run.key}, {len(run)} merges", self.session.view.playhead)
 
     def _log_sources(self) -> None:
         _log.info("Sources: %s", ", ".join(source.name for source in self.session.corpus.sources) or "none")
@@ -288,6 +312,7 @@ def run(
             studio = Studio(application, recovery=folder, reports=reports)
         else:
             studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
+        hook.facts = studio.facts
         hook.caught.connect(studio.session.jobs.report, Qt.ConnectionType.QueuedConnection)
         studio.show()
         shown = Demo(studio, sample, screenshot) if demo else None

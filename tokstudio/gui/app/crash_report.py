@@ -1,7 +1,7 @@
 """A report of an error inside the program, written at once and offered at the next start; nothing is sent.
 
-Each run has its own file and lock. `faulthandler` writes a fault that ends the process, and the hooks of Python write
-uncaught exceptions. A run without either leaves no report.
+Each run has its own file and lock. `faulthandler` writes a fault that ends the process. The hooks of Python and a job
+that fails log an error, which is written with what the log had before it. A run without either leaves no report.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 import traceback
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,8 @@ _log = logging.getLogger(__name__)
 
 _MOST_WRITTEN = 1 << 18  # bytes; a repeated error, as in a timer, would fill the disk
 _MOST_READ = 1 << 18
+_KEPT = 60  # records of the log that a report has before an error
+_LONGEST_RECORD = 300  # characters
 _END_OF_HEAD = "\n\n"
 _FATAL = ("Fatal Python error", "Windows fatal exception")  # as faulthandler writes them
 _LAST = "last-report.txt"  # the last report that was dismissed, so that it can still be sent
@@ -96,16 +100,37 @@ def _lock_error(file: Path) -> QLockFile.LockError:
     return error
 
 
+class _LastRecords(logging.Handler):
+    """Keeps the last records of the log, and hands on each error with them."""
+
+    def __init__(self, write: Callable[[BaseException, Sequence[str]], None]) -> None:
+        super().__init__(logging.INFO)
+        self._write = write
+        self._last: deque[str] = deque(maxlen=_KEPT)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and record.levelno >= logging.ERROR:
+            self._write(error, list(self._last))
+        at = time.strftime("%H:%M:%S", time.localtime(record.created))
+        self._last.append(f"{at}.{int(record.msecs):03} {record.getMessage()[:_LONGEST_RECORD]}")
+
+
 class CrashHook(QObject):
     """Handles uncaught errors of any thread: logs and writes them at once, and shows them in the GUI thread.
 
-    Without a folder, no report is written.
+    Without a folder, no report is written. Errors that are logged otherwise, as by a job, are written too.
+
+    Attributes:
+        facts: Gives the state of the program in some words for a report; it may be called in any thread.
     """
 
     caught = Signal(object)
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__()
+        self.facts: Callable[[], str] | None = None
+        self._records = _LastRecords(self._write)
         self._folder = folder
         self._file: BinaryIO | None = None
         self._path: Path | None = None
@@ -117,6 +142,7 @@ class CrashHook(QObject):
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._hook
         threading.excepthook = self._thread_hook
+        logging.getLogger().addHandler(self._records)
         self._had_faulthandler = faulthandler.is_enabled()
         if self._folder is not None:
             try:
@@ -127,6 +153,7 @@ class CrashHook(QObject):
     def remove(self) -> None:
         """Restores the hooks; an empty report is removed."""
         sys.excepthook, threading.excepthook = self._before
+        logging.getLogger().removeHandler(self._records)
         if self._file is None or self._path is None:
             return
         faulthandler.disable()
@@ -151,19 +178,25 @@ class CrashHook(QObject):
         self._file.write(f"{start_line()}\nStarted {started}{_END_OF_HEAD}".encode("utf-8", "backslashreplace"))
         faulthandler.enable(self._file)
 
-    def _write(self, error: BaseException) -> None:
+    def _write(self, error: BaseException, before: Sequence[str] = ()) -> None:
         with self._writing, suppress(OSError, ValueError):
             if self._file is not None and self._written < _MOST_WRITTEN:
                 trace = "".join(traceback.format_exception(error))
-                words = f"{time.strftime('%H:%M:%S')} Nobody caught this:\n{trace}\n"
-                self._written += self._file.write(words.encode("utf-8", "backslashreplace"))
+                words = [f"{time.strftime('%H:%M:%S')} Nobody caught this:", trace, *self._state()]
+                words += ["What came before:", *before, ""] if before else []
+                self._written += self._file.write("\n".join([*words, ""]).encode("utf-8", "backslashreplace"))
+
+    def _state(self) -> list[str]:
+        try:
+            return [f"State: {self.facts()}", ""] if self.facts is not None else []
+        except Exception as error:  # the state may be what is wrong
+            return [f"State: {type(error).__name__}: {error}", ""]
 
     def _hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if not isinstance(error, Exception):
             sys.__excepthook__(kind, error, trace)
             return
-        _log.error("Nobody caught this", exc_info=(kind, error, trace))
-        self._write(error)
+        _log.error("Nobody caught this: %s", type(error).__name__, exc_info=(kind, error, trace))
         self.caught.emit(error)
 
     def _thread_hook(self, arguments: threading.ExceptHookArgs) -> None:

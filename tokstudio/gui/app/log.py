@@ -47,11 +47,11 @@ class Log:
 
     def __enter__(self) -> None:
         self._others = [(handler, handler.level) for handler in self._root.handlers]
+        # The file, and the report of a crash, also get the levels that standard error does not show.
+        for handler, _ in self._others:
+            handler.setLevel(max(handler.level, self._root.level))
+        self._ours.setLevel(min(logging.INFO, self._root.level))
         if self._file is not None:
-            # The file also gets the levels that standard error does not show.
-            for handler, _ in self._others:
-                handler.setLevel(max(handler.level, self._root.level))
-            self._ours.setLevel(min(logging.INFO, self._root.level))
             self._root.addHandler(self._file)
         self._before = qInstallMessageHandler(self._take_qt)
 
@@ -60,9 +60,9 @@ class Log:
         if self._file is not None:
             self._root.removeHandler(self._file)
             self._file.close()
-            self._ours.setLevel(self._level)
-            for handler, level in self._others:
-                handler.setLevel(level)
+        self._ours.setLevel(self._level)
+        for handler, level in self._others:
+            handler.setLevel(level)
 
     def _take_qt(self, kind: QtMsgType, context: QMessageLogContext, text: str | None) -> None:
         if text == _NO_HINTS:

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -14,6 +16,8 @@ from tokstudio.gui.session.availability import Obstacle
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
             built.setIcon(icon(action.icon, theme))
             # A menu shows the check mark in place of the icon.
             built.setIconVisibleInMenu(not action.checkable)
+        built.triggered.connect(partial(_log_action, action.id))
         built.triggered.connect(action.run)
     return made
 
@@ -63,6 +68,10 @@ def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], ses
             shown.setEnabled(False)
             shown.setToolTip(reason)
             shown.setStatusTip(reason)
+
+
+def _log_action(name: str) -> None:
+    _log.info("Action: %s", name)
 
 
 def _describe(action: Action, built: QAction) -> None:

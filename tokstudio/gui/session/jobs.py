@@ -149,8 +149,10 @@ class Job(QObject):
         if outcome == "finished":
             self.finished.emit(value)
         elif outcome == "failed":
-            # An error that the user can act on needs no traceback.
-            _log.info("A job failed: %s", value, exc_info=None if isinstance(value, TokStudioError) else value)
+            if isinstance(value, TokStudioError | MemoryError):
+                _log.info("A job failed: %s", value)  # the user can act on it
+            else:
+                _log.error("A job failed: %s", value, exc_info=value)
             self.failed.emit(value)
         else:
             self.cancelled.emit()
@@ -188,6 +190,8 @@ class Jobs(QObject):
         start: a timer may still request one, and nothing would wait for its thread.
         """
         job = Job(work, self, quiet=quiet, writes=writes)
+        if not quiet:
+            _log.info("Job: %s", getattr(getattr(work, "func", work), "__qualname__", work))
         if self._closed:
             job.cancel()
             return job

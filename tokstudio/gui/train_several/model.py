@@ -99,7 +99,8 @@ class PlansModel(QAbstractTableModel):
         if (corpus.sources, corpus.weights) != (self._corpus.sources, self._corpus.weights):
             self._corpus = corpus
             self._problems.clear()
-            self._tell(0, len(self.plans) - 1)
+            if self.plans:
+                self._tell(0, len(self.plans) - 1)
 
     # ---- rows
 
