@@ -1,4 +1,4 @@
-"""Finds the first occurrence of a character in a corpus, for an error message."""
+"""Says where in its file a byte of a corpus is, and where a character occurs first, for an error message."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
@@ -16,7 +17,8 @@ _PIECE = 1 << 20
 def first_occurrence_work(sources: Iterable[Source], character: str) -> Work[str | None]:
     """The first occurrence of a character in valid UTF-8, such as "book.txt, line 12, character 7"; None for none.
 
-    In a source with several documents and no file, the document is named instead of the line; word counts are skipped.
+    Of a data set, the row is named instead of the line, and of several documents without a file the document; word
+    counts are skipped.
     """
     wanted = character.encode()
     for source in sources:
@@ -31,14 +33,62 @@ def first_occurrence_work(sources: Iterable[Source], character: str) -> Work[str
     return None
 
 
+def row_of(source: Source, position: int) -> tuple[str, int]:
+    """The file of a data set, or its source, and the row in it, from 1, that a byte of the source is in."""
+    _, _, row, shard = _run_at(source, position)
+    return source.shards[shard] if source.shards else source.name, row
+
+
+def known_line(source: Source, position: int) -> tuple[int, int]:
+    """The last byte up to a position of which the line in the file is known, and that line, from 1."""
+    if source.rows is None:
+        return 0, 1
+    run = source.rows[np.searchsorted(source.rows[:, 1], position, side="right") - 1]
+    return int(run[1]), int(run[2])
+
+
+def rows_of_parts_work(source: Source, parts: Iterable[tuple[int, Source]]) -> Work[NDArray[np.int64]]:
+    """`Source.rows` of parts of a source, of which each begins at a byte of it, one after another."""
+    runs: list[tuple[int, int, int, int]] = []
+    documents = size = 0
+    for start, part in parts:
+        first, _, row, shard = _run_at(source, start)
+        if not source.is_rows:
+            at, row = known_line(source, start)
+            for here in range(at, start, _PIECE):
+                row += int(np.count_nonzero(source.data[here : min(start, here + _PIECE)] == ord("\n")))
+                yield Progress("reading")
+        runs.append((documents, size, row, shard))
+        if source.rows is not None:
+            inner = source.rows[(source.rows[:, 0] > first) & (source.rows[:, 1] < start + len(part.data))]
+            shift = np.array([documents - first, size - start, 0, 0])
+            runs += map(tuple, (inner + shift).tolist())  # pyright: ignore[reportArgumentType]
+        documents, size = documents + part.documents, size + len(part.data)
+    return np.array(runs, np.int64).reshape(-1, 4)
+
+
+def _run_at(source: Source, position: int) -> tuple[int, int, int, int]:
+    """The document that a byte is in, as a run of `Source.rows` that begins with it."""
+    document = int(np.searchsorted(source.ends, position, side="right"))
+    start = int(source.ends[document - 1]) if document else 0
+    if source.rows is None:
+        return document, start, document + 1, 0
+    run = source.rows[np.searchsorted(source.rows[:, 0], document, side="right") - 1]
+    return document, start, int(run[2]) + document - int(run[0]), int(run[3])
+
+
 def _position_work(source: Source, offset: int) -> Work[str]:
     document = int(np.searchsorted(source.ends, offset, side="right"))
+    start = int(source.ends[document - 1]) if document else 0
+    if source.is_rows:
+        file, row = row_of(source, offset)
+        column = yield from _characters_work(source, start, offset)
+        return f"{file}, row {row:,}, character {column + 1:,}"
     if source.path is None and source.documents > 1:
-        start = int(source.ends[document - 1]) if document else 0
         column = yield from _characters_work(source, start, offset)
         return f"{source.name}, document {document + 1:,}, character {column + 1:,}"
-    lines, start = 1, 0
-    for at in range(0, offset, _PIECE):
+    start, lines = known_line(source, offset)
+    for at in range(start, offset, _PIECE):
         ends = np.flatnonzero(source.data[at : min(offset, at + _PIECE)] == ord("\n"))
         if len(ends):
             lines, start = lines + len(ends), at + int(ends[-1]) + 1

@@ -380,6 +380,7 @@ def _read_shards_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
     reading, encoding, kind = wanted.reading, "utf-8", ""
     sizes = [path.stat().st_size if path.exists() else 0 for path in entry.shards]
     for number, path in enumerate(entry.shards):
+        collect.begin_shard(file_name(path))
         with plain_errors(path), opened(path) as file:
             text = OpenText(file.file, file_name(path), file.status.st_size, reading.keep_truncated)
             found = look(text, wanted.encoding, reading)
@@ -404,7 +405,8 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: So
     for part in parts:
         name = place.name if part.value is None else f"{place.name}: {part.value}"
         told = f"{OF_FILE}{note}" if note and part.value is not None else note
-        sources.append(place.source(name, encoding, "" if sources else told, part, reading, is_rows=True))
+        source = place.source(name, encoding, "" if sources else told, part, reading, is_rows=True)
+        sources.append(replace(source, shards=tuple(collect.shards)))
     if not any(len(source.data) for source in sources):
         raise EmptyError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
     return sources

@@ -68,6 +68,7 @@ class SourcePlace:
             None if status is None else status.st_mtime,
             None if status is None else status.st_size,
             places=part.places,
+            rows=part.rows,
             group=self.group,
             reading=reading,
             member=self.member,
@@ -116,7 +117,7 @@ def plain_source_work(
     if reading.filters:
         for first, last, start, stop in groups(ends, _PIECE, _DOCUMENTS):
             data, here = np.asarray(decoded.data[start:stop]), ends[first:last] - start
-            collect.add(data, here)
+            collect.add(data, here, rows=np.arange(first + 1, last + 1))
             yield Progress("reading", start, len(decoded.data))
             if collect.is_full:
                 break

@@ -10,6 +10,7 @@ import numpy as np
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.locate import rows_of_parts_work
 from tokstudio.core.corpus.source import Source
 
 _SLICES = 32
@@ -26,15 +27,20 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
     made, weights = list[Source](), list[int]()
     weight_of = dict(zip(corpus.sources, corpus.weights or (), strict=False))
     total = sum(len(source.data) for source in corpus.sources)
-    parts: dict[Source, list[Source]] = {}
+    parts: dict[Source, list[tuple[int, Source]]] = {}
+    done = 0
     for source, start, stop in _spans(corpus, size):
-        parts.setdefault(source, []).append(_slice(source, start, stop))
-        yield Progress("reading", sum(len(part.data) for parts_of in parts.values() for part in parts_of), total)
+        part, begin = _slice(source, start, stop), 0 if source.counts is not None else _line_after(source, start)
+        parts.setdefault(source, []).append((begin, part))
+        done += len(part.data)
+        yield Progress("reading", done, total)
     for source, slices in parts.items():
-        filled = [part for part in slices if len(part.data)]
+        filled = [(start, part) for start, part in slices if len(part.data)]
         if filled:
-            taken = _joined(filled)
-            made.append(replace(source, data=taken.data, ends=taken.ends, counts=taken.counts, places=taken.places))
+            taken = _joined([part for _, part in filled])
+            rows = None if source.counts is not None else (yield from rows_of_parts_work(source, filled))
+            content = {"data": taken.data, "ends": taken.ends, "counts": taken.counts, "places": taken.places}
+            made.append(replace(source, **content, rows=rows))
             weights.append(weight_of.get(source, ONCE))
     return Corpus(tuple(made), corpus.weights and tuple(weights))
 

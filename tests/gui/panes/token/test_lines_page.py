@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -308,6 +309,34 @@ def test_a_line_of_word_counts_has_the_word_and_its_count():
     assert model.index(0, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 2, which occurs 3 times")
     assert model.index(1, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 4, which occurs once")
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]
+
+
+def test_lines_name_the_row_of_their_own_file(tmp_path):
+    """Not the line in the joined texts, also where rows have several lines, are left out, or are of several files."""
+    for number, missing in enumerate((2, 3)):
+        rows = [{"text": f"one\ntwo {n} of three" if n != missing else None} for n in range(1, 6)]
+        (tmp_path / f"part-{number}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    corpus = Corpus.from_files(tmp_path)
+    tokenizer = train(Corpus.from_text("of of"), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
+    lines = finish(LineSearch(corpus, tokenizer, 256).more_work(100))
+    assert [(line.left, line.source, line.number) for line in lines] == [
+        (f"two {n} ", f"part-{number}.jsonl", n)
+        for number, missing in enumerate((2, 3))
+        for n in range(1, 6)
+        if n != missing
+    ]
+    model = ConcordanceModel()
+    model.append(lines)
+    assert model.index(4, PLACE).data() == "1"
+    assert model.index(4, PLACE).data(Qt.ItemDataRole.ToolTipRole).endswith("part-1.jsonl, row 1")
+
+
+def test_lines_of_a_text_without_its_short_lines_keep_their_numbers(tmp_path):
+    (tmp_path / "a.txt").write_text("x\nmany of them\ny\n\nmany of these\nz\nof all of them\n")
+    corpus = Corpus.from_files(tmp_path / "a.txt", "line", least_characters=5)
+    tokenizer = train(Corpus.from_text("of of"), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
+    lines = finish(LineSearch(corpus, tokenizer, 256).more_work(100))
+    assert [line.number for line in lines] == [2, 5, 7, 7]
 
 
 def test_a_byte_at_the_end_of_a_word_is_shown_alone(tmp_path):

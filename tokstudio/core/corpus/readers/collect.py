@@ -84,6 +84,7 @@ class DividedPart:
     data: NDArray[np.uint8]
     ends: NDArray[np.int64]
     places: NDArray[np.int64] | None
+    rows: NDArray[np.int64] | None = None
 
 
 class Collector:
@@ -108,6 +109,8 @@ class Collector:
         self._builders: dict[str | None, _Builder] = {}
         self._seen = _Seen(budget)
         self._place = 0
+        self._row = 1  # of the next text, where the reader does not say it
+        self.shards: list[str] = []
         self.dropped = Dropped()
         self.is_full = False  # whether nothing more is kept
 
@@ -116,30 +119,57 @@ class Collector:
         """The collector of each column of text."""
         return (self, *self._beside)
 
-    def add_columns(self, columns: Sequence[Any], keys: Any = None) -> None:  # noqa: ANN401
-        """Adds Arrow arrays of the columns of text, of which nulls are dropped and counted as missing."""
+    def begin_shard(self, name: str) -> None:
+        """Says that what is added now is from this file, one of several."""
+        self.shards.append(name)
+        self._row = 1
+
+    def add_columns(
+        self,
+        columns: Sequence[Any],
+        keys: Any = None,  # noqa: ANN401
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Adds Arrow arrays of the columns of text, of which nulls are dropped and counted as missing; as `add`."""
         for collect, texts in zip(self.each, columns, strict=True):
             collect.dropped.missing += texts.null_count
-            collect.add_texts(texts, keys)
+            collect.add_texts(texts, keys, rows)
 
-    def add_texts(self, texts: Any, keys: Any = None) -> None:  # noqa: ANN401 -- arrays of pyarrow have no types
+    def add_texts(
+        self,
+        texts: Any,  # noqa: ANN401 -- arrays of pyarrow have no types
+        keys: Any = None,  # noqa: ANN401
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
         """Adds an Arrow array of strings or bytes, of which nulls are dropped uncounted, with their dividing values."""
         compute = untyped("pyarrow.compute")
 
+        rows = self._numbers(len(texts)) if rows is None else rows
         if texts.null_count:
             valid = compute.is_valid(texts)
             texts, keys = texts.filter(valid), None if keys is None else keys.filter(valid)
+            rows = rows[valid.to_numpy(zero_copy_only=False)]
         if len(texts):
-            self.add(*arrays_of(texts), _codes_of(keys) if keys is not None else None)
+            self.add(*arrays_of(texts), _codes_of(keys) if keys is not None else None, rows)
+
+    def _numbers(self, count: int) -> NDArray[np.int64]:
+        """The numbers of the next rows, of which none is left out."""
+        self._row += count
+        return np.arange(self._row - count, self._row)
 
     def add(
         self,
         data: NDArray[np.uint8],
         ends: NDArray[np.int64],
         codes: tuple[NDArray[np.int64], list[str]] | None = None,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
-        """Adds documents with their ends, and the number of each one's dividing value in a list."""
+        """Adds documents with their ends, and the number of each one's dividing value in a list.
+
+        `rows` has the number of each one's row or line in its file; None where none was left out.
+        """
         keep = np.ones(len(ends), np.bool_)
+        rows = self._numbers(len(ends)) if rows is None else rows
         reading, starts = self._reading, np.concatenate(([0], ends[:-1]))
         if reading.least_characters or reading.most_characters is not None:
             data, ends, keep = self._by_length(data, starts, ends)
@@ -149,12 +179,14 @@ class Collector:
         if not keep.all():
             data, ends = _gathered(data, starts, ends, keep)
             starts = np.concatenate(([0], ends[:-1]))
+            rows = rows[keep]
         if not len(ends):
             return
+        shard = max(0, len(self.shards) - 1)
         place, self._place = self._place, self._place + int(ends[-1])
         if codes is None:
             builder = self._builder(None)
-            builder.add(data, ends)
+            builder.add(data, ends, rows, shard)
             self.is_full = builder.is_full
             return
         numbers: NDArray[np.int64] = codes[0][keep]
@@ -164,7 +196,8 @@ class Collector:
         for number in in_order:
             chosen: NDArray[np.bool_] = numbers == number
             if self._only in (None, values[number]):
-                self._builder(values[number]).add(*_gathered(data, starts, ends, chosen), place + starts[chosen])
+                part, borders = _gathered(data, starts, ends, chosen)
+                self._builder(values[number]).add(part, borders, rows[chosen], shard, place + starts[chosen])
 
     def parts_work(self) -> Work[list[DividedPart]]:
         """The collected parts, in the order of their first documents; nothing can be added afterwards."""
@@ -253,23 +286,49 @@ class _Builder:
         self._store, self._most = TextStore(name, budget), most
         self._ends: list[NDArray[np.int64]] = []
         self._places: list[NDArray[np.int64]] = []
+        self._runs: list[NDArray[np.int64]] = []
+        self._documents, self._follows = 0, (0, 0)  # the row and the shard that would continue the last run
         self.is_full = False
 
-    def add(self, data: NDArray[np.uint8], ends: NDArray[np.int64], places: NDArray[np.int64] | None = None) -> None:
+    def add(
+        self,
+        data: NDArray[np.uint8],
+        ends: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        shard: int,
+        places: NDArray[np.int64] | None = None,
+    ) -> None:
         if self.is_full:
             return
         if self._most is not None and self._store.size + len(data) > self._most:
             self.is_full = True
             data, ends = first_bytes(data, ends, self._most - self._store.size)
+        if len(ends):
+            self._add_runs(rows[: len(ends)], shard, ends)
         self._ends.append(ends + self._store.size)
         if places is not None:
             self._places.append(places[: len(ends)])
         self._store.add(data)
 
+    def _add_runs(self, rows: NDArray[np.int64], shard: int, ends: NDArray[np.int64]) -> None:
+        """Notes where rows were left out, as of `Source.rows`; `ends` are those of the new documents."""
+        firsts = np.flatnonzero(np.diff(rows) != 1) + 1
+        if (int(rows[0]), shard) != self._follows:
+            firsts = np.concatenate(([0], firsts))
+        if len(firsts):
+            bytes_before = np.concatenate(([0], ends[:-1]))[firsts] + self._store.size
+            shards = np.full(len(firsts), shard)
+            self._runs.append(np.stack((firsts + self._documents, bytes_before, rows[firsts], shards), axis=1))
+        self._documents += len(rows)
+        self._follows = int(rows[-1]) + 1, shard
+
     def part_work(self, value: str | None) -> Work[DividedPart]:
         data = yield from self._store.finish_work()
         places = np.concatenate(self._places) if self._places else None
-        return DividedPart(value, data, np.concatenate(self._ends), places)
+        rows = np.concatenate(self._runs) if self._runs else None
+        if rows is not None and len(rows) == 1 and rows[0, 2] == 1:
+            rows = None
+        return DividedPart(value, data, np.concatenate(self._ends), places, rows)
 
 
 def first_bytes(

@@ -12,6 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
@@ -100,8 +103,12 @@ def read_table_work(
     stream = _Counting(rows, dialect.quote)
     names = [column.name for column in (*plan.texts, *([] if plan.split is None else [plan.split]))]
 
+    skipped: list[int] = []
+    row = 1 + dialect.has_names
+
     def skip(row: Any) -> str:  # noqa: ANN401
         collect.dropped.add_broken(row.number, "row")
+        skipped.append(row.number)
         return "skip"
 
     try:
@@ -130,7 +137,8 @@ def read_table_work(
         )
         for batch in reader:
             texts, keys = batch.columns[: len(plan.texts)], batch.columns[len(plan.texts) :]
-            collect.add_columns(texts, keys[0] if keys else None)
+            row, numbers = _numbered(row, len(batch), skipped)
+            collect.add_columns(texts, keys[0] if keys else None, numbers)
             yield Progress("reading", min(text.done, text.size), text.size)
             if collect.is_full:
                 return False
@@ -139,6 +147,16 @@ def read_table_work(
             raise RowTooLongError(f"{text.name}: a row is longer than {block:,} bytes.") from error
         raise CorpusError(f"{text.name}: the table is broken ({error}); try another delimiter.") from error
     return stream.quotes % 2 == 1
+
+
+def _numbered(first: int, count: int, skipped: list[int]) -> tuple[int, NDArray[np.int64]]:
+    """The next row, and the numbers of so many rows from `first` on, without those that were skipped."""
+    after = first + count + len(skipped)
+    numbers = np.arange(first, after)
+    numbers = numbers[~np.isin(numbers, skipped)][:count] if skipped else numbers
+    last = int(numbers[-1]) if count else first - 1
+    skipped[:] = [number for number in skipped if number > last]
+    return last + 1, numbers
 
 
 class RowTooLongError(CorpusError):

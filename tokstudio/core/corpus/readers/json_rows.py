@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
+
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.json_depth import is_too_deep
 from tokstudio.core.base.progress import Progress, Work
@@ -68,7 +70,7 @@ def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Coll
     """Reads JSON Lines; lines that are broken, or without text in the column, are dropped and counted."""
     number = 1
     for block, count in _blocks(lines):
-        if not _add_block(block, plan, collect):
+        if not _add_block(block, number, plan, collect):
             yield from _add_lines_work(block, number, plan, collect, text)
         number += count
         yield Progress("reading", min(text.done, text.size), text.size)
@@ -79,8 +81,8 @@ def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Coll
 def read_json_work(text: OpenText, stream: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
     """Reads a JSON list of objects, an object that holds one, or one object."""
     batch = _Batch(plan, collect)
-    for row in _Objects(stream, text.name):
-        batch.add(row)
+    for number, row in enumerate(_Objects(stream, text.name), 1):
+        batch.add(row, number)
         if len(batch) == _ROWS:
             batch.flush()
             if collect.is_full:
@@ -107,8 +109,8 @@ def _blocks(stream: Stream) -> Iterator[tuple[bytes, int]]:
         yield block, block.count(b"\n") + 1
 
 
-def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
-    """Parses whole lines at once; False where a line is broken or has another type in a column."""
+def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool:
+    """Parses whole lines at once, from line `first` on; False where one is broken or a column has another type."""
     pyarrow = untyped("pyarrow")
     arrow_json = untyped("pyarrow.json")
 
@@ -126,17 +128,20 @@ def _add_block(block: bytes, plan: Plan, collect: Collector) -> bool:
     except pyarrow.ArrowInvalid:
         return False
     # A broken line and the next one can be one object.
-    if table.num_rows != block.count(b"\n") and table.num_rows != _lines_in(block):
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    if table.num_rows == lines:
+        numbers = np.arange(first, first + lines)
+    else:
+        numbers = first + np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
+    if table.num_rows != len(numbers):
         return False
+    done = 0
     for batch in table.to_batches():
         texts = [texts_of(array, column) for array, column in zip(batch.columns, columns, strict=True)]
-        collect.add_columns(texts[: len(plan.texts)], None if plan.split is None else texts[-1])
+        here = numbers[done : done + len(batch)]
+        collect.add_columns(texts[: len(plan.texts)], None if plan.split is None else texts[-1], here)
+        done += len(batch)
     return True
-
-
-def _lines_in(block: bytes) -> int:
-    """The number of lines that are not blank."""
-    return sum(bool(line.strip()) for line in block.split(b"\n"))
 
 
 def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, text: OpenText) -> Work[None]:
@@ -147,7 +152,7 @@ def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, te
             if row is None:
                 collect.dropped.add_broken(number)
             else:
-                batch.add(row)
+                batch.add(row, number)
         if len(batch) == _ROWS:
             batch.flush()
             yield Progress("reading", min(text.done, text.size), text.size)
@@ -168,16 +173,18 @@ class _Batch:
 
     def __init__(self, plan: Plan, collect: Collector) -> None:
         self._split = plan.split
-        self._columns = [(column, one, list[bytes]()) for column, one in zip(plan.texts, collect.each, strict=True)]
+        self._columns = [
+            (column, one, list[bytes](), list[int]()) for column, one in zip(plan.texts, collect.each, strict=True)
+        ]
         self._keys: list[str] = []
         self._rows = 0
 
     def __len__(self) -> int:
         return self._rows
 
-    def add(self, row: object) -> None:
+    def add(self, row: object, number: int) -> None:
         self._rows += 1
-        for column, collect, texts in self._columns:
+        for column, collect, texts, numbers in self._columns:
             try:
                 found = text_of_row(row, column)
             except TypeError:
@@ -190,6 +197,7 @@ class _Batch:
             if _SURROGATES.search(found):
                 collect.dropped.surrogates += raw.decode().count("\ufffd") - found.count("\ufffd")
             texts.append(raw)
+            numbers.append(number)
             if self._split is not None:
                 self._keys.append(_key(row, self._split))
 
@@ -197,9 +205,10 @@ class _Batch:
         pyarrow = untyped("pyarrow")
 
         keys = pyarrow.array(self._keys, pyarrow.string()) if self._keys else None
-        for _, collect, texts in self._columns:
-            collect.add_texts(pyarrow.array(texts, pyarrow.large_binary()), keys)
+        for _, collect, texts, numbers in self._columns:
+            collect.add_texts(pyarrow.array(texts, pyarrow.large_binary()), keys, np.array(numbers, np.int64))
             texts.clear()
+            numbers.clear()
         self._keys.clear()
         self._rows = 0
 

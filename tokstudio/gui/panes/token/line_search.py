@@ -12,6 +12,7 @@ import numpy as np
 from tokstudio.core.analysis.concordance import Concordance, Hit
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.locate import known_line, row_of
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.token_text.bidi import direction
 from tokstudio.gui.token_text.pieces import beginning, ending, hexadecimal
@@ -33,9 +34,9 @@ class Line:
     token: str  # the token with marks for white space, or its bytes if it is not text
     right: str  # the text after it in its line
     source: str  # the name of the file or text
-    number: int  # the line number, from 1; the word number for word counts
+    number: int  # the number of the line or row in its file, from 1; the word number for word counts
     count: int  # the count of the word, for word counts; else 1
-    is_word: bool  # whether the source has word counts
+    unit: str  # what the number counts: "line", "row" of a data set, or "word" of word counts
     right_to_left: bool  # whether the line is read from right to left at the token
 
 
@@ -46,8 +47,7 @@ class LineSearch:
         self.done = False  # whether all lines have been found
         self._made = corpus, tokenizer, token, held_out
         self._concordance: Concordance | None = None
-        self._source = self._at = 0
-        self._number = 1
+        self._source, self._at, self._number = -1, 0, 1
 
     @property
     def limit(self) -> int | None:
@@ -76,10 +76,16 @@ class LineSearch:
         """Counts lines up to a hit; hits come in the order of the corpus."""
         source = self._made[0].sources[hit.source]
         if hit.source != self._source:
-            self._source, self._at, self._number = hit.source, 0, 1
+            self._source = hit.source
+            self._at, self._number = known_line(source, 0)
         if source.counts is not None:
             self._number = hit.document + 1
             return
+        if source.is_rows:
+            return
+        at, number = known_line(source, hit.position)
+        if at > self._at:
+            self._at, self._number = at, number
         while self._at < hit.position:
             end = min(self._at + _PIECE, hit.position)
             self._number += int(np.count_nonzero(source.data[self._at : end] == ord("\n")))
@@ -101,9 +107,13 @@ class LineSearch:
         else:
             # If a library makes several tokens of a character, only one of them has the text.
             raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
-        text, is_word = token_label(raw, _LONGEST_TOKEN), source.counts is not None
+        text = token_label(raw, _LONGEST_TOKEN)
         way = _is_right_to_left(hit.left, raw, hit.right)
-        return Line(_plain(left), text, _plain(right), source.name, self._number, hit.count, is_word, way)
+        name, number, unit = source.name, self._number, "line" if source.counts is None else "word"
+        if source.is_rows:
+            # A token without text may be where its row ends and the next one begins.
+            (name, number), unit = row_of(source, hit.position - (not hit.text and bool(hit.left))), "row"
+        return Line(_plain(left), text, _plain(right), name, number, hit.count, unit, way)
 
 
 def _right_with_bytes(behind: bytes, right: str) -> str:

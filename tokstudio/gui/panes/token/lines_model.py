@@ -72,8 +72,8 @@ class ConcordanceModel(QAbstractTableModel):
 
 
 def place(line: Line) -> str:
-    """Describes a line in its source: `"line 1,204"`, `"word 7, which occurs 31 times"`."""
-    if not line.is_word:
-        return f"line {line.number:,}"
+    """Describes a line in its source: `"line 1,204"`, `"row 7"`, `"word 7, which occurs 31 times"`."""
+    if line.unit != "word":
+        return f"{line.unit} {line.number:,}"
     often = "once" if line.count == 1 else f"{line.count:,} times"
     return f"word {line.number:,}, which occurs {often}"
