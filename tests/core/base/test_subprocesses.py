@@ -100,3 +100,30 @@ def test_the_command_of_a_wheel_reads_a_model_in_a_hostile_folder(hostile, tmp_p
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(os.fsencode(installed))
     assert b"sentencepiece" in done.stdout.lower()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, the system waits for the process itself")
+@pytest.mark.parametrize("is_gone_before", [False, True])
+def test_a_process_ends_with_its_parent_while_a_library_keeps_the_lock(is_gone_before):
+    code = (
+        "import re, sys, time\n"
+        "from tokstudio.core.base.subprocesses import ended_with_parent\n"
+        "print('begun', flush=True)\n"
+        + ("sys.stdin.read()\n" if is_gone_before else "")
+        + "with ended_with_parent():\n"
+        "    print('working', flush=True)\n"
+        "    re.fullmatch('(?:a|a)*b', 'a' * 60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        for line in (b"begun\n", *([] if is_gone_before else [b"working\n"])):
+            assert process.stdout.readline() == line
+        # As the end of the parent closes it.
+        process.stdin.close()
+        assert process.wait(60) != 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

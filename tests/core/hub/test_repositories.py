@@ -206,11 +206,17 @@ def test_the_list_of_files_never_goes_on_at_another_server(hub: Hub, monkeypatch
 
 
 def test_the_process_that_asks_a_hub_has_little_memory():
-    resource = pytest.importorskip("resource")
-    code = "from tokstudio.core.hub import server; server._limit_memory(); bytearray(5 << 30)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "MemoryError" in ended.stderr
-    assert resource.getrlimit(resource.RLIMIT_AS)[0] != 1 << 32
+    pytest.importorskip("resource")
+    code = (
+        "import resource, sys; from tokstudio.core.hub.server import main; sys.argv[1:] = ['tiktoken:nothing']\n"
+        "main(); sys.stderr.write(str(resource.getrlimit(resource.RLIMIT_DATA)[0])); bytearray(5 << 30)"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stderr is not None
+        told = process.stderr.read()
+    assert told.startswith(str(1 << 32))
+    assert "MemoryError" in told
 
 
 @pytest.mark.parametrize("password", ["p@ss/w0rd", "p%40ss"])

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import random
+import subprocess
+import sys
 import tempfile
 import time
 import zipfile
@@ -27,7 +30,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TIE_BREAKS
-from tokstudio.core.pretokenization import count_words
+from tokstudio.core.pretokenization import count_words, spill
 from tokstudio.core.pretokenization.counting import _count_corpus_work
 from tokstudio.core.pretokenization.spill import Spill
 from tokstudio.core.training.prepare_corpus import count_text_work
@@ -90,19 +93,42 @@ def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkey
     monkeypatch.setattr(count_words, "_CHUNK", 1_500)
     monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
     written, folders = [], []
-    add, folder = Spill.add, tempfile.TemporaryDirectory
+    add, folder = Spill.add, spill.TemporaryFolder
 
-    def slow(**given):  # all threads come to write while the folder is made
-        folders.append(given)
+    def slow():  # all threads come to write while the folder is made
+        folders.append(1)
         time.sleep(0.2)
-        return folder(**given)
+        return folder()
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", slow)
+    monkeypatch.setattr(spill, "TemporaryFolder", slow)
     monkeypatch.setattr(Spill, "add", lambda *given: written.append(given) or add(*given))
     assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
     assert len(written) > 3
     assert len(folders) == 1
-    assert list(tmp_path.iterdir()) == []
+    assert left_in(tmp_path) == []
+
+
+def left_in(folder):
+    return list(folder.glob("*/work/*"))
+
+
+def test_the_counts_of_a_killed_process_are_removed_by_the_next(tmp_path, monkeypatch):
+    code = (
+        "import os, tokstudio.core.pretokenization.count_words as module\n"
+        "from tokstudio.core.pretokenization import spill\n"
+        "from tokstudio import Corpus, count\n"
+        "module._MOST_OF_FREE = 1e-9\n"
+        "spill.Spill.joined_work = lambda self: os.kill(os.getpid(), 9)\n"
+        "count(Corpus.from_text('a b c'), 'gpt2')\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    (left,) = left_in(tmp_path)
+    assert list(left.iterdir())
+    assert left.stat().st_mode & 0o77 == 0
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    count(corpus_of("a b"), "gpt2")
+    assert left_in(tmp_path) == []
 
 
 def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(tmp_path, monkeypatch):
@@ -114,7 +140,7 @@ def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(tmp_pat
     monkeypatch.setattr(np, "save", full)
     with pytest.raises(CorpusError, match="do not fit into memory, and there is no space left on the disk"):
         count(corpus_of("a b", "b c"), "gpt2")
-    assert list(tmp_path.iterdir()) == []
+    assert left_in(tmp_path) == []
 
 
 def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
@@ -122,10 +148,10 @@ def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(count_words, "_CHUNK", 500)
     monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
     work = _count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
-    while not list(tmp_path.iterdir()):
+    while not left_in(tmp_path):
         next(work)
     work.close()
-    assert list(tmp_path.iterdir()) == []
+    assert left_in(tmp_path) == []
 
 
 def test_tables_of_the_same_place_are_not_joined():

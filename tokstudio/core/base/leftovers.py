@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import stat
 import sys
 import time
@@ -129,19 +130,22 @@ def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[st
 
 
 def remove_of_ended(folder: Path) -> None:
-    """Removes the temporary files of this user's ended processes of this machine from a folder of its own.
+    """Removes temporary files and folders of this user's ended processes of this machine from a folder of its own.
 
     Where the end of a process cannot be known, they are removed after a month.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
-                left = _left(entry)
+                left = _left(entry, or_folder=True)
                 if left is None or left.owner != _user():
                     continue
                 old = time.time() - entry.stat(follow_symlinks=False).st_mtime > _MONTH
                 if old or (left.is_here and _is_gone(int(left.writer.partition("-")[2]))):
-                    left.path.unlink()
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(left.path, ignore_errors=True)
+                    else:
+                        left.path.unlink()
 
 
 def flush_folder(folder: Path) -> None:
@@ -167,9 +171,11 @@ def _place() -> str:
     return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
 
 
-def _left(entry: os.DirEntry[str]) -> _Left | None:
+def _left(entry: os.DirEntry[str], or_folder: bool = False) -> _Left | None:
     name = _NAME.fullmatch(entry.name)
-    if name is None or not entry.is_file(follow_symlinks=False):
+    if name is None or not (
+        entry.is_file(follow_symlinks=False) or (or_folder and entry.is_dir(follow_symlinks=False))
+    ):
         return None
     status = entry.stat(follow_symlinks=False)
     is_here = name[2] == _place()

@@ -10,13 +10,18 @@ its parent, but neither access control lists nor the folders above.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
 
+from tokstudio.core.base.leftovers import hidden_name, remove_of_ended
+
+_WORK = "work"  # the folder for `TemporaryFolder`
 _BLOCK = bytes(1 << 16)
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -74,6 +79,36 @@ def is_root_only(folder: Path) -> bool:
     return hasattr(os, "getuid") and all(
         stat.S_ISDIR(status.st_mode) and status.st_uid == 0 and not status.st_mode & _BY_OTHERS for status in statuses
     )
+
+
+class TemporaryFolder:
+    """A private folder that is removed by `close`, with its last reference, at the exit, or after a kill by the next.
+
+    Raises:
+        OSError: None can be made.
+    """
+
+    def __init__(self) -> None:
+        folder = temporary_folder()
+        remove_left_folders()
+        if folder is not None and make_private(folder) and make_private(folder / _WORK):
+            self.path = hidden_name(folder / _WORK)
+            self.path.mkdir(mode=0o700)
+        else:
+            self.path = Path(tempfile.mkdtemp(prefix="tokstudio-"))
+        self.close = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def remove_left_folders() -> None:
+    """Removes the temporary folders that killed processes of this user have left."""
+    if (folder := temporary_folder()) is not None:
+        remove_of_ended(folder / _WORK)
 
 
 def check_space(folder: Path, size: int) -> None:

@@ -14,11 +14,12 @@ from typing import NoReturn
 from urllib.parse import unquote
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.memory import limit_memory
 from tokstudio.core.base.subprocesses import end_with_parent
 from tokstudio.core.hub import encodings, repositories
 from tokstudio.core.hub.names import TIKTOKEN, parse_name
 
-_MEMORY = 1 << 32  # bytes of addresses, of which the libraries take a quarter
+_MEMORY = 1 << 32  # bytes
 _PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
 
 
@@ -59,7 +60,8 @@ def main() -> int:
     # As an exception, so that files that have not arrived whole are removed.
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=end_with_parent, daemon=True).start()
-    _limit_memory()
+    with suppress(ImportError, ValueError, OSError):  # not every system has such limits
+        limit_memory(_MEMORY)
     reports, name = Reports(), parse_name(sys.argv[1])
     reports.progress(0, 0)
     fetch = encodings.fetch if name.source == TIKTOKEN else repositories.fetch
@@ -74,16 +76,6 @@ def main() -> int:
     else:
         reports.put(path=str(path), remark=remark)
     return 0
-
-
-def _limit_memory() -> None:
-    """Lets this process take some gigabytes at most, where the system has such limits."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY, *known]), hard))
 
 
 def _leave(*_: object) -> NoReturn:

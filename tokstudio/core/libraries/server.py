@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import struct
 import sys
-import threading
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.memory import limit_memory
-from tokstudio.core.base.subprocesses import end_with_parent
+from tokstudio.core.base.subprocesses import ended_with_parent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -359,12 +359,16 @@ def _receive(source: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     return None if request is None or content is None else (json.loads(request), content)
 
 
-def _send(target: BinaryIO, make: Callable[[], list[bytes]]) -> None:
-    """Sends the parts that are made, or the reason why they are refused."""
+def _answered(make: Callable[[], list[bytes]]) -> tuple[bytes, bytes]:
+    """The parts that are made, or the reason why they are refused."""
     try:
-        status, content = DONE, b"".join(LENGTH.pack(len(part)) + part for part in make())
+        return DONE, b"".join(LENGTH.pack(len(part)) + part for part in make())
     except FormatError as error:
-        status, content = REFUSED, str(error).encode()
+        return REFUSED, str(error).encode()
+
+
+def _send(target: BinaryIO, answer: tuple[bytes, bytes]) -> None:
+    status, content = answer
     target.write(status + LENGTH.pack(len(content)) + content)
     target.flush()
 
@@ -376,15 +380,20 @@ def _train(request: Mapping[str, Any], first: bytes, source: BinaryIO, target: B
     def texts() -> Iterator[str]:
         content = first
         while content:
-            yield from content.decode().split("\n")[:-1]
-            _send(target, list)
+            with ended_with_parent():
+                yield from content.decode().split("\n")[:-1]
+            _send(target, _answered(list))
             received = _receive(source)
             if received is None:
-                sys.exit(1)
+                # An exception would have the library wait, or train on what it has.
+                os._exit(1)
             content = received[1]
-        threading.Thread(target=end_with_parent, daemon=True).start()
+        alive.enter_context(ended_with_parent())
 
-    with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot train on this corpus"):
+    with (
+        ExitStack() as alive,
+        _refusals(f"{request['name']}: {TITLES[request['library']]} cannot train on this corpus"),
+    ):
         return train(request["name"], request["library"], request["settings"], texts())
     raise AssertionError
 
@@ -402,9 +411,11 @@ def main() -> int:
     while (received := _receive(source)) is not None:
         request, content = received
         if request["do"] == "train":
-            _send(target, partial(_train, request, content, source, target))
+            _send(target, _answered(partial(_train, request, content, source, target)))
             break
-        _send(target, partial(answers.answer, request, content))
+        with ended_with_parent():
+            answer = _answered(partial(answers.answer, request, content))
+        _send(target, answer)
     return 0
 
 

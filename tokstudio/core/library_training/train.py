@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Work, finish, part_of
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -132,8 +131,8 @@ def _train_work(lines: Lines, config: LibraryConfig) -> Work[tuple[bytes, dict[s
 
 def _open_work(content: bytes, config: LibraryConfig) -> Work[Tokenizer]:
     try:
-        with TemporaryDirectory(prefix="tokstudio-") as folder:
-            path = Path(folder, own_format(config).files[0])
+        with TemporaryFolder() as folder:
+            path = folder / own_format(config).files[0]
             path.write_bytes(content)
             return (yield from part_of(load_work(path), "opening", 0, 0, 0)).tokenizer
     except OSError as error:

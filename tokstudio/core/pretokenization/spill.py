@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import errno
-import tempfile
 import threading
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.private_folders import TemporaryFolder, remove_left_folders
 from tokstudio.core.base.progress import Work
 from tokstudio.core.pretokenization.table_builder import Joined, Rows, TableBuilder, TablePart, sorted_work
 from tokstudio.core.pretokenization.word_table import PADDING, WordTable
@@ -31,7 +30,8 @@ class Spill:
     """
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        remove_left_folders()
+        self._folder: TemporaryFolder | None = None
         self._making = threading.Lock()
         self._numbers = count()
 
@@ -47,7 +47,7 @@ class Spill:
         try:
             with self._making:  # two folders would lose the counts in one of them
                 if self._folder is None:
-                    self._folder = tempfile.TemporaryDirectory(prefix="tokstudio-counts-")
+                    self._folder = TemporaryFolder()
             number, known = next(self._numbers), len(table)
             part = np.empty(known, np.int32)
             words, offsets = read_only(table.words), read_only(table.offsets)
@@ -59,7 +59,7 @@ class Spill:
                 ends = np.empty(len(chosen), np.int64)
                 data = np.zeros(int(np.diff(table.offsets)[chosen].sum()) + PADDING, np.uint8)
                 gather(words, offsets, read_only(chosen), data, ends, 0, len(chosen))
-                with (Path(self._folder.name) / f"{which}-{number}").open("wb") as file:
+                with (self._folder.path / f"{which}-{number}").open("wb") as file:
                     _write(file, data, np.concatenate([[0], ends]), np.array([len(rows)]))
                     for each in rows:
                         here = np.flatnonzero(part[each.words] == which)
@@ -83,12 +83,12 @@ class Spill:
     def close(self) -> None:
         """Removes the folder."""
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.close()
             self._folder = None
 
     def _read(self, which: int) -> Iterator[TablePart]:
         assert self._folder is not None
-        for path in sorted(Path(self._folder.name).glob(f"{which}-*")):
+        for path in sorted(self._folder.path.glob(f"{which}-*")):
             with path.open("rb") as file:
                 data, offsets, number = _read(file), _read(file), int(_read(file)[0])
                 rows = [Rows(int(_read(file)[0]), _read(file), _read(file), _read(file)) for _ in range(number)]

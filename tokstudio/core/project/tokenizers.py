@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats import load_work
@@ -104,10 +104,10 @@ def reopen_tokenizer_work(kept: ProjectTokenizer) -> Work[Tokenizer]:
         yield Progress("reading")
         return _changed(kept)
     try:
-        with TemporaryDirectory(prefix="tokstudio-") as folder:
+        with TemporaryFolder() as folder:
             for file in kept.files:
-                yield from _write_work(Path(folder, file.name), file.content)
-            return (yield from load_work(Path(folder, kept.files[0].name), kept.pattern)).tokenizer
+                yield from _write_work(folder / file.name, file.content)
+            return (yield from load_work(folder / kept.files[0].name, kept.pattern)).tokenizer
     except OSError as error:
         raise FormatError(f"{kept.name}: its files cannot be written: {error.strerror or error}.") from error
 

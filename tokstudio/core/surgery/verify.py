@@ -3,11 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats import FORMATS, fit_work, save_work
 from tokstudio.core.text.utf8 import Text
@@ -44,9 +43,9 @@ def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference:
     else:
         return proof.read_back("No format of a library holds this tokenizer without a loss.", neutral=True)
     title = FORMATS[format].title
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryFolder() as folder:
         try:
-            report = yield from save_work(alone, Path(folder, "exported"), format, sample=reference)
+            report = yield from save_work(alone, folder / "exported", format, sample=reference)
         except FormatError as error:
             return proof.read_back(f"{title}: {error}", holds=False)
     return proof.read_back(f"{title}: {report.proof}.")

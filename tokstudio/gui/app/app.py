@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import return_freed_memory
+from tokstudio.core.base.private_folders import remove_left_folders
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.readers.text_store import remove_left_texts
 from tokstudio.core.kernels.cache import places, problem
@@ -99,6 +100,7 @@ class Studio(QObject):
         self._logged: weakref.ref[StudioRun] | None = None
         self._garbage = GarbageCollector(self)
         remove_left_texts()
+        remove_left_folders()
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self._limits = Limits()
