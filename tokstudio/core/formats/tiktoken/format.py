@@ -31,6 +31,7 @@ from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.common.vocabulary import IS_EMPTY, empty_remarks, read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
 from tokstudio.core.formats.tiktoken.sets import portable
+from tokstudio.core.formats.tiktoken.tekken import MARK, read_tekken_work
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
 RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
 
 _SUFFIX, _MODEL = ".tiktoken", ".model"
-_CONFIG = "tokenizer_config.json"
+_CONFIG, _TEKKEN = "tokenizer_config.json", "tekken.json"
 # Names for which NAME.json would be a file of another format.
 _TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
+_TEKKEN_NAME = re.compile(r"tekken.*\.json")
 _LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=+) [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
@@ -52,14 +54,14 @@ _NUMBER = re.compile(rb"[0-9]{1,12}")
 class Tiktoken(Format):
     """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, whose name does not shadow the module tiktoken.
 
-    Meta and others have the same lines in a `NAME.model`.
+    Meta and others have the same lines in a `NAME.model`, Mistral the same in a `tekken.json` (see `tekken`).
     """
 
     name = "tiktoken"
     title = "tiktoken"
     description = "ranks for OpenAI's tiktoken, with a short Python script that loads them"
     files = (RANKS_FILE, SIDECAR, LOADER)
-    looked_for = f"NAME{_SUFFIX}, NAME{_MODEL}"
+    looked_for = f"NAME{_SUFFIX}, NAME{_MODEL}, {_TEKKEN}"
     folder = True
     only_bytes = True
     largest = GIGABYTE
@@ -144,17 +146,25 @@ class Tiktoken(Format):
         if ranks is not None:
             sidecar = ranks.with_suffix(".json")
             return (ranks, sidecar) if sidecar.is_file() else (ranks,)
+        tekken = path / _TEKKEN if path.is_dir() else path
+        if _TEKKEN_NAME.fullmatch(tekken.name) and tekken.is_file():
+            return (tekken,)
         found = self.find_only(path, _MODEL)
         beside = path / _CONFIG
         return (*found, beside) if found and beside.is_file() else found
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
-        """Whether it begins with base64 and a rank."""
-        return _LINE.match(beginning) is not None
+        """Whether it begins with base64 and a rank, or with the facts of a `tekken.json`."""
+        return _LINE.match(beginning) is not None or (beginning.lstrip().startswith(b"{") and MARK in beginning)
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the ranks, and recovers the merges."""
         path, name = files[0], names[0]
+        with LineReader(path, name, GIGABYTE) as lines:
+            is_tekken = lines.peek().lstrip().startswith(b"{")
+        if is_tekken:
+            rank_of, known, remarks = yield from read_tekken_work(path, name)
+            return (yield from _of_ranks_work(name, rank_of, known, remarks))
         is_model = path.suffix == _MODEL
         known = (yield from _read_sidecar(files[1], names[1])) if len(files) > 1 and not is_model else None
         if known is None:
@@ -166,9 +176,7 @@ class Tiktoken(Format):
         if len(files) > 1 and is_model and (added := (yield from _read_added_tokens(files[1], names[1]))):
             known = replace(known, special_tokens=added)
         rank_of = yield from _read_ranks(path, name)
-        regex, known = known.pattern, replace(known, pattern=portable(known.pattern))
-        tokenizer = yield from _tokenizer_work(name, rank_of, known)
-        return (yield from _split_alike_work(name, tokenizer, regex, rank_of))
+        return (yield from _of_ranks_work(name, rank_of, known))
 
 
 def _refuse_foreign(path: Path, beginning: bytes) -> None:
@@ -265,6 +273,16 @@ def _read_added_tokens(path: Path, name: str) -> Work[dict[str, int]]:
             yield from reader.progress()
         reader.end()
     return specials
+
+
+def _of_ranks_work(
+    name: str, rank_of: Mapping[bytes, int], known: Known, remarks: tuple[str, ...] = ()
+) -> Work[Tokenizer]:
+    """The tokenizer of ranks with what is known of them."""
+    regex, known = known.pattern, replace(known, pattern=named_pattern(name, portable(known.pattern)))
+    tokenizer = yield from _tokenizer_work(name, rank_of, known)
+    tokenizer = tokenizer.changed(remarks=(*remarks, *tokenizer.remarks), checked=True) if remarks else tokenizer
+    return (yield from _split_alike_work(name, tokenizer, regex, rank_of))
 
 
 def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
