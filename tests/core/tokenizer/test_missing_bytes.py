@@ -16,6 +16,7 @@ from tokstudio.core.formats import fit, load, save
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT, Alphabet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.join import join
 from tokstudio.core.surgery.prune import prune
@@ -96,6 +97,23 @@ def test_extended_pruned_and_joined_it_keeps_what_it_has():
     raw = Corpus.from_texts([b"\xc0\xc0" * 50])
     with pytest.raises(ConfigError, match=r"^The byte 0xC0 is not in the vocabulary"):
         extend(tokenizer, raw, TrainingConfig(vocabulary_size=size, pattern="gpt2"))
+
+
+def test_added_tokens_that_are_not_special_stay_through_changes():
+    """As the white space of GPT-NeoX, which is found in every text."""
+    tokenizer = lacking()
+    spaces = {"   ": len(tokenizer.tokens), "  ": len(tokenizer.tokens) + 1}
+    tokenizer = tokenizer.changed(
+        special_tokens={**tokenizer.special_tokens, **spaces},
+        preparation=Preparation(ordinary=frozenset(spaces), late=frozenset(spaces)),
+    )
+    corpus = Corpus.from_text("a new corpus of words, words and words. " * 9)
+    longer = extend(tokenizer, corpus, TrainingConfig(vocabulary_size=len(tokenizer) + 10, pattern="gpt2"))
+    for made in (longer, prune(tokenizer, len(tokenizer) - 20).tokenizer):
+        proof = finish(verify_work(made, texts=[TEXT], reference=TEXT)).check()
+        [seventh] = [point for point in proof.points if point.number == 7]
+        assert seventh.sentence.startswith("1 special token, 2 added tokens are not special")
+        assert made.special_tokens["   "] in made.encode("a   b")
 
 
 def test_a_project_keeps_it():

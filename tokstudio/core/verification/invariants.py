@@ -275,6 +275,8 @@ class _Question:
         inside = np.isin(specials, np.column_stack([self._new.merges, self._new.merge_results[:, np.newaxis]]))
         wrong += [f"{shown(texts[token])} {token} is in a merge." for token in specials[inside].tolist()]
         for token, text in texts.items():
+            if text in self._new.preparation.ordinary:
+                continue  # it is not special, and found in every text
             ids = yield from self._new.encode_work(_known(self._new, text))
             if token != self._new.alphabet.unknown and token in ids:
                 wrong.append(f"{shown(text)} {token} is made of plain text.")
@@ -285,7 +287,9 @@ class _Question:
         added = len(texts) - len(self._old.special_tokens) + gone
         kinds = ((moved, "renumbered"), (renamed, "renamed"), (added, "added"), (gone, "replaced"))
         more = [f"{n:,} {what}" for n, what in kinds if n]
-        sentence = ", ".join([several(len(texts), "special token"), *more])
+        ordinary = len(self._new.preparation.ordinary)
+        others = [f"{several(ordinary, 'added token is', 'added tokens are')} not special"] if ordinary else []
+        sentence = ", ".join([several(len(texts) - ordinary, "special token"), *others, *more])
         return Point(7, name, True, f"{sentence}.", neutral=bool(more))
 
     def embedding(self, table: EmbeddingMap) -> Point:
