@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
 import os
+import random
 import tarfile
 import zipfile
 
@@ -316,6 +318,38 @@ def test_wide_text_without_a_mark_is_read(write, encoding):
             assert (texts_of(made.sources[0]), made.sources[0].encoding) == ([text], encoding + order)
     (source,) = Corpus.from_files(write("a.txt", b"hello hello"), encoding=encoding).sources
     assert "not valid" in source.note
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_ALL, csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC])
+def test_values_that_end_in_a_backslash_are_read_as_the_csv_module_does(write, quoting):
+    values = ["C:\\texts\\", "line", "a \\ b, c", 'say "\\"', "two\nlines\\", "\\", '"', "x" * 50]
+    chance = random.Random(f"{quoting}")
+    for seed in range(60):
+        rows = [("id", "text", "z"), *((str(n), chance.choice(values), chance.choice(values)) for n in range(12))]
+        made = io.StringIO(newline="")
+        csv.writer(made, quoting=quoting, lineterminator="\n").writerows(rows)
+        wanted = [row[1] for row in csv.reader(io.StringIO(made.getvalue(), newline=""))][1:]
+        (source,) = Corpus.from_files(write(f"{seed}.csv", made.getvalue().encode()), field="text").sources
+        assert (texts_of(source), source.note) == (wanted, "")
+
+
+def test_quotes_behind_backslashes_are_read_where_nothing_else_fits(write):
+    rows = [("id", "text"), *((str(n), 'he said "no", and left' if n % 5 == 4 else "a line") for n in range(400))]
+    made = io.StringIO(newline="")
+    csv.writer(made, quoting=csv.QUOTE_ALL, doublequote=False, escapechar="\\").writerows(rows)
+    (source,) = Corpus.from_files(write("a.csv", made.getvalue().encode()), field="text").sources
+    assert texts_of(source) == [row[1] for row in rows[1:]]
+
+
+def test_tables_of_very_many_columns_are_read_or_refused(write, monkeypatch):
+    for number in (40_000, 150_000):
+        names, values = (b",".join(b"%s%d" % (kind, at) for at in range(number)) for kind in (b"column", b"value"))
+        (source,) = Corpus.from_files(write("a.csv", names + b"\n" + values + b"\n"), field="column7").sources
+        assert texts_of(source) == ["value7"]
+    data = b",".join([b"same"] * 3_000) + b"\n" + b",".join([b"text"] * 3_000) + b"\n"
+    assert Corpus.from_files(write("a.csv", data), field="same 3000").bytes == 4
+    monkeypatch.setattr("tokstudio.core.corpus.readers.datasets._MOST_COLUMNS", 1_000)
+    assert "a.csv: its first row has more than 1,000 columns" in refused(write("a.csv", data))
 
 
 def test_archives_of_names_and_headers_that_no_library_expects(write):

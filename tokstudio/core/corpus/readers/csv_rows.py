@@ -58,20 +58,43 @@ def dialect_of(
     A first row with one of the names that are `asked` for is the names of the columns.
     """
     lines = lines_of(head)
-    lines = lines if is_whole or len(lines) < 2 else lines[:-1]
-    lines = lines[:_LINES]
-    escape = "\\" if '\\"' in head and '""' not in head else ""
+    whole = lines if is_whole or len(lines) < 2 else lines[:-1]
+    lines = whole[:_LINES]
     quote = '"' if kind != TSV or _has_quotes(lines) else ""
     if quote and any(line.startswith("'") for line in lines) and not any('"' in line for line in lines):
         quote = "'"
     candidates = (
         [delimiter] if delimiter else sorted(DELIMITERS, key=lambda sign: sign != ("\t" if kind == TSV else ","))
     )
+    escape = _escape_of(whole, candidates, quote)
     best = max(candidates, key=lambda sign: _fit(_rows(lines, sign, quote, escape)))
     rows = _rows(lines, best, quote, escape)
     first = [cell.strip() for cell in rows[0]] if rows else []
     has_names = _are_names(first, rows[1:], asked)
     return Dialect(best, quote, escape, _unique(first if has_names else [""] * len(first)), has_names)
+
+
+def _escape_of(lines: list[str], delimiters: Iterable[str], quote: str) -> str:
+    """What stands before a quote within quotes: a backslash only where that fits better than doubled quotes."""
+    if not quote or not any(f"\\{quote}" in line for line in lines):
+        return ""
+
+    def fit(escape: str) -> tuple[bool, float]:
+        return max(
+            (_is_strict(lines, sign, quote, escape), _fit(_rows(lines, sign, quote, escape))[0]) for sign in delimiters
+        )
+
+    return "\\" if fit("\\") > fit("") else ""
+
+
+def _is_strict(lines: list[str], delimiter: str, quote: str, escape: str) -> bool:
+    """Whether a delimiter or the end of a line follows each value in quotes; the last one may be cut."""
+    try:
+        for _ in _reader(lines, delimiter, quote, escape, strict=True):
+            pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return True
 
 
 def sample_of_table(head: str, is_whole: bool, dialect: Dialect) -> Iterator[dict[str, object]]:
@@ -222,7 +245,7 @@ class _Lines:
             self._lines = iter(lines)
 
 
-def _reader(lines: Iterable[str], delimiter: str, quote: str, escape: str) -> Iterator[list[str]]:
+def _reader(lines: Iterable[str], delimiter: str, quote: str, escape: str, strict: bool = False) -> Iterator[list[str]]:
     return csv.reader(
         lines,
         delimiter=delimiter,
@@ -230,6 +253,7 @@ def _reader(lines: Iterable[str], delimiter: str, quote: str, escape: str) -> It
         quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
         doublequote=not escape,
         escapechar=escape or None,
+        strict=strict,
     )
 
 
@@ -288,11 +312,14 @@ def _is_number(cell: str) -> bool:
 
 def _unique(names: list[str]) -> tuple[str, ...]:
     """The names, of which empty ones become the number of their column and repeated ones get a number."""
-    made: list[str] = []
+    made, taken, numbers = list[str](), set[str](), dict[str, int]()
+    known = set(names)
     for column, name in enumerate(names, 1):
         free = plain = name or str(column)
-        number = 2
-        while free in made or (free != name and free in names):
+        number = numbers.get(plain, 2)
+        while free in taken or (free != name and free in known):
             free, number = f"{plain} {number}", number + 1
+        numbers[plain] = number
+        taken.add(free)
         made.append(free)
     return tuple(made)

@@ -40,6 +40,8 @@ from tokstudio.core.corpus.readers.text_store import Budget, TextStore
 from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text, with_byte_order
 
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
+_LONGEST_ROW = 1 << 24  # bytes of the first row of a table
+_MOST_COLUMNS = 300_000  # whose names are looked at within some seconds
 _ROWS_LOOKED_AT = 1_000
 
 _WORD_COUNTS = ["word", "source", "count", "first"]  # the columns of `core.corpus.counts_file`
@@ -102,14 +104,23 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     sort = kinds.text_kind(name, decoded, is_whole, reading.delimiter is not None)
     if sort == kinds.TEXT:
         return Look(sort, text.compression, has_no_text=kinds.is_named_json(name, decoded))
-    head = text.peek(_HEAD_OF_ROWS)
-    is_whole, decoded = len(head) < _HEAD_OF_ROWS, _decoded(head, found)
+    for size in (_HEAD_OF_ROWS, _LONGEST_ROW):
+        head = text.peek(size)
+        is_whole, decoded = len(head) < size, _decoded(head, found)
+        if is_whole or "\n" in decoded or sort in (kinds.JSON, kinds.JSON_LINES):
+            break
     dialect = None
     if sort == kinds.JSON_LINES:
         rows: Iterable[dict[str, object]] = sample_of_lines(decoded, is_whole)
     elif sort == kinds.JSON:
         rows = sample_of_json(decoded)
     else:
+        first, end, _ = decoded.partition("\n")
+        if not (end or is_whole) or max(map(first.count, kinds.DELIMITERS)) >= _MOST_COLUMNS:
+            raise CorpusError(
+                f"{name}: its first row has more than {_MOST_COLUMNS:,} columns or {_LONGEST_ROW:,} bytes; read it as "
+                "plain text (--as-text)."
+            )
         dialect = dialect_of(decoded, is_whole, sort, reading.delimiter, (reading.field, reading.split_by))
         rows = sample_of_table(decoded, is_whole, dialect)
     columns = columns_of_rows(row for row, _ in zip(rows, range(_ROWS_LOOKED_AT), strict=False))
