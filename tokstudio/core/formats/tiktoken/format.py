@@ -61,7 +61,7 @@ class Tiktoken(Format):
     title = "tiktoken"
     description = "ranks for OpenAI's tiktoken, with a short Python script that loads them"
     files = (RANKS_FILE, SIDECAR, LOADER)
-    looked_for = f"NAME{_SUFFIX}, NAME{_MODEL}, {_TEKKEN}"
+    looked_for = f"NAME{_SUFFIX}, {_TEKKEN}"
     folder = True
     only_bytes = True
     largest = GIGABYTE
