@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.beside import beside_work, files_beside
+from tokstudio.core.formats.common.beside import CONFIG, Beside, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Format
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.line_reader import LineReader, read_whole
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _VOCABULARY = "vocab.txt"
-_CONFIG, _MAP = "tokenizer_config.json", "special_tokens_map.json"
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _LARGEST = 1 << 26
-_LARGEST_CONFIG = 1 << 22
 _LINES_LOOKED_AT = 1 << 12
 _BATCH = 1 << 12
 _WORD_END = "</w>"
@@ -73,12 +71,12 @@ class WordPieceVocabulary(_Converted):
     def find(self, path: Path) -> tuple[Path, ...]:
         """The file with the usual name, if it has an unknown token or a configuration says what it is."""
         folder = path if path.is_dir() else path.parent
-        file = folder / _VOCABULARY if path == folder or path.name in (_CONFIG, _MAP) else path
+        file = folder / _VOCABULARY if path == folder or path in files_beside(folder) else path
         if file.name != _VOCABULARY or not file.is_file():
             return ()
-        beside = _beside(file)
+        beside = files_beside(folder)
         has_unknown = file.stat().st_size <= _LARGEST and _UNKNOWN_LINE.search(read_whole(file, file.name, _LARGEST))
-        return (file, *files_beside(folder)) if has_unknown or beside else ()
+        return (file, *beside) if has_unknown or file.with_name(CONFIG) in beside else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether its name ends like the usual one, and it begins as such a file does."""
@@ -87,25 +85,24 @@ class WordPieceVocabulary(_Converted):
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the file as `BertTokenizer` does."""
-        settings = yield from _settings_work(files[1:], names[1:])
         beside = yield from beside_work(files[1:], names[1:])
-        if (name := settings.class_name) not in _LIKE_BERT | _NO_CLASS:
+        if (name := _class_of(beside)) not in _LIKE_BERT | _NO_CLASS:
             raise FormatError(
                 f"{names[0]}: it is made for {name}Tokenizer, and TokStudio reads {_VOCABULARY} only as "
                 "BertTokenizer does."
             )
         vocabulary = yield from _read_lines_work(files[0], names[0])
-        given = settings.values
-        roles = {**_OF_BERT, **settings.roles}
+        given = beside.settings.config or {}
+        roles = _roles(beside, _OF_BERT)
         added, ids = _added(vocabulary, roles)
         first, last = roles["cls_token"], roles["sep_token"]
         parts = {
             "normalizer": {
                 "type": "BertNormalizer",
                 "clean_text": True,
-                "handle_chinese_chars": given.get("tokenize_chinese_chars", True),
-                "strip_accents": given.get("strip_accents"),
-                "lowercase": given.get("do_lower_case", True),
+                "handle_chinese_chars": _flag(given, "tokenize_chinese_chars", True),
+                "strip_accents": _flag(given, "strip_accents", None),
+                "lowercase": _flag(given, "do_lower_case", True),
             },
             "pre_tokenizer": {"type": "BertPreTokenizer"},
             "post_processor": {
@@ -153,14 +150,13 @@ class WordEndPair(_Converted):
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads both files as `CLIPTokenizer` or `OpenAIGPTTokenizer` does, by the configuration or by their bytes."""
-        settings = yield from _settings_work(files[2:], names[2:])
         beside = yield from beside_work(files[2:], names[2:])
         with JsonReader(files[0], names[0], GIGABYTE) as reader:
             vocabulary = yield from read_vocabulary_work(reader)
             reader.end()
         if (strange := next(filter(has_surrogates, vocabulary), None)) is not None:
             raise FormatError(f"{names[0]}: the token {shown(strange)} is not text.")
-        name = settings.class_name
+        name = _class_of(beside)
         if name in _NO_CLASS:
             name = "CLIP" if -1 not in byte_level_ids(vocabulary) else "OpenAIGPT"
         if name not in ("CLIP", "OpenAIGPT"):
@@ -169,7 +165,7 @@ class WordEndPair(_Converted):
                 "and OpenAIGPTTokenizer do."
             )
         merges = yield from _read_merges_work(files[1], names[1])
-        roles = {**(_OF_GPT1 if name == "OpenAIGPT" else _OF_CLIP), **settings.roles}
+        roles = _roles(beside, _OF_GPT1 if name == "OpenAIGPT" else _OF_CLIP)
         added, ids = _added(vocabulary, roles)
         parts = _of_gpt1() if name == "OpenAIGPT" else _of_clip(roles, ids)
         model = {
@@ -186,46 +182,23 @@ class WordEndPair(_Converted):
         return (yield from read_work(content, names[0], (), replace(beside, as_class=True)))
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What the files beside say: their values, the class without "Tokenizer", and tokens by role."""
-
-    values: Mapping[str, Any]
-    class_name: str
-    roles: Mapping[str, str]
+def _class_of(beside: Beside) -> str:
+    """The class that the files beside name, without "Tokenizer"; "" for none."""
+    return (beside.settings.tokenizer_class or "").removesuffix("Fast").removesuffix("Tokenizer")
 
 
-def _beside(file: Path) -> tuple[Path, ...]:
-    return tuple(place for name in (_CONFIG, _MAP) if (place := file.with_name(name)).is_file())
+def _roles(beside: Beside, usual: Mapping[str, str]) -> dict[str, str]:
+    """The special tokens by role: those of the files beside, else the usual ones."""
+    given = {role: token for role in _ROLES if (token := beside.roles.get(role))}
+    texts = {role: token if isinstance(token, str) else token.content for role, token in given.items()}
+    return {**usual, **texts}
 
 
-def _settings_work(files: tuple[Path, ...], names: tuple[str, ...]) -> Work[_Settings]:
-    read: dict[str, dict[str, Any]] = {_CONFIG: {}, _MAP: {}}
-    for path, name in zip(files, names, strict=True):
-        if name not in (_CONFIG, _MAP):
-            continue
-        with JsonReader(path, name, _LARGEST_CONFIG) as reader:
-            for key in reader.items():
-                read.setdefault(name, {})[key] = reader.value()
-                yield from reader.progress()
-            reader.end()
-    config = read[_CONFIG]
-    for key in ("do_lower_case", "tokenize_chinese_chars", "strip_accents"):
-        if not isinstance(config.get(key), bool | None) or (config.get(key, True) is None and key != "strip_accents"):
-            raise FormatError(f'{_CONFIG}: "{key}" must be true or false.')
-    of_map = {} if "added_tokens_decoder" in config else read[_MAP]
-    roles: dict[str, str] = {}
-    for role in _ROLES:
-        match of_map.get(role, config.get(role)):
-            case str(token) | {"content": str(token)} if token:
-                if has_surrogates(token):
-                    raise FormatError(f'{_MAP if role in of_map else _CONFIG}: "{role}" is not text.')
-                roles[role] = token
-            case _:
-                pass
-    named = config.get("tokenizer_class")
-    class_name = named.removesuffix("Fast").removesuffix("Tokenizer") if isinstance(named, str) else ""
-    return _Settings(config, class_name, roles)
+def _flag(settings: Mapping[str, object], key: str, usual: bool | None) -> bool | None:
+    value = settings.get(key, usual)
+    if not isinstance(value, bool) and not (value is None and usual is None):
+        raise FormatError(f'{CONFIG}: "{key}" must be true or false.')
+    return value
 
 
 def _read_lines_work(path: Path, name: str) -> Work[dict[str, int]]:
