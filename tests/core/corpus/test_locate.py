@@ -11,12 +11,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import locate
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.locate import first_occurrence_work, known_line, row_of
 from tokstudio.core.corpus.readers import columnar, csv_rows, json_rows
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.trainer import train
 
 # Texts by their rows; those of other types, or of none, are left out.
 TEXTS = [f"row {number}\nwith ä line" if number % 3 else f"row {number}" for number in range(400)]
@@ -159,3 +162,23 @@ def test_a_sample_keeps_the_rows_and_lines_of_the_file(tmp_path, kind):
             assert known + text[start:at].count("\n") == number
         at, seen = at + 1, seen + 1
     assert 300 < seen < 2_000
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "txt", "line"])
+def test_an_error_of_a_pattern_names_the_row_or_line(tmp_path, kind):
+    path = tmp_path / f"a.{'txt' if kind == 'line' else kind}"
+    some = [{"text": f"word {n} {'x' if n in (162, 170) else 'no'} end of it", "lang": "de"} for n in range(200)]
+    place, options, character = "a.txt", {}, 10
+    if kind in ("txt", "line"):
+        path.write_text("".join(f"{row['text']}\n" for row in some))
+        if kind == "line":
+            place, options = "a.txt, line 163", {"documents": "line", "least_characters": 13}
+        character += sum(len(row["text"]) + 1 for row in some[:162]) if kind == "txt" else 0
+    else:
+        known = write(path, kind, some)
+        place = f"a.{kind}, row {known[some[162]['text']]}"
+    corpus = Corpus.from_files(path, **options)
+    with pytest.raises(ConfigError) as caught:
+        train(corpus, TrainingConfig(vocabulary_size=300, pattern="[^xy]+"))
+    place += f': The pattern drops "x" (first at character {character:,})'
+    assert str(caught.value) == f"{place}: it must cover all text."

@@ -39,6 +39,19 @@ def row_of(source: Source, position: int) -> tuple[str, int]:
     return source.shards[shard] if source.shards else source.name, row
 
 
+def document_place(source: Source, document: int) -> str:
+    """Where a document is, such as "a.jsonl, row 12" or "book.txt"; "" for the only one of a text without a file."""
+    start = int(source.ends[document - 1]) if document else 0
+    if source.is_rows:
+        file, row = row_of(source, start)
+        return f"{file}, row {row:,}"
+    if source.documents == 1:
+        return source.name if source.path is not None else ""
+    # A document among others is a line of its file.
+    unit = "document" if source.path is None else "line"
+    return f"{source.name}, {unit} {_run_at(source, start)[2]:,}"
+
+
 def known_line(source: Source, position: int) -> tuple[int, int]:
     """The last byte up to a position of which the line in the file is known, and that line, from 1."""
     if source.rows is None:

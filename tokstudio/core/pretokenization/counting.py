@@ -128,7 +128,7 @@ class Counting:
         self, entry: Entry, counter: WordCounter, cut_out: Counter[str], sources: list[Source]
     ) -> Work[None]:
         for source in (yield from read_work(entry, self.settings.documents, self.encoding, self.reading)):
-            sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None))
+            sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None, rows=None))
             [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
             cut_out.update(cut)
             yield from counter.add_work(text, pieces)

@@ -23,13 +23,14 @@ from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.held_out_split import hold_out_work
-from tokstudio.core.corpus.locate import first_occurrence_work
+from tokstudio.core.corpus.locate import document_place, first_occurrence_work
 from tokstudio.core.corpus.source import CountedWith, Source, entries, texts_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import special_ids
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.cut_specials import cut_sources_work
+from tokstudio.core.pretokenization.patterns import OWN, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
@@ -193,7 +194,10 @@ def count_text_work(
         documents = tuple((number, _whole(*each), _places(*each)) for number, each in texts)
     else:
         settings = CountedWith(config.pattern, config.all_specials)
-        counts = yield from count_work(cut, settings, threads, by_source=by_source)
+        try:
+            counts = yield from count_work(cut, settings, threads, by_source=by_source)
+        except ConfigError as error:
+            raise (yield from _placed_pattern_work(error, sources, config)) from error
     return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
 
 
@@ -221,6 +225,25 @@ def _placed_work(
         return error
     position = yield from first_occurrence_work(sources, character)
     return error if position is None else MissingCharacterError(f"{position}: {error}", character, error.of_a_part)
+
+
+def _placed_pattern_work(error: ConfigError, sources: tuple[Source, ...], config: TrainingConfig) -> Work[ConfigError]:
+    """The first error of a pattern in a corpus, with its document; the same one where text was taken out before."""
+    split = splitter(config.pattern)
+    if split.kind != OWN or config.held_out or config.all_specials:
+        return error
+    for source in sources:
+        start = 0
+        for document, end in enumerate(source.ends.tolist() if source.counts is None else ()):
+            text = np.asarray(source.data[start:end])
+            try:
+                for _ in split.ends_work(text, 0, len(text)):
+                    yield Progress("reading", end, len(source.data))
+            except ConfigError as first:
+                place = document_place(source, document)
+                return ConfigError(f"{place}: {first}", first.of_a_part) if place else first
+            start = end
+    return error
 
 
 def _whole(source: Source, pieces: Pieces) -> Sequences:
