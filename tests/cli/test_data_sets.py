@@ -57,6 +57,21 @@ def test_a_division_into_many_sources_is_one_line_with_the_first_values(tmp_path
     assert [line for line in said.splitlines() if "column" in line] == [f"a.jsonl: {told}", f"b.jsonl: {told}"]
 
 
+def test_a_value_in_two_files_has_one_weight(tmp_path, trained):
+    texts = [("de", "der Hund und der Hut"), ("ru", "кот и шляпа, кот и пёс"), ("de", "die Katze und die Kunst")]
+    rows = [{"text": f"{text} {number}", "lang": language} for number in range(9) for language, text in texts]
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--split-by", "lang", "--field", "text"]
+    code, merges, said = trained(*files, "--join-values", "--weight", "ru=5")
+    assert code == 0
+    assert [line.partition(",")[0] for line in said.splitlines()[-2:]] == ["de: weight 1", "ru: weight 5"]
+    by_file = [f"--weight={name}.jsonl: ru=5" for name in "ab"]
+    for same in (["--weight", "ru=5"], by_file):
+        assert trained(*files, *same)[:2] == (0, merges)
+    assert trained(*files)[1] != merges
+
+
 def test_a_wrong_column_is_an_error_that_names_the_others(tmp_path, trained):
     (tmp_path / "a.jsonl").write_bytes(json_lines(DOCUMENTS))
     code, _, said = trained(tmp_path / "a.jsonl", "--field", "body")
@@ -87,8 +102,9 @@ def test_json_without_text_names_the_options_that_read_it(tmp_path, trained):
 
 def test_the_options_make_a_reading():
     options = ["--field", "a.b", "--split-by", "lang", "--delimiter", r"\t", "--min-document-chars", "2"]
-    options += ["--max-document-chars", "9", "--max-bytes", "99", "--deduplicate", "--keep-truncated"]
-    assert reading_of(parse(["train", "x", *options])) == Reading("a.b", "lang", "\t", 2, 9, 99, True, False, True)
+    options += ["--max-document-chars", "9", "--max-bytes", "99", "--deduplicate", "--keep-truncated", "--join-values"]
+    chosen = Reading("a.b", "lang", "\t", 2, 9, 99, True, False, True, True)
+    assert reading_of(parse(["train", "x", *options])) == chosen
     assert reading_of(parse(["train", "x"])) == Reading()
     assert reading_of(parse(["train", "x", "--as-text"])).as_text
 

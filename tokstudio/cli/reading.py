@@ -143,6 +143,7 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
         deduplicate=arguments.deduplicate,
         as_text=arguments.as_text,
         keep_truncated=arguments.keep_truncated,
+        join_values=getattr(arguments, "join_values", False),
     )
 
 

@@ -28,6 +28,7 @@ def texts_of(source):
     [
         {},
         {"split_by": "lang"},
+        {"split_by": "lang", "join_values": True},
         {"least_characters": 3, "most_characters": 9, "deduplicate": True},
         {"most_bytes": 99, "split_by": "lang"},
         {"as_text": True},

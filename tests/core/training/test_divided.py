@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_slowly
 from tests.core.texts import patient
-from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, count, train
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, count, train
 from tokstudio.cli import cluster
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import content_work
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.library_training.lines import lines_work
 from tokstudio.core.model.config import TIE_BREAKS
@@ -284,3 +284,50 @@ def test_a_training_is_checked_on_the_rows_in_their_order():
     rows = sentences()[1:]
     work = [Checker(read(rows, split_by), CheckSettings())._texts for split_by in (None, "lang")]
     assert work[0] == work[1] == [text.encode() for _, text in rows]
+
+
+# ---- joined by value
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    """Two files of the same languages, as paths, and their rows."""
+    parts = sentences(8)[2:], sentences(9)[4:]
+    for name, rows in zip("ab", parts, strict=True):
+        (tmp_path / f"{name}.jsonl").write_bytes(json_lines(rows))
+    return [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], [*parts[0], *parts[1]]
+
+
+def test_two_files_of_three_languages_are_three_sources_that_keep_the_order(two_files):
+    files, rows = two_files
+    corpus = Corpus.from_files(files, split_by="lang", join_values=True)
+    assert entries(corpus.sources) == [("ru", 0), ("de", 1), ("en", 2), ("en", 2), ("ru", 0), ("de", 1)]
+    assert [source.path for source in corpus.sources] == [file for file in files for _ in LANGUAGES]
+    config = TrainingConfig(vocabulary_size=320, pattern="gpt2")
+    assert result(train(corpus, config).run) == recounted(rows, config, None)
+    weights = {"de": 2, "en": 0, "ru": 3}
+    assert result(train(corpus.with_weights(weights), config).run) == recounted(rows, config, weights)
+    assert corpus.with_weights({1: 2}).multipliers == (1, 2, 1)
+    apart = Corpus.from_files(files, split_by="lang")
+    assert len(set(entries(apart.sources))) == 6
+    assert apart.with_weights(weights).weights == corpus.with_weights(weights).weights
+    with pytest.raises(ConfigError, match=r'"a\.jsonl" has only parts of its sources, joined by value: name a value'):
+        corpus.with_weights({"a.jsonl": 2})
+    with pytest.raises(ConfigError, match=r'no source "fr"\. The corpus has: "ru", "de", "en"'):
+        corpus.with_weights({"fr": 2})
+
+
+def test_joined_sources_are_counted_and_joined_as_one_in_a_table(two_files, tmp_path):
+    files, rows = two_files
+    corpus = Corpus.from_files(files, split_by="lang", join_values=True)
+    whole = count(corpus, "gpt2")
+    assert [total.name for total in whole.totals] == ["ru", "de", "en"]
+    assert sum(total.documents for total in whole.totals) == len(rows)
+    counting = Counting(CountedWith("gpt2"), Reading(field="text", split_by="lang", join_values=True))
+    parts = [finish(counting.count_work([file])) for file in files]
+    joined = finish(parts[0].joined_work(parts[1])).counts
+    written = [table.save(tmp_path / f"{number}.parquet").read_bytes() for number, table in enumerate((whole, joined))]
+    assert written[0] == written[1]
+    config, weights = TrainingConfig(min_frequency=2, pattern="gpt2"), {"ru": 3, "en": 0}
+    run = train(Corpus.from_counts(tmp_path / "0.parquet").with_weights(weights), config).run
+    assert result(run) == recounted(rows, config, {"de": 1, **weights})

@@ -105,6 +105,26 @@ def test_a_column_that_is_the_text_does_not_divide_it(qtbot, ask, lines):
     assert answers == [Reading(field="lang")]
 
 
+def test_parts_with_the_same_value_are_joined_by_one_choice(qtbot, ask, lines):
+    dialog, answers = ask(lines)
+    assert not dialog.joins.isVisible()
+    qtbot.keyClick(dialog.divisor, Qt.Key.Key_Down)
+    qtbot.keyClick(dialog.divisor, Qt.Key.Key_Down)
+    assert dialog.divisor.value == "lang"
+    assert dialog.joins.isVisible()
+    dialog.joins.setFocus()
+    qtbot.keyClick(dialog.joins, Qt.Key.Key_Space)
+    qtbot.keyClick(dialog.joins, Qt.Key.Key_Return)
+    chosen = Reading(field="body", split_by="lang", join_values=True)
+    assert answers == [chosen]
+    again, _ = ask(lines, reading=chosen)
+    assert again.joins.isVisible()
+    assert again.joins.isChecked()
+    assert again.reading == chosen
+    again.divisor.setCurrentIndex(0)
+    assert again.reading == Reading(field="body")
+
+
 def test_another_delimiter_gives_other_columns(qtbot, ask, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("name;line|end\n" + "A;the cat|sat\n" * 6)

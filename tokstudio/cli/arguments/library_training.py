@@ -20,8 +20,8 @@ sentencepiece library, line by line, in a process of its own. Export them as hug
 _COMMON = frozenset(
     {
         *("algorithm", "command", "files", "vocab_size", "special", "unknown_token", "min_frequency", "held_out"),
-        *("documents", "sample_bytes", "encoding", "weight", "field", "split_by", "delimiter", "as_text"),
-        *("min_document_chars", "max_document_chars", "max_bytes", "deduplicate", "keep_truncated"),
+        *("documents", "sample_bytes", "encoding", "weight", "field", "split_by", "join_values", "delimiter"),
+        *("as_text", "min_document_chars", "max_document_chars", "max_bytes", "deduplicate", "keep_truncated"),
         *("force", "export", "accept_loss", "json", "quiet"),
     }
 )

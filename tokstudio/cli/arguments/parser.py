@@ -189,8 +189,8 @@ def add_special(add: Callable[..., object]) -> None:
     )
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments about how files are read; `cli.reading.reading_of` reads them."""
+def add_reading(parser: argparse.ArgumentParser, joins: bool = False) -> None:
+    """Adds the arguments about how files are read, with `joins` also into which sources; `reading_of` reads them."""
     add = parser.add_argument_group(
         "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
     ).add_argument
@@ -201,6 +201,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "sentence, else the column with the longest texts); each row is a document",
     )
     add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
+    if joins:
+        add(
+            "--join-values",
+            action="store_true",
+            help="with --split-by, make one source of a value in all files, named like the value: two files of six "
+            "languages are six sources",
+        )
     add("--delimiter", metavar="SIGN", help=r"what separates the columns of CSV, \t for a tab (default: detected)")
     add("--as-text", action="store_true", help="read JSON and tables as plain text")
     add("--min-document-chars", type=whole, default=0, metavar="N", help="drop documents with fewer characters")

@@ -134,7 +134,7 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
     )
     add_encoding(add)
-    add_reading(parser)
+    add_reading(parser, joins=True)
     add(
         "--weight",
         action="append",
@@ -302,7 +302,7 @@ def count(words: Sequence[str]) -> argparse.Namespace:
     add_special(add)
     add_documents(add)
     add_encoding(add)
-    add_reading(parser)
+    add_reading(parser, joins=True)
     add(
         "--dask",
         metavar="local|ADDRESS",

@@ -23,7 +23,7 @@ from tokstudio.core.corpus.open_sources import empty_source, read_work
 from tokstudio.core.corpus.readers.folders import expand_work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.text_store import Budget
-from tokstudio.core.corpus.source import Source, entries, groups
+from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.corpus.word_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
@@ -61,6 +61,7 @@ class Corpus:
         deduplicate: bool = False,
         as_text: bool = False,
         keep_truncated: bool = False,
+        join_values: bool = False,
     ) -> Corpus:
         """Reads files in the order given, and what can be read of a folder sorted by path.
 
@@ -85,6 +86,8 @@ class Corpus:
             deduplicate: Whether a document that occurred before in the same file or data set is dropped.
             as_text: Whether JSON and tables are read as plain text.
             keep_truncated: Whether the beginning of compressed data that ends too early is read.
+            join_values: Whether the sources of several data sets with the same value of `split_by` are one: they have
+                one weight, under the name of the value, and are one language of parity-aware BPE.
 
         Raises:
             ConfigError: An argument is unknown or out of its range.
@@ -101,6 +104,7 @@ class Corpus:
             deduplicate,
             as_text,
             keep_truncated,
+            join_values,
         )
         return finish(cls.from_files_work(paths, documents, encoding, reading))
 
@@ -170,8 +174,9 @@ class Corpus:
         """The same text with weights: a source of weight 2 counts twice, one of weight 0 not at all.
 
         Args:
-            weights: By the name of a source, or of a folder or archive that it is in, or by its index, from 0; each is
-                0 to 1,000, in steps of 0.001. Others count once. The texts of a folder of more than 64 are one source.
+            weights: By the name of a source, its value of the dividing column, or the name of a folder or archive that
+                it is in, or by its index, from 0; each is 0 to 1,000, in steps of 0.001. Others count once. The texts
+                of a folder of more than 64 are one source.
                 A held-out share is taken of all sources but those of weight 0.
 
         Raises:
@@ -193,8 +198,9 @@ class Corpus:
     def _named(self, which: str | int) -> list[int]:
         """The sources that a weight is given for."""
         found = entries(self.sources)
+        around = [(source, number) for source, (_, number) in zip(self.sources, found, strict=True)]
         if isinstance(which, int):
-            last = found[-1][1] if found else -1
+            last = max((number for _, number in found), default=-1)
             if not 0 <= which <= last:
                 raise ConfigError(f"There is no source {which}: the corpus has {last + 1}, counted from 0.")
             numbers = {which}
@@ -202,9 +208,12 @@ class Corpus:
             numbers = {number for name, number in found if name == which}
             if len(numbers) > 1:
                 raise ConfigError(f"{shown(which)} is the name of {len(numbers)} sources: give the index, from 0.")
+            numbers = numbers or {number for source, number in around if source.value == which}
             if not numbers:
-                around = zip(self.sources, found, strict=True)
-                numbers = {number for source, (_, number) in around if _is_around(which, source)}
+                numbers = {number for source, number in around if _is_around(which, source)}
+                others = {number for source, number in around if joined_value(source) and not _is_around(which, source)}
+                if numbers & others:
+                    raise ConfigError(f"{shown(which)} has only parts of its sources, joined by value: name a value.")
         if not numbers:
             names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
             raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")

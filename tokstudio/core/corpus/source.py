@@ -56,43 +56,60 @@ def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.in
 
 
 class Named(Protocol):
-    """A source of a corpus or of a project."""
+    """A source of a corpus or of a project; each property is as of `Source`."""
 
     @property
-    def name(self) -> str:
-        """As of `Source`."""
-        ...
-
+    def name(self) -> str: ...  # noqa: D102
     @property
-    def group(self) -> str:
-        """As of `Source`."""
-        ...
+    def group(self) -> str: ...  # noqa: D102
+    @property
+    def reading(self) -> Reading | None: ...  # noqa: D102
+    @property
+    def value(self) -> str | None: ...  # noqa: D102
+
+
+def joined_value(source: Named) -> str | None:
+    """The value by which a source is one entry with the parts of other data sets; None where it is not joined."""
+    return source.value if source.reading is not None and source.reading.join_values else None
+
+
+class EntryNumbers:
+    """Numbers the entries of a corpus from 0, source by source; see `entries`."""
+
+    def __init__(self) -> None:
+        self._before: Named | None = None
+        self._number, self._last = 0, -1
+        self._of_value: dict[str, int] = {}
+
+    def number(self, source: Named) -> int:
+        """The number of the entry of the next source."""
+        before, self._before = self._before, source
+        value, new = joined_value(source), self._last + 1
+        if value is not None:
+            self._number = self._of_value.setdefault(value, new)
+        elif before is None or not source.group or source.group != before.group or joined_value(before) is not None:
+            self._number = new
+        self._last = max(self._last, self._number)
+        return self._number
 
 
 def entries(sources: Sequence[Named]) -> list[tuple[str, int]]:
     """The entry of each source: its name and number, from 0.
 
-    Neighbours of one group are one entry, named like the group; any other source is an entry of its own.
+    The parts of data sets that are joined by the value of a column are one entry, named like the value. Neighbours of
+    one group are one, named like the group; any other source is an entry of its own.
     """
-    made: list[tuple[str, int]] = []
-    for index, source in enumerate(sources):
-        if index and is_one_entry(sources[index - 1], source):
-            made.append(made[-1])
-        else:
-            made.append((entry_name(source), made[-1][1] + 1 if made else 0))
-    return made
+    numbers = EntryNumbers()
+    return [(entry_name(source), numbers.number(source)) for source in sources]
 
 
 def entry_name(source: Named) -> str:
-    """The name of the entry of a source: its own, or that of its folder or archive."""
+    """The name of the entry of a source: its own, or the value or the folder or archive that joins it with others."""
+    if (value := joined_value(source)) is not None:
+        return value or "(empty)"
     if not source.group:
         return source.name
     return PurePath(source.group).name or source.group
-
-
-def is_one_entry(before: Named, source: Named) -> bool:
-    """Whether two neighbours in a corpus are one entry."""
-    return bool(source.group) and source.group == before.group
 
 
 class TextNumbers:

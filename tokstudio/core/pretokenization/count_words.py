@@ -20,7 +20,7 @@ from tokstudio.core.base.memory import free_memory
 from tokstudio.core.base.parallel import processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.counts_file import SourceTotals
-from tokstudio.core.corpus.source import CountedWith, Source, TextNumbers, entry_name, is_one_entry
+from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entry_name
 from tokstudio.core.pretokenization.patterns import Splitter, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.spill import Spill
@@ -85,7 +85,7 @@ class WordCounter:
         self._counters = [_Counter(self._spill, self._most)]
         self._free = deque(self._counters)
         self._totals: list[SourceTotals] = []
-        self._place: _Place | None = None
+        self._entries = EntryNumbers()
         self._files = self._base = 0
         self._texts, self._text = TextNumbers(), -1  # the parts of a divided text share a base
         self._progress = Progress("counting", 0, size)
@@ -122,19 +122,17 @@ class WordCounter:
 
     def _next_place(self, source: Source) -> _Place:
         """Adds a source to the totals."""
-        before = self._place
-        if self._by_source and (before is None or not is_one_entry(before.source, source)):
-            self._totals.append(SourceTotals(entry_name(source), source.bytes, source.documents))
-        else:
-            total = self._totals[-1] if self._totals else SourceTotals("", 0, 0)
-            added = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
-            self._totals[-1:] = [added]
+        entry = self._entries.number(source) if self._by_source else 0
+        if entry == len(self._totals):
+            self._totals.append(SourceTotals(entry_name(source) if self._by_source else "", 0, 0))
+        total = self._totals[entry]
+        added = SourceTotals(total.name, total.bytes + source.bytes, total.documents + source.documents)
+        self._totals[entry] = added
         if (text := self._texts.number(source)) != self._text:
             self._base, self._text = self._files, text
         inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
         self._files = max(self._files, self._base + inner + 1)
-        self._place = _Place(replace(source, data=_NO_TEXT), len(self._totals) - 1, self._base * FILE)
-        return self._place
+        return _Place(replace(source, data=_NO_TEXT), entry, self._base * FILE)
 
     def _progress_at(self, position: int) -> Progress:
         """The progress when the text of a source before `position` is counted; it never decreases."""

@@ -17,7 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.folders import Entry, expand_work
 from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.source import CountedWith, Source, is_one_entry
+from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.pretokenization.count_words import WordCounter, count_work
 from tokstudio.core.pretokenization.cut_specials import cut_sources_work
 from tokstudio.core.pretokenization.patterns import check_pattern
@@ -71,7 +71,7 @@ def count_shard(
     else:
         job = Counting(CountedWith(pattern, tuple(special_tokens), documents), reading or Reading())
         counts = finish(job.count_work([source], threads)).counts
-    return counts.moved(number, file)
+    return counts.moved(range(number, number + len(counts.totals)), file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +83,12 @@ class CountedPart:
 
     def joined_work(self, later: CountedPart) -> Work[CountedPart]:
         """Joins the table of the files after these; the result equals that of one pass over both."""
-        # The files of one large folder are one source.
-        before = len(self.counts.totals) - is_one_entry(self.sources[-1], later.sources[0])
-        counts = yield from WordCounts.merge_work([self.counts, later.counts.moved(before, self.counts.files)])
-        return CountedPart(counts, self.sources + later.sources)
+        # The files of one large folder are one source, and so are parts that are joined by value.
+        sources = self.sources + later.sources
+        whole = entries(sources)[len(self.sources) :]
+        numbers = {part: number for (_, part), (_, number) in zip(entries(later.sources), whole, strict=True)}
+        moved = later.counts.moved([numbers[part] for part in range(len(numbers))], self.counts.files)
+        return CountedPart((yield from WordCounts.merge_work([self.counts, moved])), sources)
 
 
 @dataclass(frozen=True)

@@ -96,13 +96,14 @@ class WordCounts:
         order = order[np.argsort(rows[order])]
         return Sequences(self.data, starts[order], self.ends[order], totals[order])
 
-    def moved(self, sources: int, files: int) -> WordCounts:
-        """The same table as a part of a larger one, after so many sources and files."""
+    def moved(self, sources: Sequence[int], files: int) -> WordCounts:
+        """The same table as a part of a larger one, with the numbers that its sources have there, after some files."""
+        totals = dict(zip(sources, self.totals, strict=True))
         return replace(
             self,
-            sources=self.sources + np.int32(sources),
+            sources=np.array(sources, np.int32)[self.sources],
             firsts=self.firsts + files * FILE,
-            totals=(_NO_SOURCE,) * sources + self.totals,
+            totals=tuple(totals.get(number, _NO_SOURCE) for number in range(max(totals, default=-1) + 1)),
             files=self.files + files,
         )
 

@@ -7,7 +7,17 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import several
@@ -52,6 +62,7 @@ class ImportDialog(QDialog):
         self._build(theme)
         self._connect()
         self._show_contents(question.reading.field, question.reading.split_by)
+        self.joins.setChecked(question.reading.join_values)
         self.filters.show_reading(question.reading)
         self.more_button.setChecked(question.reading.filters)
         self._show_more()
@@ -74,6 +85,9 @@ class ImportDialog(QDialog):
         self._delimiter_label = _named(grid, 0, "De&limiter", self.delimiter)
         _named(grid, 1, "&Text", self.text)
         _named(grid, 2, "&Divide by", self.divisor)
+        self.joins = QCheckBox("&Join the parts with the same value")
+        self.joins.setToolTip("The parts of all data sets with the same value are one source, named like the value")
+        grid.addWidget(self.joins, 3, 1)
         self.preview = FirstTexts(theme)
         card = QFrame()
         card.setProperty("card", "true")
@@ -109,11 +123,12 @@ class ImportDialog(QDialog):
         limits = [
             part for field in (filters.least, filters.most, filters.bytes) for part in (field.check, field.number)
         ]
-        chosen = (self.delimiter, self.text, self.divisor, self.preview, self.more_button)
+        chosen = (self.delimiter, self.text, self.divisor, self.joins, self.preview, self.more_button)
         return (*chosen, *limits, filters.duplicates, self.plain_button, self.cancel, self.import_button)
 
     def _connect(self) -> None:
         self.text.currentIndexChanged.connect(self._show_column)
+        self.divisor.currentIndexChanged.connect(self._show_joining)
         self.delimiter.currentIndexChanged.connect(self._look_again)
         self.more_button.toggled.connect(self._show_more)
         self.plain_button.clicked.connect(self._choose_plain_text)
@@ -164,6 +179,10 @@ class ImportDialog(QDialog):
 
     def _show_divisors(self, split_by: str | None) -> None:
         self.divisor.show_choices(divisor_choices(self._contents, self.text.value or ""), split_by)
+        self._show_joining()
+
+    def _show_joining(self) -> None:
+        self.joins.setVisible(bool(self.divisor.value))
 
     def _look_again(self) -> None:
         """Looks at the file with another delimiter."""
@@ -193,8 +212,10 @@ class ImportDialog(QDialog):
         before = self._question.reading.delimiter
         is_same = self._contents.delimiter == self._look.contents.delimiter
         delimiter = before if is_same else self._contents.delimiter
+        divisor = self.divisor.value or None
+        joins = divisor is not None and self.joins.isChecked()
         return self.filters.added_to(
-            Reading(field=self.text.value, split_by=self.divisor.value or None, delimiter=delimiter)
+            Reading(field=self.text.value, split_by=divisor, delimiter=delimiter, join_values=joins)
         )
 
     def _choose(self) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.source import Source, entry_name
+from tokstudio.core.corpus.source import Source, entries, entry_name
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.run_list import RunList
@@ -334,6 +334,5 @@ def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tup
 def _named(sources: list[Source]) -> str:
     if len(sources) == 1:
         return sources[0].name
-    group = sources[0].group
-    is_one = bool(group) and all(source.group == group for source in sources)
+    is_one = len(set(entries(sources))) == 1
     return entry_name(sources[0]) if is_one else several(len(sources), "source")

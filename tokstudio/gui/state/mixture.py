@@ -1,7 +1,7 @@
 """The mixture of a corpus: its entries, their shares, and weights that give other shares.
 
-An entry is a source, or neighbouring sources that were opened together as one folder, archive or data set; all its
-sources have the same weight. Weights are in thousandths.
+An entry is a source, neighbouring sources that were opened together as one folder or archive, or the parts of data sets
+that are joined by value; all its sources have the same weight. Weights are in thousandths.
 """
 
 # SPDX-License-Identifier: MIT
@@ -39,7 +39,7 @@ def entries_of(sources: Sequence[Source]) -> tuple[MixtureEntry, ...]:
 
 def has_mixture(sources: Sequence[Source]) -> bool:
     """Whether a corpus has several entries, so that weights make a difference."""
-    return bool(sources) and entries(sources)[-1][1] > 0
+    return len(set(entries(sources))) > 1
 
 
 def shares(sources: Sequence[Source], mixed: Sequence[MixtureEntry], weights: Sequence[int]) -> list[float]:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
+from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
@@ -67,6 +69,29 @@ def test_every_source_has_its_share_size_script_and_weight(mixed):
         ("latin.txt", "42.1\u00a0%", "960 B · Latin", 1.0),
         ("cyrillic.txt", "57.9\u00a0%", "1.3 kB · Cyrillic", 1.0),
     ]
+
+
+def test_parts_of_two_files_that_are_joined_by_value_have_one_weight(qtbot, session, pane, tmp_path):
+    rows = [{"text": text, "lang": lang} for lang, text in (("la", LATIN), ("ru", CYRILLIC))]
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+    files, reading = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], Reading(split_by="lang", join_values=True)
+    session.corpus.open_paths(files, readings=dict.fromkeys(files, reading))
+    pane.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: len(pane.mixture.rows) == 2, timeout=PATIENCE)
+    assert [source.name for source in session.corpus.sources] == [
+        f"{name}.jsonl: {lang}" for name in "ab" for lang in ("la", "ru")
+    ]
+    assert [(name, facts[:6]) for name, _, facts, _ in shown(pane)] == [
+        ("la", "1.9 kB"),
+        ("ru", "2.6 kB"),
+    ]
+    field = pane.mixture.rows[1].field
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "5")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert session.corpus.weights == (1000, 5000, 1000, 5000)
 
 
 def test_shares_follow_the_weights(session, mixed):

@@ -21,6 +21,7 @@ class Reading:
         field: The column of a data set that is the text, such as "text" or "messages.content"; None to choose it: the
             first of `TEXT_FIELDS` that there is, else the column with the longest texts.
         split_by: A column that divides a data set into one source for each of its values; None not to divide it.
+        join_values: Whether the parts of several data sets with the same value there are one source of a mixture.
         delimiter: What separates the columns of CSV, one ASCII character; None to detect it.
         least_characters: Documents with fewer characters are dropped.
         most_characters: Documents are cut after so many characters; None to keep them whole.
@@ -42,6 +43,7 @@ class Reading:
     deduplicate: bool = False
     as_text: bool = False
     keep_truncated: bool = False
+    join_values: bool = False
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or not self.delimiter.isascii()):
@@ -81,6 +83,6 @@ class Reading:
 def _fits(name: str, value: object) -> bool:
     if name in ("field", "split_by", "delimiter"):
         return isinstance(value, str)
-    if name in ("deduplicate", "as_text", "keep_truncated"):
+    if name in ("deduplicate", "as_text", "keep_truncated", "join_values"):
         return isinstance(value, bool)
     return type(value) is int
