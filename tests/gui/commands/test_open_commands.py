@@ -537,18 +537,34 @@ def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbo
     lacking["model"]["vocab"] = {
         token: number for number, token in enumerate(t for t in lacking["model"]["vocab"] if t not in never)
     }
+    tokens = [*(bytes([byte]) for byte in range(256)), b"ab"]
+    tekken = {
+        "config": {
+            "pattern": r"\s+|\S+",
+            "num_vocab_tokens": 257,
+            "default_vocab_size": 258,
+            "default_num_special_tokens": 1,
+            "version": "v3",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+            for rank, token in enumerate(tokens)
+        ],
+        "special_tokens": [{"rank": 0, "token_str": "<unk>", "is_control": True}],
+    }
     paths = [
         put("bert/vocab.txt", BERT),
         put("named/bert-base-vocab.txt", BERT),
         put("pair/merges.txt", "#version: 0.2\nh i</w>\n"),
         put("xtts/vocab.json", whole),
+        put("mistral/tekken.json", json.dumps(tekken)),
         put("olmo/dolma2.json", whole),
         put("marked/tokenizer.json", whole, "utf-8-sig"),
         put("dropout/tokenizer.json", whole.replace('"dropout": null', '"dropout": 0.1')),
         put("neox/tokenizer.json", json.dumps(lacking)),
     ]
     put("pair/vocab.json", vocabulary)
-    paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "xtts"]
+    paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "xtts", tmp_path / "mistral"]
 
     def act(window, answers):
         runs, corpus = window.session.runs, window.session.corpus
