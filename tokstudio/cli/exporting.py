@@ -137,7 +137,7 @@ def _named(arguments: argparse.Namespace, names: Iterable[str]) -> Iterator[Path
 def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
     """Raises FormatError where a format cannot hold a tokenizer, such as one before its first merge."""
     for name, path in exports:
-        fitting = fit(tokenizer, name)
+        fitting = fit(tokenizer, name, path=path)
         if fitting.problem is not None:
             raise FormatError(f"{path.name}: {fitting.problem}")
         if fitting.losses and not accept_loss:

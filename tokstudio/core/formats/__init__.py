@@ -179,22 +179,31 @@ def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
     return tuple(targets.values())
 
 
-def fit(tokenizer: Tokenizer, format: str, *, sample: Text | None = None) -> Fit:
+def fit(tokenizer: Tokenizer, format: str, *, sample: Text | None = None, path: AnyPath | None = None) -> Fit:
     """Tells how well a format could hold a tokenizer, without writing anything.
 
-    With a `sample`, of which the first megabyte is used, it says how many words a near form encodes differently.
+    With a `sample`, of which the first megabyte is used, it says how many words a near form encodes differently. With
+    the `path` to write to, it knows whether that is one file of several.
 
     Raises:
         ConfigError: The format is unknown, or cannot be written.
     """
-    return finish(fit_work(tokenizer, format, sample=sample))
+    return finish(fit_work(tokenizer, format, sample=sample, path=path))
 
 
-def fit_work(tokenizer: Tokenizer, format: str, *, sample: Text | None = None) -> Work[Fit]:
+def fit_work(
+    tokenizer: Tokenizer, format: str, *, sample: Text | None = None, path: AnyPath | None = None
+) -> Work[Fit]:
     """Does the same as `fit` in bounded pieces."""
     chosen = _writable(format)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
-    return (yield from writer_of(chosen, tokenizer, _as_text(sample)).fit_work(tokenizer))
+    writer = writer_of(chosen, tokenizer, _as_text(sample))
+    fitting = yield from writer.fit_work(tokenizer)
+    if path is None or fitting.problem is not None:
+        return fitting
+    targets = _targets(chosen, Path(path))
+    targets = {**targets, **writer.further_targets(tokenizer, targets)}
+    return replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import Fit, Format, cut, gathered
 from tokstudio.core.formats.common.proof import Ids, compare_work, trial_texts
 from tokstudio.core.formats.near_form import NearForm, near_form
@@ -21,19 +22,18 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _COPIED = "The file is copied unchanged, because its own library encodes for this tokenizer."
-_BESIDE = (
-    "In a folder, a new {file} is written beside it, without other settings of the original, such as a chat template."
-)
+_BESIDE = "In a folder, a new {file} is written beside it."
+_TOKENS = "The added tokens that stand only in the files beside it are lost: {names}."
 
 
 class Copy(Format):
     """What differs from the format where it copies a tokenizer; names, targets and snippet are those of the format."""
 
     def __init__(self, of: Format, tokenizer: LibraryTokenizer) -> None:
-        self._of, self._sources = of, tokenizer.source_files
+        self._of, self._sources, self._beside = of, tokenizer.source_files, tokenizer.tokens_beside
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """A copy loses nothing."""
+        """A copy with the files beside it loses nothing."""
         yield Progress("measuring")
         beside = [file for file in self._of.files if file.endswith(".json") and file not in self._sources]
         return Fit(None, (), (_COPIED, *(_BESIDE.format(file=file) for file in beside)))
@@ -42,18 +42,42 @@ class Copy(Format):
         """The size of the largest file."""
         return max(map(len, self._sources.values()))
 
+    def further_targets(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> Mapping[str, Path]:
+        """The files that stand beside the library's, where a folder was named."""
+        usual, file = next((usual, target) for usual, target in targets.items() if usual in self._sources)
+        if file.name != usual or (self._of.folder and len(targets) == 1):
+            return {}
+        further = dict(self._of.further_targets(tokenizer, targets))
+        further |= {name: file.parent.joinpath(*name.split("/")) for name in self._sources if name not in targets}
+        for name, target in further.items() if not self._of.folder else ():
+            if target.is_file() and target.read_bytes() != self._sources[name]:
+                raise FormatError(
+                    f"{target.name}: this file is in the folder already, and differs: choose another one."
+                )
+        return further
+
+    def lost_at(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> tuple[str, ...]:
+        """The library's file alone has only what stands in it."""
+        if all(name in targets for name in self._sources):
+            return ()
+        lost = (_TOKENS.format(names=", ".join(map(shown, self._beside))),) if self._beside else ()
+        return (*lost, *tokenizer.settings.lost_config())
+
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
-        """The library's file unchanged, and the other files of the format."""
-        usual, content = next(iter(self._sources.items()))
-        return {**self._of.contents(tokenizer), usual: gathered(cut(content))}
+        """The files of the library unchanged, and the other files of the format."""
+        copied = {name: gathered(cut(content)) for name, content in self._sources.items()}
+        return {**self._of.contents(tokenizer), **copied} if self._of.folder else copied
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Opens the copy; it must be equal, and give the same ids for a hard text, special tokens and the sample."""
         usual, *others = self._sources
-        files = tuple(written[file] for file in self._sources)
-        back = yield from self._of.read(files, (name, *others))
+        others = [file for file in others if file in written]
+        files = (written[usual], *(written[file] for file in others))
+        back = yield from self._of.read(files, (name, *(file.split("/")[-1] for file in others)))
         if getattr(back, "source_files", {}).get(usual) != self._sources[usual]:
             raise FormatError(f"{name}: when read back, it differs from the opened file.")
+        if len(files) < len(self._sources):
+            return "identical to the opened file"
         ours, theirs = Ids(), Ids()
         for text in trial_texts(tokenizer, sample):
             ours.append((yield from tokenizer.encode_work(text, "all")))

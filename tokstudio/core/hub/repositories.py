@@ -28,7 +28,10 @@ _SETS = (
     ("vocab.txt",),
 )
 # Small files that belong to a tokenizer for other programs that read the same cache.
-_BESIDE = ("tokenizer_config.json", "special_tokens_map.json")
+_BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja")
+_TEMPLATES = "additional_chat_templates"
+_TEMPLATE = re.compile(rf"{_TEMPLATES}/[\w.-]{{1,100}}\.jinja")
+_MOST_BESIDE = 64
 _CUT = "the download was cut short, and nothing of it was kept: try again"
 _LARGEST = 1 << 30
 _PIECE = 1 << 14
@@ -233,16 +236,17 @@ class _Repository:
         import huggingface_hub
 
         library: Any = huggingface_hub
-        entries: dict[str, Any] = {
-            entry.path: entry
-            for entry in self._api.list_repo_tree(self._name.name, revision=commit)
-            if hasattr(entry, "blob_id")
-        }
+        listed: list[Any] = list(self._api.list_repo_tree(self._name.name, revision=commit))
+        templates: list[Any] = []
+        if any(entry.path == _TEMPLATES and not hasattr(entry, "blob_id") for entry in listed):
+            templates = list(self._api.list_repo_tree(self._name.name, _TEMPLATES, revision=commit))
+        entries: dict[str, Any] = {entry.path: entry for entry in listed + templates if hasattr(entry, "blob_id")}
         chosen = next((names for names in _SETS if entries.keys() >= set(names)), None)
         if chosen is None:
             looked_for = ", ".join(" with ".join(names) for names in _SETS)
             raise FormatError(f"{self._name}: the repository has no tokenizer TokStudio can read ({looked_for}).")
-        files = [*(file for file in _BESIDE if file in entries), *chosen]
+        beside = [file for file in entries if file in _BESIDE or _TEMPLATE.fullmatch(file)]
+        files = [*beside[:_MOST_BESIDE], *chosen]
         total = sum(int(entries[file].size) for file in files)
         if total > _LARGEST:
             raise FormatError(f"{self._name}: its files take {total:,} bytes, and the limit is {_LARGEST:,}.")

@@ -11,19 +11,22 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import struct
 import sys
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.memory import limit_memory
 from tokstudio.core.base.subprocesses import ended_with_parent
+
+_WORD = re.compile(r"\w")
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,27 +141,92 @@ class _SentencePiece:
         library: Any = sentencepiece
         self._processor = library.SentencePieceProcessor()
         # Not by the path: the library expects it in the platform's narrow characters.
-        self._processor.LoadFromSerializedProto(_content(source))
+        content = _content(source)
+        self._processor.LoadFromSerializedProto(content)
+        self._added: dict[str, Mapping[str, Any]] = {
+            token["content"]: token for token in settings.get("added_tokens", ())
+        }
+        self._texts = {token["id"]: token["content"] for token in self._added.values()}
+        self._behind = self._processor
+        if self._added and settings["prefix_first"]:
+            from sentencepiece import sentencepiece_model_pb2
+
+            schema: Any = sentencepiece_model_pb2
+            model = schema.ModelProto.FromString(content)
+            model.normalizer_spec.add_dummy_prefix = False
+            self._behind = library.SentencePieceProcessor()
+            self._behind.LoadFromSerializedProto(model.SerializeToString())
+        # The longest first, so that of several at one place the longest is found.
+        longest = sorted(self._added, key=len, reverse=True)
+        self._any_added = re.compile("|".join(map(re.escape, longest))) if longest else None
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
-        return self._processor.encode(text)
+        if self._any_added is None:
+            return self._processor.encode(text)
+        ids: list[int] = []
+        for start, stop, token in self._parts(text, specials):
+            processor = self._behind if start else self._processor
+            ids += [token] if token is not None else processor.encode(text[start:stop])
+        return ids
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        import numpy as np
+
+        ids, ends = list[int](), [np.zeros(0, np.int64)]
+        for start, stop, token in self._parts(text, specials):
+            before = len(text[:start].encode())
+            if token is not None:
+                ids.append(token)
+                ends.append(np.array([before + len(text[start:stop].encode())], np.int64))
+            else:
+                more, more_ends = self._with_ends(self._behind if start else self._processor, text[start:stop])
+                ids += more
+                ends.append(more_ends + before)
+        return ids, np.concatenate(ends)
+
+    def _parts(self, text: str, specials: bool) -> Iterator[tuple[int, int, int | None]]:
+        """Yields the start and end of parts of a text, with the id of an added token or None, as transformers does."""
+        at = 0
+        for match in self._any_added.finditer(text) if self._any_added is not None else ():
+            start, stop = match.span()
+            token = self._added[match[0]]
+            if token["special"] and not specials:
+                continue
+            if token["single_word"] and (_WORD.match(text[start - 1 : start]) or _WORD.match(text[stop : stop + 1])):
+                continue
+            start = max(at, len(text[:start].rstrip())) if token["lstrip"] else start
+            stop = len(text) - len(text[stop:].lstrip()) if token["rstrip"] else stop
+            if at < start:
+                yield at, start, None
+            yield max(at, start), max(at, stop), token["id"]
+            at = max(at, stop)
+        if at < len(text):
+            yield at, len(text), None
+
+    @staticmethod
+    def _with_ends(processor: Any, text: str) -> tuple[Sequence[int], NDArray[np.int64]]:  # noqa: ANN401
         import numpy as np
         from sentencepiece import sentencepiece_pb2
 
         schema: Any = sentencepiece_pb2
-        pieces = schema.SentencePieceText.FromString(self._processor.encode(text, out_type="serialized_proto")).pieces
+        pieces = schema.SentencePieceText.FromString(processor.encode(text, out_type="serialized_proto")).pieces
         ends = np.array([piece.end for piece in pieces], np.int64)
         # Of the tokens for the bytes of one character, only the last has an extent; all of them share its end.
         for number in range(len(pieces) - 2, -1, -1):
             here, following = pieces[number], pieces[number + 1]
-            if here.begin == here.end and self._processor.IsByte(here.id) and self._processor.IsByte(following.id):
+            if here.begin == here.end and processor.IsByte(here.id) and processor.IsByte(following.id):
                 ends[number] = ends[number + 1]
         return [piece.id for piece in pieces], ends
 
     def decode(self, ids: list[int]) -> str:
-        return self._processor.decode(ids)
+        if not self._texts:
+            return self._processor.decode(ids)
+        parts: list[str] = []
+        for is_added, run in groupby(ids, self._texts.__contains__):
+            processor = self._behind if parts else self._processor
+            part = list(run)
+            parts.append("".join(map(self._texts.__getitem__, part)) if is_added else processor.decode(part))
+        return "".join(parts)
 
 
 _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = {

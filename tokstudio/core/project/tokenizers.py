@@ -16,6 +16,7 @@ from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats import load_work
+from tokstudio.core.formats.common.beside import usual_name
 from tokstudio.core.project.json_values import from_json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
@@ -87,7 +88,7 @@ def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = 
                     yield Progress("reading")
         except OSError as error:
             raise FormatError(f"{file_name(file)}: the file cannot be read: {error.strerror or error}.") from error
-        kept.append(TokenizerFile(file.name, b"".join(pieces)))
+        kept.append(TokenizerFile(usual_name(file), b"".join(pieces)))
     return ProjectTokenizer(name, tuple(kept), pattern)
 
 
@@ -106,7 +107,9 @@ def reopen_tokenizer_work(kept: ProjectTokenizer) -> Work[Tokenizer]:
     try:
         with TemporaryFolder() as folder:
             for file in kept.files:
-                yield from _write_work(folder / file.name, file.content)
+                place = folder / usual_name(Path(file.name))
+                place.parent.mkdir(exist_ok=True)
+                yield from _write_work(place, file.content)
             return (yield from load_work(folder / kept.files[0].name, kept.pattern)).tokenizer
     except OSError as error:
         raise FormatError(f"{kept.name}: its files cannot be written: {error.strerror or error}.") from error

@@ -59,6 +59,7 @@ class Vocabulary:
     model: str = "BPE"  # see `Tokenizer.model`
     remarks: tuple[str, ...] = ()  # see `Tokenizer.left_out`
     settings: FileSettings = field(default_factory=FileSettings)  # see `Tokenizer.settings`
+    tokens_beside: tuple[str, ...] = ()  # see `LibraryTokenizer.tokens_beside`
 
 
 class LibraryTokenizer(Tokenizer):
@@ -107,6 +108,11 @@ class LibraryTokenizer(Tokenizer):
     def source_files(self) -> Mapping[str, bytes]:
         """The files of the library by name: a folder of these opens as this tokenizer."""
         return dict(self._file.files)
+
+    @property
+    def tokens_beside(self) -> tuple[str, ...]:
+        """The added tokens that stand only in the files beside the first."""
+        return self._vocabulary.tokens_beside
 
     def kind(self, token: int) -> TokenKind:
         """The kind of a token; "other" is one that its library makes by rules of its own."""

@@ -3,14 +3,31 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 from tests.core.formats.trained import trained
-from tokstudio.core.formats import load, save
+from tokstudio import Corpus, TrainingConfig
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import fit, load, load_work, save
+from tokstudio.core.formats.common.library_classes import CLASSES
+from tokstudio.core.formats.huggingface.parts import splitting
+from tokstudio.core.project.json_values import from_json, to_json
+from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
+from tokstudio.core.surgery.join import join
+from tokstudio.core.surgery.prune import prune
+from tokstudio.core.surgery.renumber import renumber
+from tokstudio.core.surgery.specials import add_specials, replace_specials
+from tokstudio.core.training.trainer import extend
 
+CONFIG = "tokenizer_config.json"
 MESSAGES = [{"role": "user", "content": "What is  this?"}, {"role": "assistant", "content": "Ünïcode <b>"}]
 TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}{{ eos_token }}\n"
@@ -20,14 +37,14 @@ AROUND = {
     "type": "TemplateProcessing",
     "single": [{"SpecialToken": {"id": "<|im_start|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
     "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-    "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [282], "tokens": ["<|im_start|>"]}},
+    "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [0], "tokens": ["<|im_start|>"]}},
 }
 TRUNCATION = {"direction": "Right", "max_length": 512, "strategy": "LongestFirst", "stride": 0}
 PADDING = {
     "strategy": {"Fixed": 8},
     "direction": "Left",
     "pad_to_multiple_of": None,
-    "pad_id": 281,
+    "pad_id": 0,
     "pad_type_id": 0,
     "pad_token": "<|endoftext|>",
 }
@@ -56,7 +73,12 @@ def written(folder, changes=None, **files):
     folder.mkdir(parents=True, exist_ok=True)
     specials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     save(trained("banana bandana", 281, pattern="gpt2", special_tokens=specials), folder / "tokenizer.json")
-    file = json.loads((folder / "tokenizer.json").read_bytes()) | (changes or {})
+    file = json.loads((folder / "tokenizer.json").read_bytes()) | copy.deepcopy(changes or {})
+    ids = {token["content"]: token["id"] for token in file["added_tokens"]}
+    if file["post_processor"]:
+        file["post_processor"]["special_tokens"]["<|im_start|>"]["ids"] = [ids["<|im_start|>"]]
+    if file["padding"]:
+        file["padding"]["pad_id"] = ids["<|endoftext|>"]
     (folder / "tokenizer.json").write_text(json.dumps(file))
     for name, content in files.items():
         usual = {"config": "tokenizer_config.json", "map": "special_tokens_map.json", "added": "added_tokens.json"}
@@ -161,3 +183,279 @@ def test_chat_templates_are_read_and_written_as_they_stand(tmp_path, from_folder
         assert any(
             "has another chat template than tokenizer_config.json, and wins." in said for said in tokenizer.remarks
         )
+
+
+def added(content, **more):
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    return {"content": content, **flags, **more}
+
+
+TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|im_end|>\n<c> ban ana", "ban", "")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"config": {"pad_token": "<|pad|>"}}, '1 token of the files beside it follow its own: "<|pad|>".'),
+        (
+            {"config": {"added_tokens_decoder": {"400": added("<a>"), "399": added("<b>", rstrip=True)}}},
+            'tokenizer_config.json gives "<b>" the id 399, but it is 266: ids in this file are ignored (1 more).',
+        ),
+        (
+            {"config": {"added_tokens_decoder": {}, "eos_token": "<|im_end|>"}, "map": {"eos_token": "ban"}},
+            "tokenizer_config.json lists the added tokens, so special_tokens_map.json, which says otherwise, is not",
+        ),
+        (
+            {"config": {"eos_token": "<|im_end|>"}, "map": {"eos_token": {"content": "<c>", "lstrip": True}}},
+            'special_tokens_map.json says that eos_token is "<c>", tokenizer_config.json that it is "<|im_end|>": '
+            "the first wins.",
+        ),
+        ({"map": {"additional_special_tokens": ["<a>", "<b>"], "unk_token": "<c>"}}, ""),
+        ({"added": {"<think>": 284, "<a>": 283, "<c>": 300}, "map": {"cls_token": "<a>"}}, ""),
+        ({"config": {"additional_special_tokens": ["<a>"]}, "map": {"additional_special_tokens": ["<b>"]}}, ""),
+        ({"config": {"extra_special_tokens": {"image": "<|image|>", "x_token": "<a>"}}}, ""),
+        (
+            {"config": {"foo_token": "ban"}},
+            'The files beside it make tokens of its vocabulary added ones: "ban".',
+        ),
+        (
+            {"config": {"added_tokens_decoder": {"263": added("<|endoftext|>", lstrip=True, special=False)}}},
+            'tokenizer_config.json describes "<|endoftext|>" (lstrip, special) otherwise than the file itself',
+        ),
+        ({"config": {"bos_token": {"__type": "AddedToken", **added("<b>", lstrip=True)}, "sep_token": "<a>"}}, ""),
+        ({"config": {"tokenizer_class": "GPT2Tokenizer", "sep_token": "<a>", "pad_token": "<b>"}}, ""),
+        (
+            {"config": {"tokenizer_class": "Qwen2TokenizerFast", "unk_token": None, "eos_token": "<|im_end|>"}},
+            "transformers makes this tokenizer anew as Qwen2TokenizerFast, with the pattern qwen2 and the",
+        ),
+        ({"config": {"split_special_tokens": True}}, 'tokenizer_config.json says "split_special_tokens"'),
+    ],
+)
+def test_files_beside_are_read_as_transformers_reads_them(tmp_path, from_folder, files, said):
+    folder = written(tmp_path / "chat", **{"config": {"clean_up_tokenization_spaces": False}, **files})
+    if "tokenizer_class" not in files.get("config", {}):
+        config = json.loads((folder / "tokenizer_config.json").read_bytes())
+        config["tokenizer_class"] = "PreTrainedTokenizerFast"
+        (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert len(theirs) == len(tokenizer)
+    named = {token: number for number, token in enumerate(tokenizer.tokens) if token is not None}
+    for token, number in theirs.get_added_vocab().items():
+        assert named[token.encode()] == number
+    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    assert any(said in remark for remark in tokenizer.remarks)
+    if not files.get("config", {}).get("split_special_tokens"):
+        for text in TEXTS:
+            assert tokenizer.encode(text, "all") == theirs.encode(text, add_special_tokens=False)
+    if tokenizer.library is None:
+        save(tokenizer, tmp_path / "again")
+        again = from_folder(tmp_path / "again")
+        # A token that was special for the library stays so, also where it says the contrary.
+        left = {"class": "", **({"added": {}} if "(lstrip, special)" in said else {})}
+        assert facts(again) | left == facts(theirs) | left
+    else:
+        # The library's file is copied, with those beside it.
+        report = save(tokenizer, tmp_path / "again")
+        assert {file.name for file in report.files} >= {file.name for file in folder.iterdir()}
+        assert facts(from_folder(tmp_path / "again")) == facts(theirs)
+
+
+def test_a_file_alone_says_what_stands_beside_it(tmp_path):
+    """Neither a file of our own nor one that is copied holds what stands in other files."""
+    folder = written(tmp_path / "chat", config={**CHAT, "chat_template": TEMPLATE})
+    ours = load(folder)
+    with pytest.raises(FormatError, match="The chat template is lost"):
+        save(ours, tmp_path / "alone.json")
+    losses = save(ours, tmp_path / "alone.json", accept_loss=True).losses
+    assert losses == fit(ours, "huggingface", path=tmp_path / "alone.json").losses
+    assert fit(ours, "huggingface").losses == ()
+    assert losses[:3] == (
+        'The roles of special tokens are lost: eos "<|im_end|>", pad "<|endoftext|>", image "<|image|>".',
+        "The chat template is lost.",
+        "The largest number of tokens for the model is lost: model_max_length 4,096.",
+    )
+    lower = {"normalizer": {"type": "Lowercase"}}
+    copied = load(written(tmp_path / "lower", lower, config={**CHAT, "chat_template": TEMPLATE}))
+    assert copied.library == "tokenizers"
+    assert copied.roles == ours.roles
+    lost = fit(copied, "huggingface", path=tmp_path / "lower.json").losses
+    assert lost[0] == 'The added tokens that stand only in the files beside it are lost: "<|image|>".'
+    assert lost[1:] == losses
+    save(copied, tmp_path / "lower.json", accept_loss=True)
+
+
+@pytest.mark.parametrize("name", ["tiktoken", "gpt2", "minbpe", "classic"])
+def test_what_another_format_cannot_hold_is_a_loss_by_name(tmp_path, name):
+    around = {"post_processor": AROUND, "truncation": TRUNCATION, "padding": PADDING}
+    tokenizer = load(written(tmp_path / "chat", around, config={**CHAT, "chat_template": TEMPLATE}))
+    losses = fit(tokenizer, name).losses
+    for loss in (
+        'The roles of special tokens are lost: eos "<|im_end|>", pad "<|endoftext|>", image "<|image|>".',
+        "The chat template is lost.",
+        "The largest number of tokens for the model is lost: model_max_length 4,096.",
+        "Settings of tokenizer_config.json are lost: padding_side, response_schema.",
+        "The post-processor is lost, which adds <|im_start|> before every text.",
+        "The truncation of the file is lost.",
+        "The padding of the file is lost.",
+    ):
+        assert loss in losses
+    report = save(tokenizer, tmp_path / "there", name, accept_loss=True)
+    assert set(losses) <= set(report.losses)
+    assert fit(tokenizer, "vocabulary-csv").losses == ()
+    assert fit(load_plain(tmp_path / "plain"), name).losses == fit(plain(), name).losses
+
+
+def plain():
+    return trained("banana", 20, special_tokens=["<|endoftext|>", "</s>"])
+
+
+def load_plain(folder):
+    save(plain(), folder)
+    return load(folder)
+
+
+def changed(tokenizer):
+    """The same by every change, with the texts of tokens that were renamed."""
+    more = extend(
+        tokenizer, Corpus.from_text("the cat the cat" * 9), TrainingConfig(vocabulary_size=288, pattern="gpt2")
+    )
+    yield "extended", more, {}
+    yield "joined", join(tokenizer, trained("xyxyxy", 258, pattern="gpt2")), {}
+    yield "pruned", prune(tokenizer, vocabulary_size=len(tokenizer) - 2).tokenizer, {}
+    order = np.roll(tokenizer.tokens.ids(), 5)
+    yield "renumbered", renumber(tokenizer, order).tokenizer, {}
+    yield "compact", tokenizer.at(3).compact(), {}
+    yield "added", add_specials(tokenizer, ["<|new|>"]), {}
+    names = {"<|im_start|>": "<|turn|>", "<|endoftext|>": "<|fill|>"}
+    yield "renamed", replace_specials(tokenizer, names), names
+    yield "pickled", pickle.loads(pickle.dumps(tokenizer)), {}
+    yield "kept", tokenizer_of(from_json(to_json(tokenizer_values(tokenizer)))), {}
+
+
+def test_every_change_keeps_the_configuration(tmp_path, from_folder):
+    around = {"post_processor": AROUND, "truncation": TRUNCATION, "padding": PADDING}
+    config = {**CHAT, "chat_template": TEMPLATE, "added_tokens_decoder": {"266": added("<think>", special=False)}}
+    folder = written(tmp_path / "chat", around, config=config)
+    theirs, seen = from_folder(folder), []
+    for what, made, names in changed(load(folder)):
+        seen.append(what)
+        save(made, tmp_path / what)
+        after = from_folder(tmp_path / what)
+
+        def new(token, names=names):
+            return names.get(token, token)
+
+        before = facts(theirs)
+        assert {role: new(token) for role, token in before["roles"].items()} == roles_of(after), what
+        extra = [*map(new, before["extra"]), *(["<|new|>"] if what == "added" else [])]
+        assert after.extra_special_tokens == extra
+        now = facts(after)
+        assert (now["rendered"], now["longest"], now["side"]) == (before["rendered"], before["longest"], before["side"])
+        text = "ban <|im_start|><think>"
+        for old, name in names.items():
+            text = text.replace(old, name)
+        # The post-processor and the padding have the new ids.
+        assert after.encode("ban")[0] == after.convert_tokens_to_ids(new("<|im_start|>"))
+        file = json.loads((tmp_path / what / "tokenizer.json").read_bytes())
+        padding = file["padding"]
+        assert (padding["pad_token"], padding["pad_id"]) == (
+            new("<|endoftext|>"),
+            after.convert_tokens_to_ids(new("<|endoftext|>")),
+        )
+        assert file["truncation"] == TRUNCATION
+        assert after.decode(made.encode("a<think>"), skip_special_tokens=True) == "a<think>", what
+        assert made.decode([made.encode("a<think>")[-1]]) == "<think>"
+        assert after.encode(text, add_special_tokens=False) == made.encode(text, "all")
+    assert len(seen) == 9
+    renamed = replace_specials(load(folder), {"<|im_start|>": "<|turn|>"})
+    told = 'The chat template still names "<|im_start|>", which is no special token any more.'
+    assert told in renamed.remarks
+    assert told not in replace_specials(renamed, {"<|turn|>": "<|im_start|>"}).remarks
+
+
+def test_a_project_keeps_the_files_beside_a_tokenizer(tmp_path):
+    folder = written(tmp_path / "chat", config=CHAT)
+    templates(folder, default=TEMPLATE, rag="z")
+    loaded = finish(load_work(folder))
+    kept = finish(keep_tokenizer_work("chat", loaded.files))
+    assert [file.name for file in kept.files][1:] == [
+        "tokenizer_config.json",
+        "chat_template.jinja",
+        "additional_chat_templates/rag.jinja",
+    ]
+    again = finish(reopen_tokenizer_work(kept))
+    assert again.settings == loaded.tokenizer.settings
+
+
+def test_a_chat_template_of_another_tokenizer_in_the_folder_is_not_taken_over(tmp_path):
+    folder = written(tmp_path / "chat", config=CHAT)
+    (tmp_path / "there").mkdir()
+    templates(tmp_path / "there", default="of another")
+    with pytest.raises(FormatError, match=r"^chat_template\.jinja: this chat template is in the folder already"):
+        save(load(folder), tmp_path / "there")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (CONFIG, "[1]", r"this is not an object, line 1, column 1"),
+        (CONFIG, '{"eos_token": 3}', r"eos_token: a token must be a text, not .3."),
+        (CONFIG, '{"added_tokens_decoder": [1]}', "added_tokens_decoder must be an object"),
+        (
+            "tokenizer_config.json",
+            '{"added_tokens_decoder": {"x": {"content": "a"}}}',
+            "added_tokens_decoder: .*id must be",
+        ),
+        (
+            "tokenizer_config.json",
+            '{"added_tokens_decoder": {"7": "a"}}',
+            "added_tokens_decoder: token 7 has no content",
+        ),
+        (
+            "tokenizer_config.json",
+            '{"added_tokens_decoder": {"7": {"content": "a", "lstrip": 1}}}',
+            "must be true or false",
+        ),
+        (CONFIG, '{"additional_special_tokens": "a"}', "additional_special_tokens must be a list"),
+        (CONFIG, '{"chat_template": 5}', "chat_template must be a text, or a list"),
+        (
+            "tokenizer_config.json",
+            '{"chat_template": [{"name": "a"}]}',
+            "each chat template needs a name and a template",
+        ),
+        (CONFIG, '{"tokenizer_class": []}', "tokenizer_class must be a text"),
+        (CONFIG, '{"eos_token": "\\ud800"}', "is not a token"),
+        (CONFIG, '{"a": ' + "[" * 500, "nested too deeply"),
+        ("special_tokens_map.json", '{"eos_token": [1]}', "eos_token: a token must be a text"),
+        ("added_tokens.json", '{"a": "b"}', "token .a.: an id must be a whole number"),
+        ("added_tokens.json", '{"a": 99999999999}', "token .a.: id 99999999999 is too large"),
+        ("chat_template.jinja", b"\xff", "this is not UTF-8"),
+    ],
+)
+def test_damaged_files_beside_are_refused_in_one_sentence(tmp_path, name, content, words):
+    folder = written(tmp_path / "chat")
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(FormatError, match=rf"^{name.replace('.', '[.]')}: .*{words}") as refused:
+        load(folder)
+    assert "\n" not in str(refused.value)
+
+
+def test_classes_are_those_of_transformers():
+    """Each class has the roles by itself that are known here, and those of bytes split text as is known here."""
+    pytest.importorskip("transformers")
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+    for name, known in CLASSES.items():
+        theirs = tokenizer_class_from_name(name)
+        assert "__init__" in vars(theirs)
+        assert issubclass(theirs, TokenizersBackend)
+        given = inspect.signature(theirs.__init__).parameters.values()
+        roles = {each.name: str(each.default) for each in given if each.name.endswith("_token")}
+        assert known.roles == {
+            role: token for role, token in roles.items() if token not in ("None", "False", "True")
+        }, name
+        if known.splits is not None:
+            file = json.loads(theirs(vocab={"a": 0}, merges=[])._tokenizer.to_str())
+            assert (file["normalizer"] == {"type": "NFC"}) == known.nfc
+            assert splitting(file["pre_tokenizer"]) == ("bytes", known.splits, False)

@@ -8,7 +8,7 @@ else `special_tokens_map.json` wins. Ids in these files are ignored: tokens that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from tokstudio.core.formats.common.library_classes import LibraryClass, library_
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.utf8 import has_surrogates
 
 CONFIG = "tokenizer_config.json"
@@ -76,6 +77,45 @@ class AddedToken:
             "normalized": self.normalized,
             "special": self.special,
         }
+
+
+def preparation_of(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
+    """What is done to a text before splitting, with added tokens found in it."""
+    late = frozenset(token.content for token in added if token.normalized)
+    return Preparation(
+        nfc,
+        prefix_space,
+        # Without normalization, the order matters only where not all are found in the same text.
+        late if nfc or len(late) < len(added) else frozenset(),
+        frozenset(token.content for token in added if token.strips_left),
+        frozenset(token.content for token in added if token.strips_right),
+        frozenset(token.content for token in added if token.is_word),
+        frozenset(token.content for token in added if not token.special),
+    )
+
+
+def template_of(config: Mapping[str, object], roles: Mapping[str, str], ids: Mapping[str, int]) -> object:
+    """The post-processor of a tokenizer without one of its own, where the configuration asks for one; or None."""
+    around = [roles[role] for role in ("bos_token", "eos_token") if config.get(f"add_{role}") is True and role in roles]
+    if not around or any(token not in ids for token in around):
+        return None
+    begin = around[0] if config.get("add_bos_token") is True and "bos_token" in roles else None
+    end = around[-1] if config.get("add_eos_token") is True and "eos_token" in roles else None
+
+    def part(which: str, number: int) -> list[dict[str, object]]:
+        parts: list[dict[str, object]] = [{"Sequence": {"id": which, "type_id": number}}]
+        if begin is not None:
+            parts.insert(0, {"SpecialToken": {"id": begin, "type_id": number}})
+        if end is not None:
+            parts.append({"SpecialToken": {"id": end, "type_id": number}})
+        return parts
+
+    return {
+        "type": "TemplateProcessing",
+        "single": part("A", 0),
+        "pair": [*part("A", 0), *part("B", 1)],
+        "special_tokens": {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in around},
+    }
 
 
 def files_beside(folder: Path) -> tuple[Path, ...]:
@@ -398,12 +438,12 @@ class _Meaning:
         for key in [key for key in values if key.endswith("_token")]:
             value = values[key]
             if key in _USUAL or isinstance(value, str) or _is_token(value):
-                token = None if value is None else _token(value, f"{name}: {key}")
-                if isinstance(token, AddedToken) and name == _MAP:
-                    # The library takes every token that the map describes for a special one.
-                    token = replace(token, special=True)
+                # The library takes every token that the map describes for a special one.
+                token = None if value is None else _token(value, f"{name}: {key}", name == _MAP)
                 roles[key] = token
-                del values[key]
+                # A role that is null stays said: a class may have one by itself.
+                if token is not None:
+                    del values[key]
         return roles
 
     def _take_additional(
@@ -510,8 +550,8 @@ def _is_token(value: object) -> bool:
     return isinstance(value, dict) and isinstance(cast("dict[str, object]", value).get("content"), str)
 
 
-def _token(value: object, where: str) -> AddedToken | str:
-    """A token, by its text or with its flags; FormatError where it is neither."""
+def _token(value: object, where: str, special: bool = False) -> AddedToken | str:
+    """A token, by its text or with its flags, or a special one in any case; FormatError where it is neither."""
     match value:
         case str(text):
             _check_text(text, where)
@@ -520,6 +560,7 @@ def _token(value: object, where: str) -> AddedToken | str:
             _check_text(text, where)
             entry = cast("dict[str, object]", value)
             flags = {key: entry.get(key, False) for key in ("lstrip", "rstrip", "single_word", "special")}
+            flags["special"] = special or flags["special"]
             flags["normalized"] = entry.get("normalized", not flags["special"])
             if strange := next((key for key, flag in flags.items() if not isinstance(flag, bool)), None):
                 raise FormatError(f"{where}: {strange} of {shown(text)} must be true or false.")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 LARGEST_WRITTEN = 4 * GIGABYTE
 
+_MOST_NAMED = 3
 _PIECE = 1 << 14
 _PART = 3 << 10  # in base64 such a part needs no padding
 
@@ -273,9 +274,9 @@ def _not_prepared(preparation: Preparation) -> tuple[str, ...]:
             f"Special tokens are found within words, too ({', '.join(map(shown, sorted(preparation.words)))})."
         )
     if preparation.ordinary:
-        sentences.append(
-            f"{named_specials(sorted(preparation.ordinary))} added, but not special: in the files they are special."
-        )
+        names = ", ".join(map(shown, sorted(preparation.ordinary)[:_MOST_NAMED]))
+        more = f" and {len(preparation.ordinary) - _MOST_NAMED:,} more" * (len(preparation.ordinary) > _MOST_NAMED)
+        sentences.append(f"Added tokens that are not special become special ones: {names}{more}.")
     if preparation.late and not preparation.nfc:
         sentences.append("The order in which special tokens are found is lost: the leftmost counts, then the longest.")
     return tuple(sentences)

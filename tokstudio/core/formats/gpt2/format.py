@@ -17,6 +17,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.beside import AddedToken, beside_work, files_beside, preparation_of, template_of
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, cut, gathered, named_specials
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import PAIRS, known_work
@@ -33,7 +34,7 @@ from tokstudio.core.formats.common.vocabulary import (
     spelled,
 )
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
-from tokstudio.core.pretokenization.patterns import NAMES, splitter
+from tokstudio.core.pretokenization.patterns import NAMES, known_name, splitter
 from tokstudio.core.text.byte_level import BYTE_OF, BYTE_ORDER, to_bytes, to_characters
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
@@ -160,34 +161,68 @@ class Gpt2(Format):
         return lines if tokenizer.pattern != "none" else lines.replace("Regex, ", "")
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """Either pair; one file of a pair alone is an error."""
-        in_folder = path.is_dir()
+        """Either pair, and the files beside it; one file of a pair alone is an error."""
+        folder = path if path.is_dir() else path.parent
+        beside = files_beside(folder)
         for pair in _NAMES:
-            files = tuple((path if in_folder else path.parent) / name for name in pair)
-            if (in_folder or path in files) and all(file.is_file() for file in files):
-                return files
+            files = tuple(folder / name for name in pair)
+            if (path == folder or path in files + beside) and all(file.is_file() for file in files):
+                return (*files, *beside)
             if path in files:
                 missing = next(file.name for file in files if not file.is_file())
                 raise FormatError(f"{path.name}: {missing} belongs with it but is not in the same folder.")
         return ()
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads both files, and checks that they belong together."""
-        known = yield from known_work(files, PAIRS)
-        if known is None and pattern is None:
+        """Reads both files and those beside them, and checks that they belong together.
+
+        Where the pattern is not given, a class of transformers that the files name has one.
+        """
+        known = yield from known_work(files[:2], PAIRS)
+        beside = yield from beside_work(files[2:], names[2:])
+        names = names[:2]
+        made_as = beside.library_class(True)
+        chosen = pattern or (known.pattern if known else made_as.splits if made_as else None)
+        if chosen is None:
             raise PatternNeeded(names[0])
         with JsonReader(files[0], names[0], GIGABYTE) as reader:
             vocabulary = yield from read_vocabulary_work(reader)
             reader.end()
         merges = yield from _read_merges(files[1], names, vocabulary)
         unmerged = {token: number for token, number in vocabulary.items() if not merges.has(number)}
-        specials = {token: unmerged[token] for token in _SPECIAL if token in unmerged}
+        own = [AddedToken(token, unmerged[token], False, True) for token in _SPECIAL if token in unmerged]
+        settings = beside.settings
+        added = beside.completed(own if settings.config is None else None, vocabulary, True)
+        # The text of an ordinary token stays one.
+        tokens = [token for token in added.tokens if not merges.has(token.id)]
+        specials = {token.content: token.id for token in tokens}
         extra = {number: spelled(token) for token, number in unmerged.items() if token not in specials}
         strange = next((number for number, token in extra.items() if not token and number != unmerged.get("")), None)
         if strange is not None:
             raise FormatError(f"{names[0]}: token {strange} is not a string.")
-        chosen = pattern or (known.pattern if known else "none")
-        tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra, remarks=empty_remarks(extra))
+        as_class = made_as is not None and made_as.splits == known_name(chosen)
+        config = settings.config or {}
+        preparation = preparation_of(
+            as_class and made_as is not None and made_as.nfc,
+            as_class and chosen == "gpt2" and config.get("add_prefix_space") is True,
+            tokens,
+        )
+        note = beside.class_note(True, known_name(chosen), preparation.nfc)
+        said = replace(
+            added.settings,
+            notes=(*added.settings.notes, *note),
+            post_processor=template_of(config, added.settings.roles, specials),
+        )
+        remarks = empty_remarks(extra)
+        tokenizer = merges.tokenizer(
+            names[1],
+            specials,
+            chosen,
+            extra_tokens=extra,
+            preparation=preparation,
+            remarks=remarks,
+            settings=said,
+        )
         yield from _check_end(names, tokenizer)
         return tokenizer
 

@@ -67,6 +67,7 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
                 model=parsed.kind,
                 remarks=(*parsed.remarks, *models.remarks(parsed.kind, parsed.model, parsed.vocabulary)),
                 settings=parsed.noted(None, False),
+                tokens_beside=parsed.tokens_beside,
             ),
             reason,
         )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.formats.common.beside import AddedToken, Beside
+from tokstudio.core.formats.common.beside import AddedToken, Beside, preparation_of
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, isolating_pattern, known_pattern, written_regex
@@ -56,6 +56,7 @@ class ParsedFile:
         remarks: What is said of the file besides; see `Tokenizer.remarks`.
         beside: What the files beside it say.
         new: The added tokens that stand only there, or with other flags.
+        tokens_beside: Those that stand only there.
         said: What the files say besides the tokens.
     """
 
@@ -68,6 +69,7 @@ class ParsedFile:
     remarks: tuple[str, ...] = ()
     beside: Beside = field(default_factory=Beside)
     new: tuple[AddedToken, ...] = ()
+    tokens_beside: tuple[str, ...] = ()
     said: FileSettings = field(default_factory=FileSettings)
     _rows: array[int] = field(default_factory=lambda: array("i"))
 
@@ -97,6 +99,8 @@ class ParsedFile:
         check_around(name, self.settings)
         self.beside = beside
         completed = beside.completed(self.added, self.vocabulary, self.byte_level)
+        own = {token.content for token in self.added}
+        self.tokens_beside = tuple(token.content for token in completed.tokens if token.content not in own)
         self.added, self.new = list(completed.tokens), completed.new
         around = {key: self.settings.get(key) for key in ("post_processor", "truncation", "padding")}
         if has_surrogates(json.dumps(around, ensure_ascii=False)):
@@ -239,17 +243,7 @@ def preparation(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) ->
     for token in added:
         if nfc and token.normalized and normalized(token.content) != token.content:
             raise Beyond(f"its added token {shown(token.content)} is found as other text")
-    late = frozenset(token.content for token in added if token.normalized)
-    return Preparation(
-        nfc,
-        prefix_space,
-        # Without normalization, the order matters only where not all are found in the same text.
-        late if nfc or len(late) < len(added) else frozenset(),
-        frozenset(token.content for token in added if token.strips_left),
-        frozenset(token.content for token in added if token.strips_right),
-        frozenset(token.content for token in added if token.is_word),
-        frozenset(token.content for token in added if not token.special),
-    )
+    return preparation_of(nfc, prefix_space, added)
 
 
 def kind(settings: object) -> str:

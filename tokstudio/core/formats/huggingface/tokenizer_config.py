@@ -49,7 +49,7 @@ def _items(tokenizer: Tokenizer) -> Iterator[tuple[str, object]]:
         templates = given.chat_templates
         listed = [{"name": name, "template": text} for name, text in templates.items()]
         yield "chat_template", templates[DEFAULT] if list(templates) == [DEFAULT] else listed
-    if by_id or given.config is not None:
+    if tokenizer.library is None and (by_id or given.config is not None):
         # With it, transformers ignores older files that may be in the folder.
         yield (
             "added_tokens_decoder",

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format
 from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.proof import Trials, prove_work, trials_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.sentencepiece.reader import is_model, read_work
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 MODEL = "tokenizer.model"
 
 _SUFFIX = ".model"
+# Names by which transformers finds a model; files beside one with another name belong to something else.
+_USUAL = (MODEL, "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model")
 _SPACE = "\u2581"  # the library writes it for a space, and decodes it as one
 _NULL = "\0"
 _UNKNOWN = "<unk>"
@@ -128,8 +132,15 @@ class SentencePiece(Format):
         return _SNIPPET.format(path=repr(str(targets[MODEL].absolute())))
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """The only model in a folder, if it is SentencePiece's; a file is recognised by its beginning."""
-        return self.find_only(path, _SUFFIX)
+        """The only model in a folder, if it is SentencePiece's, and the files beside one with a usual name."""
+        folder = path if path.is_dir() else path.parent
+        if path != folder and path.name in _USUAL and path.is_file():
+            with LineReader(path, path.name, GIGABYTE) as lines:
+                found = (path,) if self.recognises(path, lines.peek()) else ()
+        else:
+            # A file beside it may be the one that was chosen.
+            found = self.find_only(folder, _SUFFIX) if path == folder or path in files_beside(folder) else ()
+        return (*found, *files_beside(folder)) if found and found[0].name in _USUAL else found
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with a piece."""
@@ -137,7 +148,7 @@ class SentencePiece(Format):
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the model; only its library can split text."""
-        return (yield from read_work(files[0], names[0]))
+        return (yield from read_work(files, names))
 
 
 def _problem_work(held: Tokenizer) -> Work[str | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.beside import AddedToken, beside_work
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import sensible_ids
@@ -54,15 +56,18 @@ def is_model(beginning: bytes) -> bool:
     return text >= 0x80 or text + 2 <= size
 
 
-def read_work(path: Path, name: str) -> Work[Tokenizer]:
-    """Reads a model, and lets its library read it too.
+def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
+    """Reads a model with the files beside it, and lets its library read it too.
+
+    Where files beside it add tokens, text is cut at these and at the control pieces, as transformers does.
 
     Raises:
         FormatError: It is damaged; the message begins with `name`.
     """
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
-    content = read_whole(path, name, _LARGEST)
+    name = names[0]
+    content = read_whole(files[0], name, _LARGEST)
     yield from _count_work(content, name)
     model = _parsed(content, name)
     kind = _MODELS[model.trainer_spec.model_type]
@@ -80,17 +85,40 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     unknown = next((number for number, kind in enumerate(pieces.kinds) if kind == _UNKNOWN), None)
     alphabet = replace(shown_alphabet({number: tokens[number] for number in pieces.single}, False), unknown=unknown)
     inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
+    specials = {pieces.texts[i]: i for i, kind in enumerate(pieces.kinds) if kind in (_UNKNOWN, _CONTROL)}
+    extra = {number: token for number, token in tokens.items() if number not in inner}
+    beside = yield from beside_work(files[1:], names[1:])
+    added: list[dict[str, object]] = []
+    own_texts = frozenset(pieces.texts)
+    own = [AddedToken(text, number, False, True) for text, number in specials.items()] if beside.files else []
+    completed = beside.completed(own, {text: i for i, text in enumerate(pieces.texts)}, False)
+    if beside.files:
+        added = [{"content": token.content, "id": token.id, **token.flags} for token in completed.tokens]
+        specials = {token.content: token.id for token in completed.tokens if token.special}
+        others = {token.id: token.content.encode() for token in completed.tokens if not token.special}
+        extra = {number: token for number, token in extra.items() if number not in specials.values()} | others
+    note = beside.class_note(False, None, False)
+    settings = replace(completed.settings, notes=(*completed.settings.notes, *note))
+    # These classes put a space before the beginning of a text alone, others also after each added token.
+    first = (beside.settings.tokenizer_class or "Llama").startswith(("Llama", "CodeLlama", "Phi3"))
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
-            LibraryFile("sentencepiece", name, {"tokenizer.model": content}),
+            LibraryFile(
+                "sentencepiece",
+                name,
+                {"tokenizer.model": content, **beside.files},
+                {"added_tokens": added, "prefix_first": first} if added else {},
+            ),
             Vocabulary(
                 alphabet,
                 rows,
-                {pieces.texts[i]: i for i, kind in enumerate(pieces.kinds) if kind in (_UNKNOWN, _CONTROL)},
-                {number: token for number, token in tokens.items() if number not in inner},
+                specials,
+                extra,
                 byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
                 unreachable=unreachable,
                 model=kind,
+                settings=settings,
+                tokens_beside=tuple(token.content for token in completed.tokens if token.content not in own_texts),
             ),
             "SentencePiece has its own rules" if kind == "BPE" else f"its model is {kind}",
         )

@@ -1,0 +1,201 @@
+"""The files beside a pair and beside a SentencePiece model: the tokens and roles that transformers finds there."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import json
+import lzma
+
+import pytest
+import sentencepiece
+
+from tests.core.formats.trained import TEXT, trained
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import PatternNeeded, fit, load, load_work, save
+from tokstudio.core.libraries.torture_text import torture_text
+
+KLONSUPHAP = ("vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "tokenizer_config.json")
+
+
+@pytest.fixture
+def from_folder(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    transformers = pytest.importorskip("transformers")
+    return lambda folder: transformers.AutoTokenizer.from_pretrained(str(folder))
+
+
+def added(content, **more):
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    return {"content": content, **flags, **more}
+
+
+def pair(folder, **files):
+    save(trained("banana bandana ban", 264, pattern="gpt2"), folder, "gpt2")
+    usual = {"config": "tokenizer_config.json", "map": "special_tokens_map.json", "added": "added_tokens.json"}
+    for name, content in files.items():
+        (folder / usual[name]).write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"config": {"tokenizer_class": "GPT2Tokenizer"}, "added": {"<|user|>": 900, "<think>": 5}},
+        {
+            "config": {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True, "model_max_length": 77},
+            "map": {"additional_special_tokens": ["<|user|>"], "eos_token": "<|end|>", "pad_token": "ban"},
+            "added": {"<|user|>": 300, "<|end|>": 299, "<think>": 298},
+        },
+        {
+            "config": {
+                "tokenizer_class": "Qwen2Tokenizer",
+                "added_tokens_decoder": {"270": added("<|user|>", rstrip=True)},
+            }
+        },
+        {"config": {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": "<|user|>"}},
+    ],
+)
+def test_a_pair_has_the_tokens_beside_it(tmp_path, from_folder, files):
+    """The class of transformers says how the text is split, too."""
+    folder = pair(tmp_path / "pair", **files)
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert tokenizer.pattern == ("qwen2" if "Qwen" in files["config"]["tokenizer_class"] else "gpt2")
+    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    by_text = {bytes(token): number for number, token in enumerate(tokenizer.tokens)}
+    assert {token: by_text[token.encode()] for token in theirs.get_added_vocab()} == theirs.get_added_vocab()
+    for text in ("banana <|user|> ban 123<think>don't", "ban", "<|endoftext|>e\u0301 <|end|>x", torture_text()):
+        if tokenizer.roles.get("pad_token") == "ban":
+            text = text.replace("ban", "b n")  # the token of the vocabulary stays an ordinary one
+        assert tokenizer.encode(text, "all") == theirs.encode(text, add_special_tokens=False)
+    before = theirs.encode("abc")
+    save(tokenizer, tmp_path / "again")
+    again = from_folder(tmp_path / "again")
+    assert again.special_tokens_map == theirs.special_tokens_map
+    assert again.encode("abc <|user|>") == theirs.encode("abc <|user|>")
+    assert len(before) == len(again.encode("abc"))
+    assert load(tmp_path / "again").settings == tokenizer.settings
+
+
+def test_a_pattern_that_is_given_wins_over_that_of_the_class(tmp_path):
+    folder = pair(tmp_path / "pair", config={"tokenizer_class": "GPT2Tokenizer"})
+    tokenizer = load(folder, "cl100k")
+    assert tokenizer.pattern == "cl100k"
+    assert any("anew as GPT2Tokenizer, with the pattern gpt2" in remark for remark in tokenizer.remarks)
+    assert not any("anew" in remark for remark in load(folder, "gpt2").remarks)
+    (folder / "tokenizer_config.json").unlink()
+    with pytest.raises(PatternNeeded):
+        load(folder)
+
+
+def test_any_of_its_files_opens_the_pair(tmp_path):
+    folder = pair(tmp_path / "pair", config={"tokenizer_class": "GPT2Tokenizer"})
+    names = [file.name for file in finish(load_work(folder)).files]
+    assert names == ["vocab.json", "merges.txt", "tokenizer_config.json"]
+    for name in names:
+        assert [file.name for file in finish(load_work(folder / name)).files] == names
+
+
+@pytest.mark.shared_data
+def test_a_published_pair_with_chat_tokens(tmp_path, from_folder, shared):
+    for name in KLONSUPHAP:
+        packed = shared / "tokenizers" / "real" / f"klonsuphap.{name}.xz"
+        (tmp_path / name).write_bytes(lzma.decompress(packed.read_bytes()))
+    theirs, tokenizer = from_folder(tmp_path), load(tmp_path)
+    assert len(tokenizer) == len(theirs) == 50276
+    for text in ("<s1> \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 </s1>hi<|endoftext|>", torture_text()):
+        assert tokenizer.encode(text, "all") == theirs.encode(text, add_special_tokens=False)
+    save(tokenizer, tmp_path / "again")
+    again = from_folder(tmp_path / "again")
+    assert (again.get_vocab(), again.special_tokens_map) == (theirs.get_vocab(), theirs.special_tokens_map)
+
+
+def model(folder, **options):
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([*TEXT.splitlines(), *torture_text().splitlines()] * 3),
+        model_writer=out,
+        model_type="bpe",
+        vocab_size=1300,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        minloglevel=2,
+        hard_vocab_limit=False,
+        **options,
+    )
+    folder.mkdir()
+    (folder / "tokenizer.model").write_bytes(out.getvalue())
+    return folder
+
+
+LLAMA = {
+    "tokenizer_class": "LlamaTokenizer",
+    "bos_token": "<s>",
+    "eos_token": "<|im_end|>",
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
+    "chat_template": "{{ messages[0]['content'] }}{{ eos_token }}",
+    "model_max_length": 99,
+}
+SPOKEN = [
+    "the cat<|im_end|>",
+    "the <|im_end|> cat sat",
+    "<|im_end|>cat",
+    "<think>the<think> mat",
+    "<pad>",
+    "",
+    "the<|im_end|>\n\nmat<s>",
+    "a\u3000b<unk>\u00e9",
+    "the  <w> cat mat<w>",
+]
+
+
+def test_a_model_has_the_tokens_beside_it(tmp_path, from_folder):
+    listed = {
+        "5000": added("<|im_end|>"),
+        "4000": added("<think>", special=False),
+        "6000": added("<w>", single_word=True, lstrip=True),
+    }
+    folder = model(tmp_path / "model")
+    (folder / "tokenizer_config.json").write_text(json.dumps({**LLAMA, "added_tokens_decoder": listed}))
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert tokenizer.library == "sentencepiece"
+    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    assert tokenizer.settings.model_max_length == 99
+    for text in SPOKEN:
+        ids = tokenizer.encode(text, "all")
+        assert ids == theirs.encode(text, add_special_tokens=False)
+        assert tokenizer.decode(ids) == theirs.decode(ids)
+        found, ends = finish(tokenizer.encode_with_ends_work(text, "all"))
+        assert found.tolist() == ids
+        assert ends.tolist() == sorted(ends.tolist())
+        assert not text or ends[-1] == len(text.encode())
+    think = theirs.convert_tokens_to_ids("<think>")
+    assert think in tokenizer.encode("the<think>")
+    plain = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    assert tokenizer.encode("the<|im_end|><s>") == plain.encode("the<|im_end|><s>")
+    (tmp_path / "again").mkdir()
+    report = save(tokenizer, tmp_path / "again", "sentencepiece")
+    assert sorted(file.name for file in report.files) == ["tokenizer.model", "tokenizer_config.json"]
+    for name in ("tokenizer.model", "tokenizer_config.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+    again = load(tmp_path / "again" / "tokenizer_config.json")
+    assert again.settings == tokenizer.settings
+    assert again.encode(SPOKEN[1], "all") == tokenizer.encode(SPOKEN[1], "all")
+    alone = tmp_path / "alone.model"
+    lost = fit(tokenizer, "sentencepiece", path=alone).losses
+    assert '"<think>", "<|im_end|>", "<w>", "<pad>"' in lost[0]
+    assert "The chat template is lost." in lost
+    with pytest.raises(FormatError, match="The chat template is lost"):
+        save(tokenizer, alone, "sentencepiece")
+    save(tokenizer, alone, "sentencepiece", accept_loss=True)
+
+
+def test_a_model_alone_is_encoded_as_before(tmp_path):
+    folder = model(tmp_path / "model", control_symbols=["<c>"])
+    tokenizer = load(folder)
+    library = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    for text in (*SPOKEN, "<c>the", torture_text()):
+        assert tokenizer.encode(text, "all") == library.encode(text)
