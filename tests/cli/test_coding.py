@@ -321,6 +321,15 @@ def test_the_bytes_of_a_container_are_encoded_and_that_is_said(contained, tokeni
         assert printed.err.endswith(f"To encode the text in it: {way}.\n")
 
 
+def test_a_git_lfs_pointer_is_told(tokenizer, tmp_path, capsys):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 4997\n")
+    assert cli.main(["encode", "--tokenizer", tokenizer, str(path)]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == load(tokenizer).encode(path.read_bytes())
+    assert printed.err == 'a.txt: this is a Git LFS pointer, not the file itself: fetch that with "git lfs pull".\n'
+
+
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zst", "a.txt.xz", "a.txt.bz2", "a.zip", "a.txt"])
 def test_the_text_in_a_container_is_encoded(contained, tokenizer, capsys, name):
     assert cli.main(["encode", "--tokenizer", tokenizer, str(contained / name), "--as-text"]) == 0

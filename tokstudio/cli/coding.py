@@ -23,6 +23,7 @@ from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -78,6 +79,9 @@ def _encoded_inside(
 def _tell_of_container(name: str, content: bytes, console: Console) -> None:
     """Reports that not the text in a data set, a compressed file or an archive is encoded, and what encodes that."""
     if not content:
+        return
+    if is_lfs_pointer(content[:512]):
+        console.say(f"{name}: {WHY_NOT_POINTER}.")
         return
     try:
         found = console.finish(look_at_content_work(content, name))
