@@ -196,7 +196,11 @@ def _documents(arguments: argparse.Namespace) -> str:
 def _weights(given: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:
     """The weights by the name of a text; by its index where a number is no name."""
     names = {name for source in corpus.sources for name in (source.name, source.group, source.value)}
-    return {int(name) if name.isdecimal() and name not in names else name: weight for name, weight in given}
+
+    def is_index(name: str) -> bool:
+        return name.isdecimal() and len(name) < 10 and name not in names
+
+    return {int(name) if is_index(name) else name: weight for name, weight in given}
 
 
 def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:

@@ -144,6 +144,15 @@ def test_data_after_the_end_is_refused(path):
     assert refused(path) == "something follows its end."
 
 
+def test_a_very_long_name_is_cut_off_at_its_end(path):
+    change(path, "UPDATE run SET name = 'Run ' || replace(hex(zeroblob(10000000)), '0', 'é')")
+    change(path, "UPDATE source SET name = replace(hex(zeroblob(10000000)), '0', 'a')")
+    project = finish(open_work(path))
+    assert {len(run.name) for run in project.runs} == {1001}
+    assert project.runs[0].name == "Run " + "é" * 996 + "…"
+    assert {len(source.name) for source in project.sources} == {1001}
+
+
 @pytest.mark.parametrize("check", [check_mutants_of_bytes, check_mutants_of_values])
 def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
     # Much of a small database is room that nothing stands in.

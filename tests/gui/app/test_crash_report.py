@@ -55,6 +55,29 @@ def crash(how="faulthandler._sigabrt()"):
     return subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60).returncode
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX's")
+def test_reports_and_the_log_are_closed_to_others_from_the_first_moment(qtbot, monkeypatch, tmp_path):
+    made = []
+    mkdir = os.mkdir
+
+    def noted(path, mode=0o777, **more):
+        made.append((str(path), mode))
+        mkdir(path, mode, **more)
+
+    def act(window, answers):
+        report = next(file for file in reports_folder().iterdir() if file.suffix == ".txt")
+        assert report.stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "log.txt").stat().st_mode & 0o777 == 0o600
+
+    monkeypatch.setattr(os, "mkdir", noted)
+    mask = os.umask(0)
+    try:
+        assert at_the_window(monkeypatch, act, ["--log-file", str(tmp_path / "log.txt")]) == 0
+    finally:
+        os.umask(mask)
+    assert [mode for path, mode in made if path == str(reports_folder())] == [0o700]
+
+
 def test_a_run_without_errors_leaves_no_report(qtbot, monkeypatch):
     def act(window, answers):
         assert len(files()) == 2, "the report and its lock"

@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+import sys
+
 import platformdirs
 import pytest
 
@@ -61,3 +64,13 @@ def test_an_unwritable_home_is_shown_in_the_window(qtbot, monkeypatch, tmp_path)
         assert "copies for recovery after a crash" in window.messages.text.text()
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX's")
+def test_a_folder_that_the_check_makes_is_closed_to_others(tmp_path):
+    mask = os.umask(0)
+    try:
+        assert faults({"copies": tmp_path / "state" / "recovery"}) == {}
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "state" / "recovery").stat().st_mode & 0o777 == 0o700

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import platformdirs
 
+from tokstudio.core.base.private_folders import private_opener
+
 # The libraries that Qt's wheels need on a desktop; listed together, because the loader names only one at a time.
 _DEBIAN = "libegl1 libgl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 libglib2.0-0 libx11-6 libzstd1"
 _ERROR_ICON = 0x10
@@ -57,5 +59,6 @@ def keep_failure(sentence: str, *, lasting: bool = True) -> None:
                 ctypes.windll.user32.MessageBoxW(None, sentence, "TokStudio", _ERROR_ICON)
         elif lasting and (sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             file = last_failure_file()
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"{sentence}\n", encoding="utf-8", errors="backslashreplace")
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(file, "w", encoding="utf-8", errors="backslashreplace", opener=private_opener) as opened:
+                opened.write(f"{sentence}\n")

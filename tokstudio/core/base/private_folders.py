@@ -69,6 +69,11 @@ def make_private(folder: Path) -> bool:
     return _keeps_its_place(folder) and (_is_own(folder) or _was_closed(folder))
 
 
+def private_opener(path: str, flags: int) -> int:
+    """Opens a file, as the `opener` of `open`; one that is made is for this user alone from its first moment."""
+    return os.open(path, flags, 0o600)
+
+
 def is_root_only(folder: Path) -> bool:
     """Whether only the administrator can write to a folder or replace it."""
     try:

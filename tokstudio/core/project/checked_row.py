@@ -14,6 +14,7 @@ from tokstudio.core.project.json_values import Json, from_json
 from tokstudio.core.project.schema import missing_columns
 
 LARGEST = 1 << 62
+_LONGEST_NAME = 1_000
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -53,6 +54,11 @@ class Row:
         if not isinstance(value, str):
             raise self.fault(column, "a text is missing")
         return value
+
+    def name(self, column: str) -> str:
+        """A text for a line on the screen, whose end is cut off where it is longer than any name."""
+        value = self.text(column)
+        return value if len(value) <= _LONGEST_NAME else f"{value[:_LONGEST_NAME]}…"
 
     def raw(self, column: str) -> str | bytes:
         """A text, or bytes."""

@@ -101,10 +101,10 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
         if documents is not None and (path is None or not row.is_null("text_bytes")):
             raise row.fault("documents", "text in the project must have none, and a file must have its path")
         kept = ProjectSource(
-            row.text("name"),
+            row.name("name"),
             path,
-            row.text("encoding"),
-            row.text("note"),
+            row.name("encoding"),
+            row.name("note"),
             size,
             documents,
             None if row.is_null("size_on_disk") else row.whole("size_on_disk"),
@@ -162,10 +162,10 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
         if len(places) != len(ends) or np.any(np.diff(places, prepend=0) < 0) or np.any(places > LARGEST):
             raise row.fault("places", "there must be a place for each document, in order")
     return Source(
-        row.text("name"),
+        row.name("name"),
         path,
-        row.text("encoding"),
-        row.text("note"),
+        row.name("encoding"),
+        row.name("note"),
         data,
         ends,
         None if row.is_null("modified") else row.real("modified"),
@@ -220,7 +220,7 @@ def _read_runs_work(
     files = yield from _read_files_work(connection, name)
     runs: list[ProjectRun | ProjectTokenizer] = []
     for row in numbered_rows(connection, name, "run", _RUN_COLUMNS, _MOST_RUNS):
-        title, state = row.text("name"), row.json_object("state")
+        title, state = row.name("name"), row.json_object("state")
         if row.is_null("config"):
             kept = files.pop(row.whole("number"), ())
             if not kept or len({file.name for file in kept}) < len(kept):

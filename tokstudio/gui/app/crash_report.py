@@ -26,6 +26,7 @@ from typing import BinaryIO
 import platformdirs
 from PySide6.QtCore import QLockFile, QObject, Signal
 
+from tokstudio.core.base.private_folders import private_opener
 from tokstudio.gui.window.versions import start_line
 
 _log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ _MOST_WRITTEN = 1 << 18  # bytes; a repeated error, as in a timer, would fill th
 _MOST_READ = 1 << 18
 _KEPT = 60  # records of the log that a report has before an error
 _LONGEST_RECORD = 300  # characters
+_APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 _END_OF_HEAD = "\n\n"
 _FATAL = ("Fatal Python error", "Windows fatal exception")  # as faulthandler writes them
 _LAST = "last-report.txt"  # the last report that was dismissed, so that it can still be sent
@@ -168,12 +170,16 @@ class CrashHook(QObject):
         self._lock.unlock()
 
     def _begin(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        # An earlier version left it open to others.
+        with suppress(OSError):
+            folder.chmod(0o700)
         self._path = folder / f"run-{secrets.token_hex(8)}.txt"
         self._lock = QLockFile(str(self._path.with_suffix(".lock")))
         self._lock.setStaleLockTime(0)
         self._lock.tryLock(0)
-        self._file = self._path.open("ab", buffering=0)
+        self._file = os.fdopen(private_opener(str(self._path), _APPENDED), "ab", buffering=0)
         started = time.strftime("%Y-%m-%d %H:%M:%S %z")
         self._file.write(f"{start_line()}\nStarted {started}{_END_OF_HEAD}".encode("utf-8", "backslashreplace"))
         faulthandler.enable(self._file)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import logging
 import os
+from io import TextIOWrapper
 from pathlib import Path
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.private_folders import private_opener
 
 _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _LEVELS = {
@@ -21,6 +23,13 @@ _LEVELS = {
 }
 # Messages that Qt's offscreen platforms repeat for every window; they are irrelevant.
 _NO_HINTS = "This plugin does not support propagateSizeHints()"
+
+
+class _PrivateFile(logging.FileHandler):
+    """A log for this user alone: it names files and says what was done with them."""
+
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=private_opener)
 
 
 class Log:
@@ -40,7 +49,7 @@ class Log:
         self._level = self._ours.level
         if path is not None:
             try:
-                self._file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+                self._file = _PrivateFile(path, encoding="utf-8", errors="backslashreplace")
             except OSError as error:
                 raise TokStudioError(f"{path}: the log cannot be written there: {error.strerror or error}.") from error
             self._file.setFormatter(logging.Formatter(_FORM))

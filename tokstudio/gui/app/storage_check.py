@@ -38,7 +38,9 @@ def faults(kept: Mapping[str, Path]) -> dict[str, str]:
 
 def _fault(folder: Path) -> str | None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # What is recovered and reported is for this user alone, and the first who makes the folder closes it.
+        folder.mkdir(mode=0o700, exist_ok=True)
         check_space(folder, _BLOCK)
     except OSError as error:
         return f"{folder}: {error.strerror or error}"

@@ -23,6 +23,7 @@ Place: TypeAlias = tuple[int, int]  # a row and a column
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 TOKEN, ID, ROLE = range(3)
+_MOST_DIGITS = 18  # of an id
 _COLUMNS = ("Token", "Id", "Role")
 
 
@@ -136,8 +137,8 @@ class SpecialsModel(QAbstractTableModel):
         each = self.rows[index.row()]
         if index.column() == TOKEN:
             self.rows[index.row()] = replace(each, text=str(value))
-        elif str(value).strip().isdecimal():
-            self.rows[index.row()] = replace(each, id=int(str(value)))
+        elif (digits := str(value).strip()).isdecimal() and len(digits) <= _MOST_DIGITS:
+            self.rows[index.row()] = replace(each, id=int(digits))
         else:
             return False
         self.dataChanged.emit(index, index)

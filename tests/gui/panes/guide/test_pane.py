@@ -191,6 +191,7 @@ def test_links_do_what_the_menu_does_and_nothing_else(qtbot, pane, actions, sess
     assert (done, asked[2:], len(actions)) == (["train", True], [], known)
     pane.follow("page:no-such")
     pane.follow("merge:3")
+    pane.follow("merge:" + "9" * 5000)
     pane.follow("glossary:no-such")
     assert said[1:] == [
         "The guide has no page “no-such”.",

@@ -24,6 +24,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.pane import Pane
 
 GLOSSARY = "glossary"
+_MOST_DIGITS = 18  # of a number in a link; Python refuses thousands
 _NOT_READ = "# The guide could not be read\n\n"
 _MOST_KEPT = 100  # places to go back to
 
@@ -114,7 +115,7 @@ class GuidePane(Pane):
             self.explain(what)
         elif kind == "pane":
             self.paneAsked.emit(what)
-        elif kind == "merge" and what.isdecimal():
+        elif kind == "merge" and what.isdecimal() and len(what) <= _MOST_DIGITS:
             self._go_to_merge(int(what))
         elif kind == "https":
             self.browserAsked.emit(target)

@@ -20,6 +20,7 @@ _EMPTY = "Merges appear here as they are made, each with its two tokens and thei
 _AT_THE_END = "Merges appear here when the {} library has trained: it makes them all at once."
 _NONE = "{} has no merges: its tokens appear in Vocabulary when the {} library has trained."
 _HINTS = {"parity": CHOOSER_HINT, "picky": REMOVAL_HINT}  # by algorithm
+_MOST_DIGITS = 18  # of the number of a merge; Python refuses thousands
 _DERIVED = "Merges derived from the file's {}."
 
 
@@ -89,7 +90,7 @@ class MergesPane(TablePane):
     def arrive(self, part: str) -> None:
         """Scrolls to the merge of a number."""
         self.catch_up()
-        row = self._merges.row_of_number(int(part)) if part.isdecimal() else -1
+        row = self._merges.row_of_number(int(part)) if part.isdecimal() and len(part) <= _MOST_DIGITS else -1
         if row >= 0:
             self.table.show_row(row)
             self.table.reveal(row)
