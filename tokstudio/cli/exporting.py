@@ -23,6 +23,7 @@ from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, tokenizer_files, try_places_work
+from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.renumbering import closed_gaps
 from tokstudio.core.formats.report import described
 from tokstudio.core.surgery.verify import verify_all_work
@@ -40,10 +41,6 @@ READ_FILES = (
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
 RESULTS = ("project", "out", "csv", "map", "report", "log_file")
-# What stands beside the files of a tokenizer and is read with them.
-_BESIDE_TOKENIZERS = (
-    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "chat_template.jinja",
-)  # fmt: skip
 
 
 def check_results(arguments: argparse.Namespace, console: Console) -> None:
@@ -114,7 +111,9 @@ def _read(arguments: argparse.Namespace, console: Console) -> Iterator[Path]:
         yield path
         yield from tokenizer_files(path)
         folder = path if path.is_dir() else path.parent
-        yield from (folder / name for name in _BESIDE_TOKENIZERS)
+        yield folder / "config.json"
+        with suppress(FormatError):
+            yield from files_beside(folder)
     for path in _named(arguments, READ_FILES):
         if not path.is_dir():
             yield path
