@@ -612,6 +612,36 @@ def test_links_pipes_and_loops_in_a_folder_do_no_harm(folder):
     assert [file.name for file in finish(read_folder_work(folder)).files] == ["z.py", "a.txt", "b.txt", "linked.txt"]
 
 
+@needs_posix
+def test_a_link_out_of_a_folder_is_skipped_and_said(tmp_path):
+    secret, inner = tmp_path / "secret.txt", tmp_path / "texts" / "inner"
+    inner.mkdir(parents=True)
+    secret.write_text("a secret of somebody else")
+    (inner.parent / "b.txt").write_text("a text")
+    (inner / "out.txt").symlink_to(secret)
+    (inner / "in.txt").symlink_to("../b.txt")
+    found = finish(read_folder_work(inner.parent))
+    assert [file.name for file in found.files] == ["b.txt", "in.txt"]
+    assert found.remark == "texts: 1 file skipped: out.txt (a link out of the folder)."
+    # A link that is named itself is opened, also one to a folder.
+    (tmp_path / "named").symlink_to(inner.parent)
+    assert [file.name for file in finish(read_folder_work(tmp_path / "named")).files] == ["b.txt", "in.txt"]
+    assert Corpus.from_files([inner / "out.txt"]).bytes == 25
+
+
+@needs_posix
+def test_a_snapshot_in_the_cache_of_the_hub_is_read_through_its_links(tmp_path):
+    repository = tmp_path / "datasets--me--texts"
+    snapshot = repository / "snapshots" / "0123"
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    (repository / "blobs" / "ab").write_text("a text")
+    (snapshot / "a.txt").symlink_to("../../blobs/ab")
+    (snapshot / "b.txt").symlink_to(tmp_path / "other.txt")
+    (tmp_path / "other.txt").write_text("another")
+    assert [file.name for file in finish(read_folder_work(snapshot)).files] == ["a.txt"]
+
+
 def test_a_folder_without_text_is_named(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0")

@@ -29,7 +29,8 @@ from tokstudio.core.text.utf8 import AnyPath
 _FOLDER = "folder"
 # The reasons to skip an entry of a folder, in the order of the report.
 _POINTER = f"{LFS_POINTER}: run git lfs pull"
-_WHY = ("unreadable", "damaged", _POINTER, "binary", "empty", "not a file", "beside a data set", "hidden")
+_OUTSIDE = "a link out of the folder"
+_WHY = ("unreadable", "damaged", _POINTER, "binary", "empty", "not a file", _OUTSIDE, "beside a data set", "hidden")
 _MOST_NAMED = 4
 _EXAMPLES = 2
 _DIGITS = re.compile(r"\d+")
@@ -96,7 +97,7 @@ class Folder:
 def read_folder_work(path: AnyPath) -> Work[Folder]:
     """Lists the files below a folder that can be read; raises CorpusError where it cannot be read or holds none."""
     root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
-    folders, columnar = [root], set[Path]()
+    folders, columnar, inside = [root], set[Path](), _held_together(root)
     while folders:
         folder = folders.pop()
         try:
@@ -110,7 +111,7 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
         for entry in entries:
             # A file that has just been deleted is ignored.
             with suppress(FileNotFoundError):
-                what = _folder_or_reason(entry)
+                what = _folder_or_reason(entry, inside)
                 if what == _FOLDER:
                     folders.append(Path(entry.path))
                 elif what in COLUMNAR:
@@ -222,11 +223,21 @@ def _is_hidden(entry: os.DirEntry[str]) -> bool:
     return entry.name.startswith(".") or bool(attributes & stat.FILE_ATTRIBUTE_HIDDEN)
 
 
-def _folder_or_reason(entry: os.DirEntry[str]) -> str:
+def _held_together(root: Path) -> Path:
+    """The real folder that links may lead to: the folder itself; of a snapshot in the Hub's cache, the repository's."""
+    real = Path(os.path.realpath(root))
+    place = next((above for above in (real, *real.parents) if above.parent.name == "snapshots"), None)
+    is_cache = place is not None and (place.parent.parent / "blobs").is_dir()
+    return place.parent.parent if place is not None and is_cache else real
+
+
+def _folder_or_reason(entry: os.DirEntry[str], inside: Path) -> str:
     """`_FOLDER`, the kind of a table, or the reason to skip a file; "" for anything else that can be read."""
     try:
         if _is_hidden(entry):
             return "hidden"
+        if entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(inside):
+            return _OUTSIDE
         if entry.is_dir(follow_symlinks=False):
             return _FOLDER
         if not entry.is_file():
