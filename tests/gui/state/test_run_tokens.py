@@ -234,3 +234,29 @@ def test_the_ends_of_tokens_that_grew_by_a_byte_at_a_time_are_found_in_few_steps
                 steps.clear()
                 assert tokens._walk(slot, limit, backwards=True) == expected[slot][-limit:]
                 assert limit > 512 or len(steps) < 2000
+
+
+def test_a_file_whose_merges_join_tokens_of_later_ones_is_shown_like_any_other():
+    """Tokens of tiktoken's ranks, the longest first; one of them is only a whole word."""
+    long = [(number + 257, number + 257) for number in range(9)]  # 2, 4 ... 512 times "ab", longest first
+    merges = [*long[:8], (265, 265), (97, 98), (97, 264)]
+    tokenizer = Tokenizer(
+        np.array(merges, np.int32), whole_words=(266,), ignores_merges=True, special_tokens={"<s>": 300}, checked=True
+    )
+    run = StudioRun.opened(1, "ranks", tokenizer)
+    tokens = run.tokens
+    assert tokens.lengths().tolist() == [len(tokenizer.tokens[tokens.id_of(slot)]) for slot in range(len(tokens))]
+    index = finish(index_work(tokens.snapshot()))
+    tokens.take_index(index)
+    for slot in range(len(tokens)):
+        made = tokenizer.tokens[tokens.id_of(slot)]
+        assert index.heads[slot] == made[: len(index.heads[slot])]
+        assert len(index.heads[slot]) == min(len(made), 256)
+        assert tokens.head(slot, 2000) == made
+    assert tokens.kind_of(tokens.slot_of(266)) == "whole word"
+    assert tokens.kind_of(tokens.slot_of(256)) == "merge"
+    assert [KINDS[kind] for kind in tokens.kinds(len(tokens))[-2:].tolist()] == ["merge", "whole word"]
+    finish(index.scripts_work())
+    latin = index.of_script("Latin")
+    assert latin[tokens.slot_of(256)]
+    assert latin[tokens.first :].all()
