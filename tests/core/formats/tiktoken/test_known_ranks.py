@@ -11,11 +11,13 @@ import pytest
 
 from tests.core.formats.trained import TEXT, ranks_of, tiktoken_lines, trained
 from tokstudio import FormatError, Tokenizer, add_specials, load, save
-from tokstudio.core.formats import PatternNeeded, tokenizer_files
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.formats.common import known_files
 from tokstudio.core.formats.common.known_files import RANKS, Known
 from tokstudio.core.formats.tiktoken.sets import portable
 from tokstudio.core.pretokenization.patterns import known_name
+from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
 
 tiktoken = pytest.importorskip("tiktoken")
 
@@ -81,6 +83,10 @@ def test_special_tokens_of_the_configuration_beside_it_are_read(tmp_path):
     added = {str(len(RANKED) + 3): {"content": "[BOS]", "special": True}, str(len(RANKED) + 9): {"content": "<|end|>"}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 7, "added_tokens_decoder": added}))
     tokenizer = load(tmp_path, "gpt2")
+    loaded = finish(load_work(tmp_path / "tiktoken.model", "gpt2"))
+    kept = finish(keep_tokenizer_work("mine", loaded.files, "gpt2"))
+    for other in (loaded.tokenizer, finish(reopen_tokenizer_work(kept))):
+        assert other.special_tokens == tokenizer.special_tokens
     assert tokenizer.special_tokens == {"[BOS]": len(RANKED) + 3, "<|end|>": len(RANKED) + 9}
     assert tokenizer.encode("the[BOS]", "all")[-1] == len(RANKED) + 3
     (tmp_path / "tokenizer_config.json").write_text('{"added_tokens_decoder": {"7": 5}}')

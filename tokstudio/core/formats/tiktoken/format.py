@@ -140,7 +140,7 @@ class Tiktoken(Format):
     def find(self, path: Path) -> tuple[Path, ...]:
         """A file with the usual ending, or the only one in a folder, and its sidecar if there is one.
 
-        Or the only `NAME.model` in a folder, if it has ranks, and a configuration with special tokens if there is one.
+        Or a `NAME.model` with ranks, the only one in a folder, and a configuration with special tokens if there is one.
         """
         ranks = only_file(path, _SUFFIX) if path.is_dir() else path if path.suffix == _SUFFIX else None
         if ranks is not None:
@@ -149,9 +149,19 @@ class Tiktoken(Format):
         tekken = path / _TEKKEN if path.is_dir() else path
         if _TEKKEN_NAME.fullmatch(tekken.name) and tekken.is_file():
             return (tekken,)
-        found = self.find_only(path, _MODEL)
-        beside = path / _CONFIG
+        found = self.find_only(path, _MODEL) or self._ranks_of_model(path)
+        beside = (path if path.is_dir() else path.parent) / _CONFIG
         return (*found, beside) if found and beside.is_file() else found
+
+    def _ranks_of_model(self, path: Path) -> tuple[Path, ...]:
+        """A file with the ending of a model, if it has ranks."""
+        if path.suffix != _MODEL or not path.is_file():
+            return ()
+        try:
+            with LineReader(path, path.name, GIGABYTE) as lines:
+                return (path,) if self.recognises(path, lines.peek()) else ()
+        except FormatError:
+            return ()  # another format may read it, or says what is wrong
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with base64 and a rank, or with the facts of a `tekken.json`."""
