@@ -56,14 +56,15 @@ def with_beginning(with_specials):
     return with_specials
 
 
-@pytest.mark.parametrize("name", ["huggingface", "gpt2"])
-def test_tokens_that_a_file_adds_to_every_text_are_remarked(with_beginning, tmp_path, capsys, name):
-    words = ["convert", str(with_beginning), str(tmp_path / "there"), "--format", name]
+def test_tokens_that_a_file_adds_to_every_text_are_kept_or_lost_by_name(with_beginning, tmp_path, capsys):
+    words = ["convert", str(with_beginning), str(tmp_path / "there"), "--format", "gpt2"]
     assert cli.main(words) == 1
-    assert "Its post-processor adds <a> before every text" in capsys.readouterr().err
+    assert "The post-processor is lost, which adds <a> before every text." in capsys.readouterr().err
     assert not (tmp_path / "there").exists()
     assert cli.main([*words, "--accept-loss"]) == 0
-    assert "Its post-processor adds <a> before every text" in capsys.readouterr().err
+    assert "The post-processor is lost, which adds <a> before every text." in capsys.readouterr().err
+    assert cli.main([*words[:2], str(tmp_path / "kept.json"), "--format", "huggingface"]) == 0
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "kept.json")).encode("c").tokens[0] == "<a>"
     table = ["convert", str(with_beginning), str(tmp_path / "v.csv"), "--format", "vocabulary-csv"]
     assert cli.main(table) == 0
 
@@ -145,6 +146,34 @@ def test_inspect_shows_the_content_of_a_file(with_specials, capsys):
     assert found["special_tokens"] == {"<a>": 298, "<b>": 299}
     assert found["pattern"] == "gpt2"
     assert found["encoded_by"] == "tokstudio"
+
+
+def test_inspect_shows_what_its_files_say(with_beginning, tmp_path, capsys):
+    roles = {"eos_token": "<a>", "pad_token": "<a>"}
+    beside = {
+        **roles,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "chat_template": "{{ 1 }}",
+        "model_max_length": 2048,
+    }
+    (tmp_path / "tokenizer.json").write_bytes(with_beginning.read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(beside))
+    assert cli.main(["inspect", str(tmp_path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for words in (
+        'Role eos "<a>" pad "<a>"',
+        "Class PreTrainedTokenizerFast",
+        "Chat template default, 7 characters",
+        "Longest input 2,048 tokens",
+        'Post-processor adds "<a>" before every text',
+    ):
+        assert words in told
+    assert cli.main(["inspect", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["roles"], found["chat_templates"]) == (roles, {"default": "{{ 1 }}"})
+    assert (found["tokenizer_class"], found["model_max_length"]) == ("PreTrainedTokenizerFast", 2048)
+    assert (found["adds"], found["not_special"]) == ({"before": ["<a>"], "after": []}, [])
+    assert found["post_processor"]["type"] == "TemplateProcessing"
 
 
 def test_inspect_shows_what_is_done_to_text_before(with_specials, tmp_path, capsys):

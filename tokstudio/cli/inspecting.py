@@ -47,7 +47,7 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
 
 def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[str, Any]:
     tokenizer = loaded.tokenizer
-    tokens = tokenizer.tokens
+    tokens, settings = tokenizer.tokens, tokenizer.settings
     return {
         "format": loaded.format,
         "files": {str(file): file.stat().st_size for file in loaded.files},
@@ -67,6 +67,15 @@ def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[
         "prefix_space": tokenizer.preparation.prefix_space,
         "encoded_by": tokenizer.library or "tokstudio",
         "no_playhead": tokenizer.no_playhead,
+        "roles": dict(tokenizer.roles),
+        "not_special": sorted(tokenizer.preparation.ordinary),
+        "tokenizer_class": settings.tokenizer_class,
+        "chat_templates": dict(settings.chat_templates),
+        "model_max_length": settings.model_max_length,
+        "post_processor": settings.post_processor,
+        "adds": None if isinstance(around := settings.around, str) else {"before": around[0], "after": around[1]},
+        "truncation": settings.truncation,
+        "padding": settings.padding,
         "remarks": list(tokenizer.remarks),
     }
 
@@ -108,9 +117,26 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         rows.append(("Prefix space", "added to text that does not begin with one"))
     if facts["no_playhead"]:
         rows.append(("No playhead", facts["no_playhead"]))
+    rows += [("Role", f"{role.removesuffix('_token')}  {shown(token, 60)}") for role, token in facts["roles"].items()]
+    if facts["tokenizer_class"]:
+        rows.append(("Class", facts["tokenizer_class"]))
+    rows += [
+        ("Chat template", f"{name}, {several(len(text), 'character')}")
+        for name, text in facts["chat_templates"].items()
+    ]
+    if facts["model_max_length"] is not None:
+        rows.append(("Longest input", several(facts["model_max_length"], "token")))
+    if facts["post_processor"] is not None:
+        adds = facts["adds"] or {"before": [], "after": []}
+        added = [f"{' '.join(map(shown, tokens))} {where}" for where, tokens in adds.items() if tokens]
+        rows.append(("Post-processor", f"adds {' and '.join(added)} every text" if added else "adds nothing to a text"))
     rows += [("Remark", remark) for remark in facts["remarks"]]
     rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in facts["longest_tokens"].items()]
-    rows += [("Special token", f"{token:,}  {shown(text, 60)}") for text, token in specials[:_SHOWN_SPECIALS]]
+    plain = frozenset(facts["not_special"])
+    rows += [
+        ("Special token", f"{token:,}  {shown(text, 60)}{', added but not special' * (text in plain)}")
+        for text, token in specials[:_SHOWN_SPECIALS]
+    ]
     if len(specials) > _SHOWN_SPECIALS:
         rows.append(("", f"and {len(specials) - _SHOWN_SPECIALS:,} more"))
     width = max(len(name) for name, _ in rows)

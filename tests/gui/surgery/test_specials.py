@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from PySide6.QtCore import Qt
 
 from tests.gui.surgery.dialogs import made_by, settled
+from tokstudio import load, save
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.surgery.special_rows import KIND, ROLE
 from tokstudio.gui.surgery.specials import ID, TOKEN, SpecialsDialog
 
 
@@ -68,6 +73,41 @@ def test_special_tokens_that_cannot_be_are_said(qtbot, specials):
     assert len(specials.model.rows) == 2
     assert marked(specials) == set()
     assert not specials.problem.isVisible()
+
+
+def test_roles_flags_and_the_chat_template_of_its_files_are_shown(qtbot, session, theme, make_run, opened, tmp_path):
+    specials = ("<|end|>", "<|user|>", "<|think|>")
+    save(make_run(vocabulary_size=280, pattern="gpt2", special_tokens=specials).tokenizer, tmp_path)
+    file = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    file["added_tokens"][1] |= {"rstrip": True}
+    file["added_tokens"][2] |= {"special": False, "single_word": True}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    roles = {"eos_token": "<|end|>", "pad_token": "<|end|>", "image_token": "<|user|>"}
+    config = {**roles, "chat_template": "{{ eos_token }}", "model_max_length": 512, "tokenizer_class": "GPT2Tokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"bos_token": None, "unk_token": None}))
+    tokenizer = load(tmp_path)
+    dialog = opened(SpecialsDialog(session, StudioRun.opened(7, "chat", tokenizer), theme))
+    shown = [[dialog.model.data(dialog.model.index(row, column)) for column in (TOKEN, ROLE, KIND)] for row in range(3)]
+    assert shown == [
+        ["<|end|>", "eos, pad", "special"],
+        ["<|user|>", "image", "special, rstrip"],
+        ["<|think|>", "", "not special, single word"],
+    ]
+    told = dialog.files.text()
+    assert told == (
+        "Its files also have a chat template, the class GPT2Tokenizer, at most 512 tokens. Changes here keep them."
+    )
+    edit(dialog, 0, TOKEN, "<|stop|>")
+    edit(dialog, 2, TOKEN, "<|thought|>")
+    settled(qtbot, dialog)
+    assert dialog.view.tokens.toPlainText().splitlines() == [
+        "<|end|> becomes <|stop|>",
+        "<|think|> becomes <|thought|>",
+    ]
+    made = made_by(qtbot, dialog).tokenizer
+    assert made.roles == {"eos_token": "<|stop|>", "pad_token": "<|stop|>", "image_token": "<|user|>"}
+    assert made.preparation.ordinary == made.preparation.words == {"<|thought|>"}
+    assert made.settings.chat_templates == tokenizer.settings.chat_templates
 
 
 def marked(specials):

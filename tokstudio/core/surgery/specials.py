@@ -84,8 +84,9 @@ def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
     """
     named: dict[str, str] = {}
     for given, token in roles.items():
-        role = given if given in ROLES else f"{given}_token"
-        if role not in ROLES:
+        there = ROLES.keys() | tokenizer.roles.keys()
+        role = given if given in there else f"{given}_token"
+        if role not in there:
             known = ", ".join(name.removesuffix("_token") for name in ROLES)
             raise ConfigError(f"There is no role {shown(given)}. Choose from: {known}.")
         check_there(tokenizer, token)

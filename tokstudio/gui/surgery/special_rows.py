@@ -22,9 +22,14 @@ from tokstudio.gui.widgets.labels import plain
 Place: TypeAlias = tuple[int, int]  # a row and a column
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
-TOKEN, ID, ROLE = range(3)
+TOKEN, ID, ROLE, KIND = range(4)
 _MOST_DIGITS = 18  # of an id
-_COLUMNS = ("Token", "Id", "Role")
+_COLUMNS = ("Token", "Id", "Role", "Kind")
+_KINDS = (
+    "Programs can leave special tokens out when they decode, and find them only where they are allowed. Others are "
+    "found in every text. With lstrip and rstrip a token takes the white space beside it, as a single word it is not "
+    "found within words, and normalized means that it is looked for in normalized text."
+)
 
 
 def wrong_cells(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> dict[Place, str]:
@@ -79,8 +84,11 @@ class SpecialsModel(QAbstractTableModel):
     def set_role(self, at: int, role: str) -> None:
         """Gives a token a role, which no other has then; "" for none."""
         for number, each in enumerate(self.rows):
-            if number == at or (role and each.role == role):
-                self.rows[number] = replace(each, role=role if number == at else "")
+            others = tuple(name for name in each.roles if name != role)
+            if number == at:
+                self.rows[number] = replace(each, role=role, more_roles=())
+            elif role in each.roles:
+                self.rows[number] = replace(each, role=others[0] if others else "", more_roles=others[1:])
         self.dataChanged.emit(self.index(0, ROLE), self.index(len(self.rows) - 1, ROLE))
 
     def show_errors(self, errors: Mapping[Place, str]) -> None:
@@ -126,11 +134,15 @@ class SpecialsModel(QAbstractTableModel):
             return plain(error)
         if role == Qt.ItemDataRole.ToolTipRole and each.before not in (None, each.text):
             return plain(f"Was {each.before}")
+        if role == Qt.ItemDataRole.ToolTipRole and index.column() == KIND:
+            return plain(_KINDS)
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return None
+        if index.column() == KIND:
+            return each.kind
         if index.column() == ID:
             return f"{each.id:,}" if role == Qt.ItemDataRole.DisplayRole else str(each.id)
-        return each.text if index.column() == TOKEN else each.role.removesuffix("_token")
+        return each.text if index.column() == TOKEN else ", ".join(name.removesuffix("_token") for name in each.roles)
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Sets a text, or an id of digits."""

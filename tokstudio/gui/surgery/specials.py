@@ -16,8 +16,15 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.surgery.parts import FieldError, NothingYet, SurgeryDialog
-from tokstudio.gui.surgery.special_rows import ID, ROLE, TOKEN, SpecialsModel, wrong_cells
-from tokstudio.gui.surgery.works import ChangedTokenizer, Effect, SpecialRow, changed_specials_work, specials_work
+from tokstudio.gui.surgery.special_rows import ID, KIND, ROLE, TOKEN, SpecialsModel, wrong_cells
+from tokstudio.gui.surgery.works import (
+    ChangedTokenizer,
+    Effect,
+    changed_specials_work,
+    settings_text,
+    special_rows,
+    specials_work,
+)
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.tables import ReadOnlyTable
@@ -40,9 +47,7 @@ class SpecialsDialog(SurgeryDialog):
     def __init__(self, session: Session, run: StudioRun, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, "Special Tokens", "&Change Special Tokens", parent)
         self._tokenizer, self._name = run.tokenizer, run.name
-        roles = {token: role for role, token in self._tokenizer.roles.items()}
-        by_id = sorted(self._tokenizer.special_tokens.items(), key=lambda each: each[1])
-        rows = [SpecialRow(token, number, token, roles.get(token, "")) for token, number in by_id]
+        rows = special_rows(self._tokenizer)
         self._before = tuple(rows)
         self.model = SpecialsModel(rows, len(self._tokenizer.tokens), theme, self)
         self._make_table(theme)
@@ -52,7 +57,9 @@ class SpecialsDialog(SurgeryDialog):
             signal.connect(self._refresh)
         self.table.selectionModel().currentRowChanged.connect(self._show_role)
         self.problem = paragraph_label("error")
-        self.build(run.name, len(self._tokenizer), _ABOUT, (self.table, self.problem, below))
+        self.files = paragraph_label("muted", settings_text(self._tokenizer.settings))
+        self.files.setVisible(bool(self.files.text()))
+        self.build(run.name, len(self._tokenizer), _ABOUT, (self.table, self.problem, below, self.files))
         self.table.setFocus()
         if rows:
             self.table.setCurrentIndex(self.model.index(0, 0))
@@ -68,7 +75,8 @@ class SpecialsDialog(SurgeryDialog):
         self.table.horizontalHeader().setHighlightSections(False)
         self.table.horizontalHeader().setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
         self.table.setColumnWidth(ID, theme.scaled(72))
-        self.table.setColumnWidth(ROLE, theme.scaled(64))
+        self.table.setColumnWidth(ROLE, theme.scaled(88))
+        self.table.setColumnWidth(KIND, theme.scaled(96))
         self.table.setMinimumHeight(theme.scaled(220))
 
     def _below(self) -> QHBoxLayout:
@@ -78,7 +86,7 @@ class SpecialsDialog(SurgeryDialog):
         self.remove_button.setToolTip("Remove the selected token, if it was added here")
         self.role = QComboBox()
         self.role.addItem(_NO_ROLE, "")
-        for name in ROLES:
+        for name in dict.fromkeys([*ROLES, *self._tokenizer.roles]):
             self.role.addItem(name.removesuffix("_token"), name)
         self.role.setToolTip("What other programs use the selected token for")
         label = QLabel("R&ole")

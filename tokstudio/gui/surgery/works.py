@@ -16,6 +16,7 @@ from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.file_settings import DEFAULT, FileSettings
 from tokstudio.core.project import ProjectTokenizer, keep_changed_work
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, without
 from tokstudio.core.surgery.pruned import with_ids
@@ -265,6 +266,52 @@ class SpecialRow:
     id: int
     before: str | None  # its text so far; None for one that is added
     role: str = ""
+    more_roles: tuple[str, ...] = ()
+    kind: str = "special"  # with what is particular about how it is found
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """All its roles."""
+        return (self.role, *self.more_roles) if self.role else ()
+
+
+def special_rows(tokenizer: Tokenizer) -> list[SpecialRow]:
+    """The special tokens of a tokenizer, by id."""
+    roles: dict[str, list[str]] = {}
+    for role, token in tokenizer.roles.items():
+        roles.setdefault(token, []).append(role)
+    preparation, rows = tokenizer.preparation, list[SpecialRow]()
+    flags = {
+        "lstrip": preparation.strips_left,
+        "rstrip": preparation.strips_right,
+        "single word": preparation.words,
+        "normalized": preparation.late,
+    }
+    for token, number in sorted(tokenizer.special_tokens.items(), key=lambda each: each[1]):
+        first, *more = roles.get(token, [""])
+        kind = "not special" if token in preparation.ordinary else "special"
+        kind = ", ".join([kind, *(name for name, tokens in flags.items() if token in tokens)])
+        rows.append(SpecialRow(token, number, token, first, tuple(more), kind))
+    return rows
+
+
+def settings_text(settings: FileSettings) -> str:
+    """What the files of a tokenizer say besides its tokens, as a sentence; "" where they say nothing."""
+    parts: list[str] = []
+    if settings.chat_templates:
+        names = ", ".join(settings.chat_templates)
+        parts.append("a chat template" if names == DEFAULT else f"the chat templates {names}")
+    if settings.tokenizer_class is not None:
+        parts.append(f"the class {settings.tokenizer_class}")
+    if settings.model_max_length is not None:
+        parts.append(f"at most {settings.model_max_length:,} tokens")
+    if settings.post_processor is not None:
+        parts.append("a post-processor")
+    if not parts and settings.config is None:
+        return ""
+    if not settings.chat_templates:
+        parts.append("no chat template")
+    return f"Its files also have {', '.join(parts)}. Changes here keep them."
 
 
 def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer:
@@ -276,7 +323,8 @@ def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer
     renamed, added, roles = _changes(rows)
     made = replace_specials(tokenizer, renamed) if renamed else tokenizer
     made = add_specials(made, added) if added else made
-    made = set_roles(made, roles) if roles else made
+    given = {role: text for role, text in roles.items() if made.roles.get(role) != text}
+    made = set_roles(made, given) if given else made
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
     return made.changed(origin=origin, checked=True)
 
@@ -285,7 +333,7 @@ def _changes(rows: Sequence[SpecialRow]) -> tuple[dict[str, str], dict[str, int]
     """New texts by the old ones, ids of added tokens by text, and texts by role."""
     renamed = {row.before: row.text for row in rows if row.before is not None and row.before != row.text}
     added = {row.text: row.id for row in rows if row.before is None}
-    return renamed, added, {row.role: row.text for row in rows if row.role}
+    return renamed, added, {role: row.text for row in rows for role in row.roles}
 
 
 def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effect]:
@@ -294,7 +342,8 @@ def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effe
     made, (renamed, added, roles) = with_specials(tokenizer, rows), _changes(rows)
     lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
     lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
-    given = {role.removesuffix("_token"): text for role, text in roles.items() if tokenizer.roles.get(role) != text}
+    before = {role: renamed.get(token, token) for role, token in tokenizer.roles.items()}
+    given = {role.removesuffix("_token"): text for role, text in roles.items() if before.get(role) != text}
     lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
     number = EffectFigure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
     size = EffectFigure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
