@@ -181,7 +181,7 @@ def test_what_is_copied_names_the_size_at_the_playhead(qtbot: QtBot, compared: S
         assert text.count("Run 1") == 2
         assert f"Run 1 (261 tokens), SHA-256 {digest}" in text
         assert f"TokStudio {__version__}" in text
-        assert all(row.sha256 in text for row in compared.comparison.rows or ())
+        assert all(row.text_sha256 in text for row in compared.comparison.rows or ())
     made, _ = commands(compared, tmp_path, tmp_path / "out.html")
     made.save_report()
     qtbot.waitUntil((tmp_path / "out.html").exists, timeout=PATIENCE)

@@ -280,7 +280,7 @@ class Comparison:
             "versions": versions(),
             "measured": [
                 {"bytes": one.bytes, "characters": one.characters, "lines": one.lines, "words": one.words,
-                 "units": one.units, "sha256": one.sha256}
+                 "units": one.units, "sha256": one.sha256, "text_sha256": one.text_sha256}
                 for one in self.measured
             ],
         }  # fmt: skip
@@ -327,7 +327,9 @@ class Comparison:
         for each in self.compared:
             digest = finish(hash_work(each.tokenizer))
             told.append(("tokenizer", each.sized_name + (f", SHA-256 {digest}" if digest else "")))
-        told += [("text", f"{one.name}, {several(one.bytes, 'byte')}, SHA-256 {one.sha256}") for one in self.measured]
+        told += [
+            ("text", f"{one.name}, {several(one.bytes, 'byte')}, SHA-256 {one.text_sha256}") for one in self.measured
+        ]
         return (*told, ("versions", ", ".join(versions())))
 
     def _note_of_losses(self, ranked: Sequence[bool]) -> str:

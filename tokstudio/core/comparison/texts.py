@@ -32,6 +32,7 @@ class ComparedText:
     name: str
     source: Source  # its documents are encoded one by one
     sha256: str  # of the documents; equal texts have equal ones
+    text_sha256: str  # of the bytes alone, as of a file in UTF-8
     # Those of `Corpus.text_hashes` that a source with this text may have: also where its lines are documents without
     # line ends, or line ends stand between these documents.
     hashes: frozenset[str]
@@ -69,12 +70,13 @@ def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = 
     for start in range(0, len(source.data), 1 << 20):
         digest.update(np.asarray(source.data[start : start + (1 << 20)]).tobytes())
         yield Progress("reading", start, len(source.data))
-    hashes = yield from _hashes_work(source)
+    text_sha256, hashes = yield from _hashes_work(source)
     types, units = yield from word_types_work(source)
     return ComparedText(
         name=name,
         source=source,
         sha256=digest.hexdigest(),
+        text_sha256=text_sha256,
         hashes=hashes,
         bytes=source.bytes,
         characters=statistics.characters + statistics.invalid_bytes,
@@ -85,10 +87,8 @@ def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = 
     )
 
 
-def _hashes_work(source: Source) -> Work[frozenset[str]]:
-    """See `ComparedText.hashes`; none for an empty text."""
-    if not len(source.data):
-        return frozenset()
+def _hashes_work(source: Source) -> Work[tuple[str, frozenset[str]]]:
+    """`ComparedText.text_sha256` and `hashes`; none of the latter for an empty text."""
     as_it_is, bare, ended, open_ended = (hashlib.sha256() for _ in range(4))
     first = 0  # of the ends that are not yet reached
     for start in range(0, len(source.data), _PIECE):
@@ -102,4 +102,5 @@ def _hashes_work(source: Source) -> Work[frozenset[str]]:
         ended.update(with_ends)
         first = last
         yield Progress("reading", start, len(source.data))
-    return frozenset(one.hexdigest() for one in (as_it_is, bare, ended, open_ended))
+    hashes = frozenset(one.hexdigest() for one in (as_it_is, bare, ended, open_ended))
+    return as_it_is.hexdigest(), hashes if len(source.data) else frozenset()

@@ -341,6 +341,26 @@ def test_no_two_markers_of_dots_are_alike(qtbot: QtBot, compared: ComparePane, s
     assert min(unlike) > 8
 
 
+def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(
+    qtbot: QtBot, compared: ComparePane, session: Session
+) -> None:
+    compared.tabs.setCurrentIndex(1)
+    dots, run = compared.dots, session.runs.all[0]
+    bar = dots.verticalScrollBar()
+    qtbot.waitUntil(lambda: len(dots.legend) == 2, timeout=PATIENCE)
+    assert bar.maximum() == 0
+    dots.setFixedHeight(200)
+    for number in range(60):
+        session.runs.add_tokenizer(run.tokenizer, f"Tokenizer {number}", RunOrigin(Path("x"), (), "", True))
+    qtbot.waitUntil(lambda: len(dots.legend) == 62 and cells(compared) == 186, timeout=PATIENCE)
+    assert bar.maximum() > 0
+    bar.setValue(bar.maximum())
+    last = dots.viewport().height() - dots._head() - 5
+    assert dots._row_at(QPoint(50, last)) == len(dots.order) - 1
+    names = dots.viewport().grab().toImage()
+    assert len({names.pixel(x, last) for x in range(names.width())}) > 1
+
+
 def test_palettes_have_the_same_number_of_colours_and_end_with_grey() -> None:
     for palette in (LIGHT, DARK):
         assert 1 + len(palette.curves) == COLOURS

@@ -89,7 +89,7 @@ def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
 
 
 class Dots(QAbstractScrollArea):
-    """Rows of dots; the axis and the legend stay in view while the rows scroll."""
+    """Rows of dots; the axis stays in view while the rows scroll, and so does the legend unless it is too high."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -101,7 +101,8 @@ class Dots(QAbstractScrollArea):
         self._order: list[int] = []
         self._pointed = -1
         self._legend: list[tuple[QRectF, str]] = []  # the place and the name of each tokenizer
-        self._top = 0  # of the rows
+        self._above = 0  # the height of the legend
+        self._top = 0  # of what scrolls
         self.setAccessibleName("Figures of the texts as dots")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setMouseTracking(True)
@@ -169,7 +170,9 @@ class Dots(QAbstractScrollArea):
 
     def _draw(self, painter: QPainter, content: MatrixContent) -> None:
         palette, metrics = self._theme.palette, painter.fontMetrics()
+        offset = self.verticalScrollBar().value()
         top, bottom = self._top, self.viewport().height() - self._head()
+        first = self._above - offset  # where the rows begin
         names, left = content.comparison.texts, self._left(content)
         right = self.viewport().width() - 18
         low, high = self._range(content)
@@ -181,15 +184,15 @@ class Dots(QAbstractScrollArea):
         ticks = tick_values(low, high, max(2, (right - left) / self._theme.scaled(_TICK)))
         painter.setPen(QPen(QColor(palette.grid), 1))
         for tick in ticks:
-            painter.drawLine(QPointF(x_of(tick), top), QPointF(x_of(tick), bottom))
+            painter.drawLine(QPointF(x_of(tick), max(top, first)), QPointF(x_of(tick), bottom))
         if content.figure.name in _RELATIVE:
             painter.setPen(QPen(QColor(palette.control), 1.5))
-            painter.drawLine(QPointF(x_of(1), top), QPointF(x_of(1), bottom))
+            painter.drawLine(QPointF(x_of(1), max(top, first)), QPointF(x_of(1), bottom))
         painter.save()
         painter.setClipRect(QRectF(0, top, self.viewport().width(), bottom - top))
-        height, offset = self._theme.scaled(_ROW), self.verticalScrollBar().value()
+        height = self._theme.scaled(_ROW)
         for row, text in enumerate(self._order):
-            y = top + row * height - offset
+            y = first + row * height
             if y + height < top or y > bottom:
                 continue
             if row == self._pointed:
@@ -210,10 +213,12 @@ class Dots(QAbstractScrollArea):
         texts = [percent_text(tick) for tick in ticks] if percent else tick_texts(ticks)
         for tick, text in zip(ticks, texts, strict=True):
             painter.drawText(QRectF(x_of(tick) - 50, bottom, 100, self._head()), Qt.AlignmentFlag.AlignCenter, text)
+        painter.setClipRect(QRectF(0, 0, self.viewport().width(), bottom))
         for number, (place, name) in enumerate(self._legend):
-            self._draw_mark(painter, number, QPointF(place.left() + _RADIUS, place.center().y()))
+            at = place.translated(0, 0 if self._top else -offset)
+            self._draw_mark(painter, number, QPointF(at.left() + _RADIUS, at.center().y()))
             painter.setPen(QColor(palette.text))
-            painter.drawText(place.adjusted(_SWATCH, 0, 0, 0), _ALIGN, name)
+            painter.drawText(at.adjusted(_SWATCH, 0, 0, 0), _ALIGN, name)
 
     def _left(self, content: MatrixContent) -> int:
         """The width of the names of texts."""
@@ -235,7 +240,9 @@ class Dots(QAbstractScrollArea):
                 x, line = left, line + 1
             self._legend.append((QRectF(x, line * head, width, head), short))
             x += width + 16
-        self._top = (line + 1) * head
+        self._above = (line + 1) * head
+        # A legend that leaves too little room scrolls with the rows.
+        self._top = self._above if 2 * self._above <= self.viewport().height() else 0
 
     def _draw_mark(self, painter: QPainter, number: int, place: QPointF) -> None:
         """Draws the marker of a tokenizer."""
@@ -270,7 +277,7 @@ class Dots(QAbstractScrollArea):
     def _row_at(self, place: QPoint) -> int:
         if not self._top <= place.y() < self.viewport().height() - self._head():
             return -1
-        row = (place.y() - self._top + self.verticalScrollBar().value()) // self._theme.scaled(_ROW)
+        row = (place.y() - self._above + self.verticalScrollBar().value()) // self._theme.scaled(_ROW)
         return row if 0 <= row < len(self._order) else -1
 
     def _point(self, row: int) -> None:
@@ -280,11 +287,11 @@ class Dots(QAbstractScrollArea):
 
     def _lay_out(self) -> None:
         if self._content is None:
-            self._legend, self._top = [], self._head()
+            self._legend, self._above, self._top = [], self._head(), self._head()
         else:
             self._lay_out_legend(self._content)
         room = self.viewport().height() - self._top - self._head()
-        needed = len(self._order) * self._theme.scaled(_ROW)
+        needed = self._above - self._top + len(self._order) * self._theme.scaled(_ROW)
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, needed - room))
         bar.setPageStep(max(1, room))
