@@ -45,6 +45,18 @@ def test_the_settings_reach_the_core(files, tmp_path, capsys):
         ]
 
 
+def test_a_text_without_parallel_text_is_said_and_chooses_nothing(files, tmp_path, capsys):
+    parallel = [f"--parallel={name}={tmp_path / 'parallel' / f'{name}.txt'}" for name in list(PARALLEL)[:2]]
+    assert run(files, *parallel) == 0
+    told = 'Without a parallel text, and so only counted, never choosing: "fi.txt".'
+    assert told in capsys.readouterr().err.splitlines()
+    assert run(files, *parallel, "--json") == 0
+    sources = json.loads(capsys.readouterr().out)["sources"]
+    assert [source.get("never_chooses", False) for source in sources] == [False, False, True]
+    chosen = [source["chosen_merges"] for source in sources]
+    assert (sum(chosen), chosen[2]) == (44, 0)
+
+
 def test_parallel_texts_with_other_numbers_of_lines_are_refused(files, tmp_path, capsys):
     texts = tmp_path / "parallel"
     (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")

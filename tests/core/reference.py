@@ -146,7 +146,7 @@ class Shared:
 def train_by_turns(
     texts: Sequence[Sequence[bytes]],
     merges: int,
-    parallel: Sequence[Sequence[bytes]] | None = None,
+    parallel: Sequence[Sequence[bytes] | None] | None = None,
     ratios: Sequence[float] | None = None,
     global_merges: int = 0,
     window: int | None = None,
@@ -156,14 +156,17 @@ def train_by_turns(
     max_token_bytes: int | None = None,
     refuses: Callable[[bytes], bool] | None = None,
 ) -> Shared:
-    """Trains by the definition: the language whose turn it is chooses from its own text, which is counted anew."""
+    """Trains by the definition: the language whose turn it is chooses from its own text, which is counted anew.
+
+    One without a parallel text, beside others that have one, never chooses.
+    """
     run = Shared([], [], [bytes([byte]) for byte in range(256)], [], [])
     own = [[list(document) for document in text] for text in texts]
-    beside = [[list(document) for document in text] for text in parallel or []]
+    beside = [[list(document) for document in text or []] for text in parallel or []]
     sizes = [sum(map(len, text)) for text in own]
     choices: list[int] = []
     # Those whose turn has not yet shown that they have no pair. Without text and without parallel texts, none has one.
-    left = [n for n in range(len(texts)) if sizes[n] or parallel is not None]
+    left = [n for n in range(len(texts)) if (sizes[n] if parallel is None else parallel[n] is not None)]
 
     def eligible(text: list[list[int]]) -> dict[tuple[int, int], int]:
         counts = count_pairs(text, [1] * len(text))

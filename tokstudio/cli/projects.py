@@ -116,6 +116,7 @@ def _read(source: dict[str, Any]) -> Iterator[str]:
         "deduplicate": "documents that occurred before left out",
         "as_text": "as plain text",
         "keep_truncated": "to where it was cut",
+        "join_values": "joined with the parts of other data sets by value",
     }
     for name, value in reading.items():
         yield words.get(name, name + " {}").format(value)

@@ -44,7 +44,7 @@ from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.languages import check_parallel_lines
+from tokstudio.core.training.languages import check_parallel_lines, silent_languages, told_silent
 from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.core.training.trainer import Trainer
 
@@ -78,6 +78,8 @@ def _train_to_the_end(
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     check_parallel_lines(corpus, config)
+    if silent := told_silent(corpus, config):
+        console.say(silent)
     reports: list[ExportReport] = []
     targets, kept = _targets(arguments), None
     try:
@@ -408,13 +410,15 @@ def _sources_as_json(run: Run, corpus: Corpus, curves: SourceCurves | None) -> l
 
     Bytes per token are null where they were not measured.
     """
-    facts = source_facts(run, corpus)
+    facts, silent = source_facts(run, corpus), silent_languages(corpus, run.config)
     ratios: list[float | None] = [None] * len(facts) if curves is None else curves.bytes_per_token().tolist()
     made: list[dict[str, object]] = []
     for (name, weight, merges), ratio in zip(facts, ratios, strict=True):
         made.append({"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio})
         if merges is not None:
             made[-1]["chosen_merges"] = merges
+        if name in silent:
+            made[-1]["never_chooses"] = True
     return made
 
 

@@ -51,6 +51,12 @@ def test_the_words_for_a_parallel_text():
     )
 
 
+def test_a_text_that_never_chooses_is_no_part_of_the_mean():
+    why = finish(why_work(CORPUS, run_of(parallel={"de": PARALLEL["de"], "fi": PARALLEL["fi"]}), 1))
+    assert why.choosing.scores == (9, pytest.approx(float("nan"), nan_ok=True), 14)
+    assert why.reason.startswith("fi.txt chose: its parallel text is 22 % longer than the mean. ")
+
+
 def test_the_words_for_bytes_per_token_and_for_all_together():
     run = run_of(global_merges=1, ratios={"en": 2})
     assert finish(why_work(CORPUS, run, 1)).reason.startswith(

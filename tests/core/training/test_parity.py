@@ -111,6 +111,16 @@ class TestLibrary:
         ratio = [ratios.get(name, 1.0) for name in texts]
         assert ours(texts, merges, ratios=ratios, **mine) == theirs(texts, merges, ratio=ratio, **its)
 
+    @pytest.mark.parametrize("variant", ["base", "hybrid", "window"])
+    def test_a_text_without_parallel_text_is_one_with_an_empty_one(self, variant):
+        """The library must be given one. It lets that language choose, but only where no other may."""
+        mine, its = VARIANTS[variant]
+        texts, parallel = halves()
+        silent = "eng_Latn"
+        made = theirs(texts, 1000, {**parallel, silent: ""}, **its)
+        parallel.pop(silent)
+        assert ours(texts, 1000, parallel, **mine) == made
+
     def test_to_the_end(self):
         texts = {name: text[:600] for name, text in story().items()}
         made = theirs(texts, 20_000, texts)
@@ -193,6 +203,28 @@ def test_the_definition(texts, parallel, alpha, rule, room, grid, merges, data):
     assert run.chosen is not None
     assert run.chosen.numbers.tolist() == slow.chosen_by
     assert run.chosen.languages == tuple(names)
+
+
+@settings(patient, max_examples=60)
+@given(
+    st.lists(st.lists(document, min_size=1, max_size=3), min_size=3, max_size=4), rules, st.integers(1, 25), st.data()
+)
+def test_a_text_without_parallel_text_is_counted_and_never_chooses(texts, rule, merges, data):
+    silent = data.draw(st.sampled_from(range(len(texts))))
+    beside = [
+        None if n == silent else [b"".join(text).decode("utf-8", "replace").encode()] for n, text in enumerate(texts)
+    ]
+    slow = train_by_turns(texts, merges, beside, **{**rule, "min_frequency": rule["min_frequency"] or 1})
+    names = [f"{number}.txt" for number in range(len(texts))]
+    parallel = {name: text[0].decode() for name, text in zip(names, beside, strict=True) if text is not None}
+    trainer = Trainer(corpus_of(dict(zip(names, texts, strict=True))), parity(256 + merges, parallel=parallel, **rule))
+    list(trainer)
+    run = trainer.run
+    assert run.merges.tolist() == [list(pair) for pair in slow.merges]
+    assert (run.counts.tolist(), run.tokens_after.tolist()) == (slow.counts, slow.tokens_after)
+    assert run.chosen.numbers.tolist() == slow.chosen_by
+    assert run.chosen.languages == tuple(names)
+    assert silent not in run.chosen.numbers
 
 
 @settings(patient, max_examples=50)
@@ -328,7 +360,7 @@ def test_invalid_settings(settings, message):
     ("texts", "settings", "message"),
     [
         ({"de.txt": ["abc"]}, {}, "at least two languages"),
-        (TEXTS, {"parallel": {"de": "a", "en": "b"}}, 'parallel text of "fi.txt" is missing'),
+        (TEXTS, {"parallel": {"de": "a"}}, 'parallel text of "en.txt", "fi.txt" is missing: at least two languages'),
         (TEXTS, {"parallel": {**PARALLEL, "sv": "a"}}, 'no language "sv" for a parallel text'),
         (TEXTS, {"ratios": {"sv": 2}}, 'no language "sv" for a ratio'),
         (TEXTS, {"ratios": {"de": 2, "de.txt": 3}}, "several languages, or one of them twice"),

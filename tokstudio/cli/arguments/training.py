@@ -196,7 +196,8 @@ def _add_parity(parser: argparse.ArgumentParser) -> Callable[..., object]:
         type=_parallel,
         metavar="NAME=FILE",
         help="for parity: the same text in each language, which is measured; NAME is that of a text, such as de or "
-        "de.txt; repeated for each. Without any, the language with the fewest bytes per token chooses",
+        "de.txt; repeated for each. A text without one, such as code, is counted but never chooses. Without any, the "
+        "language with the fewest bytes per token chooses",
     )
     add(
         "--ratios",

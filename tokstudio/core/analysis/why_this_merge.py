@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
+from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,8 @@ class Choosing:
 
     languages: tuple[str, ...]
     number: int  # of the language that chose; -1 where all chose together
-    # By language, before the merge: tokens of the parallel texts, else bytes per token divided by the ratio.
+    # By language, before the merge: tokens of the parallel texts, else bytes per token divided by the ratio. NaN for a
+    # language without parallel text beside others that have one: it never chooses.
     scores: tuple[float, ...]
     is_parallel: bool
     has_ratios: bool = False
@@ -85,7 +87,8 @@ class Choosing:
             return "All languages chose together, as in plain BPE."
         name, score = self.languages[self.number], self.scores[self.number]
         if self.is_parallel:
-            mean = sum(self.scores) / len(self.scores)
+            measured = [score for score in self.scores if not isnan(score)]
+            mean = sum(measured) / len(measured)
             share = round(100 * (score / mean - 1)) if mean else 0
             above = f"{abs(share)} % {'longer' if share > 0 else 'shorter'} than" if share else "as long as"
             why = f"{name} chose: its parallel text is {above} the mean"

@@ -90,8 +90,8 @@ class TrainingConfig:
             and a later merge may make it again. `vocabulary_size` counts the tokens that are present.
         parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
             string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
-            chooses. Without any, the one with the fewest bytes per token in the corpus, divided by its ratio. Kept as
-            pairs of name and text.
+            chooses; an entry without one, such as code, is counted and never chooses. Without any, the one with the
+            fewest bytes per token in the corpus, divided by its ratio, chooses. Kept as pairs of name and text.
         ratios: For parity without parallel texts: a positive number for languages by name; 1 for others.
         global_merges: For parity: so many first merges are chosen by all languages together, as in plain BPE.
         window: For parity: a language that made more than `alpha` / languages of the last so many choices is passed

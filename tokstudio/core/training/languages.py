@@ -41,8 +41,10 @@ class Language:
 def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]:
     """The languages of a parity-aware training: the entries of its corpus whose weight is not 0. None for plain BPE.
 
+    Where there are parallel texts, a language without one takes part in all counts, and never chooses.
+
     Raises:
-        ConfigError: There are fewer than two, a parallel text is missing, or a name is that of no language.
+        ConfigError: There are fewer than two, only one has a parallel text, or a name is that of no language.
     """
     if config.algorithm != "parity":
         return ()
@@ -57,9 +59,23 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     if len(made) < 2:
         raise ConfigError("Parity-aware BPE needs at least two languages, each as a text or a folder of its own.")
     missing = [shown(language.name) for language in made if language.parallel is None]
-    if parallel and missing:
-        raise ConfigError(f"The parallel text of {', '.join(missing)} is missing: every language needs one, or none.")
+    if parallel and len(made) - len(missing) < 2:
+        raise ConfigError(
+            f"The parallel text of {', '.join(missing)} is missing: at least two languages need one, or none."
+        )
     return tuple(made)
+
+
+def silent_languages(corpus: Corpus, config: TrainingConfig) -> tuple[str, ...]:
+    """The names of the languages that never choose, as they have no parallel text and others do."""
+    languages = languages_of(corpus, config) if config.parallel else ()
+    return tuple(language.name for language in languages if language.parallel is None)
+
+
+def told_silent(corpus: Corpus, config: TrainingConfig) -> str:
+    """Says which languages never choose, as a sentence; "" where all do."""
+    names = ", ".join(map(shown, silent_languages(corpus, config)))
+    return f"Without a parallel text, and so only counted, never choosing: {names}." if names else ""
 
 
 def check_parallel_lines(corpus: Corpus, config: TrainingConfig) -> None:
@@ -196,6 +212,7 @@ def laid_out(
         np.array(lengths, np.int64) + unknown,
         np.array([sum(map(_bytes_of, section)) for section in texts], np.float64),
         np.array([language.ratio for language in languages]),
+        np.array([language.parallel is not None or not parallel for language in languages]),
     )
 
 

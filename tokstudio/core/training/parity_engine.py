@@ -25,7 +25,8 @@ class Turn:
 
     Attributes:
         language: The number of the language that chooses; -1 where all choose together, or none is left.
-        scores: float64 [languages], tokens of the parallel texts, or bytes per token divided by the ratio.
+        scores: float64 [languages], tokens of the parallel texts, or bytes per token divided by the ratio; NaN for a
+            language that never chooses.
         passed_over: The languages that would come before it, but chose too often lately.
     """
 
@@ -46,6 +47,7 @@ class ParityEngine(Engine):
         config, amount = languages.config, len(languages)
         base, window = len(units.token_bytes), config.window or 0
         self._filled = False
+        self._choose = languages.choose
         self._ends = base + languages.ends
         measures = languages.measures
         numbers = np.zeros(parity.NUMBERS_SIZE, np.int64)
@@ -61,7 +63,7 @@ class ParityEngine(Engine):
             lengths=languages.lengths.copy(),
             text_bytes=languages.bytes,
             ratios=languages.ratios,
-            exhausted=np.zeros(amount, np.int64),
+            exhausted=(~languages.choose).astype(np.int64),
             window=np.zeros(window, np.int64),
             recent=np.zeros(amount, np.int64),
             share=np.array([config.alpha / amount]),
@@ -83,6 +85,7 @@ class ParityEngine(Engine):
         """What decides the next merge. For use between two merges."""
         choice = self._choice
         scores = choice.lengths.astype(np.float64)
+        scores[~self._choose] = np.nan
         if not len(choice.measures):
             scores = choice.text_bytes / np.maximum(scores, 1) / choice.ratios
         if choice.numbers[parity.TOGETHER] > 0:

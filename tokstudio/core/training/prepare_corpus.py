@@ -155,7 +155,8 @@ def _lay_out_languages_work(
     parallel: list[list[Sequences]] = []
     if beside.sources:
         same = yield from count_text_work(beside, replace(config, held_out=0.0), threads)
-        parallel = sections_of(same.weighted, beside.multipliers)
+        measured = iter(sections_of(same.weighted, beside.multipliers))
+        parallel = [[] if language.parallel is None else next(measured) for language in languages]
     layout = yield from lay_out_work([*chain(*texts)], config, [*chain(*parallel)])
     found = laid_out(layout, config, languages, texts, parallel)
     return replace(layout, units=replace(layout.units, languages=found))

@@ -21,6 +21,7 @@ class Languages:
     lengths: NDArray[np.int64]  # [languages] tokens before the first merge: of the parallel text, if any, else the text
     bytes: NDArray[np.float64]  # [languages] bytes of the text
     ratios: NDArray[np.float64]  # [languages]
+    choose: NDArray[np.bool_]  # [languages] False for one without parallel text beside others that have one
 
     def __len__(self) -> int:
         return len(self.ratios)

@@ -136,6 +136,8 @@ def test_texts_with_other_names_are_chosen_for_each_language(qtbot, languages, s
     assert session.training.obstacle.startswith('The parallel text of "en.txt", "fi.txt" is missing')
     assert field.note.text() == session.training.obstacle
     choose(qtbot, field.rows[1].control, 2)
+    assert session.training.obstacle is None
+    assert field.note.text() == 'Without a parallel text, and so only counted, never choosing: "fi.txt".'
     choose(qtbot, field.rows[2].control, 3)
     assert session.training.obstacle is None
     assert field.note.property("role") == "muted"

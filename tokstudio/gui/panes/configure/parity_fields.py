@@ -11,7 +11,12 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.parity import WINDOW
-from tokstudio.core.training.languages import languages_in, matching_texts, why_no_languages
+from tokstudio.core.training.languages import (
+    languages_in,
+    matching_texts,
+    told_silent,
+    why_no_languages,
+)
 from tokstudio.gui.panes.configure.language_rows import MOST, RatiosField, TextsField, lines_text
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.session.session import Session
@@ -120,7 +125,8 @@ class ParityFields(OwnFields):
         problem = self._problem(settings, corpus)
         at_field = None if len(languages) < 2 else problem or None
         self.texts.show_texts(languages, settings.parallel, self._offered if has_texts else {})
-        self.texts.set_help(_texts_help(settings, languages) if has_texts else _NO_TEXTS_HELP)
+        silent = "" if problem or settings.problem or not corpus.bytes else self._silent(settings, corpus)
+        self.texts.set_help(silent or _texts_help(settings, languages) if has_texts else _NO_TEXTS_HELP)
         self.remove.setVisible(has_texts)
         has_ratios = not has_texts and (len(languages) > 1 or bool(settings.ratios))
         self.ratios.setVisible(has_ratios)
@@ -131,6 +137,9 @@ class ParityFields(OwnFields):
             self.texts.set_error(None)
             self.ratios.set_error(at_field or settings.faults.get("ratios"))
         return problem
+
+    def _silent(self, settings: Settings, corpus: Corpus) -> str:
+        return "" if self._waits else told_silent(corpus, settings.config())
 
     def _problem(self, settings: Settings, corpus: Corpus) -> str:
         if settings.problem is not None or not corpus.bytes:
