@@ -7,6 +7,8 @@ import gzip
 import json
 import os
 import signal
+import socket
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -265,6 +267,19 @@ def test_an_address_that_does_not_answer_is_one_sentence(files, tmp_path, monkey
     assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
     said = capsys.readouterr().err.strip().splitlines()
     assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 0.1 s."
+
+
+def test_a_server_that_accepts_and_says_nothing_is_one_sentence(files, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        # In a process of its own: `distributed` keeps a thread that waits for the answer.
+        code = "import sys; from tokstudio import cli; from tokstudio.cli import cluster; cluster._SECONDS = 1\n"
+        code += "sys.exit(cli.main(sys.argv[1:]))"
+        where = ["--pattern", "gpt2", "--dask", address, "--out", str(tmp_path / "counts.parquet")]
+        command = [sys.executable, "-c", code, "count", *files, *where]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 1 s."
 
 
 def test_without_dask_it_is_said_what_to_install(files, tmp_path, monkeypatch, capsys):

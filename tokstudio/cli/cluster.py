@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import logging
+import queue
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
@@ -25,7 +27,10 @@ from tokstudio.core.pretokenization.counting import CountedPart, Counting, store
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
 
-_SECONDS = 10  # to wait for a scheduler
+T = TypeVar("T")
+
+_SECONDS = 6  # to wait for an answer of a scheduler
+_UNTIL_WORKERS = 10  # seconds
 _TASKS_PER_CORE = 2  # few, as each table is joined with others; more than one, as files take unequal time
 _PATIENCE = 0.1  # seconds between two reports of progress
 _TRIM = "MALLOC_TRIM_THRESHOLD_"
@@ -63,8 +68,11 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
 
 def _cores_work(client: Client, address: str) -> Work[int]:
     """The cores of all workers; waits for the first of them."""
-    for _ in range(round(_SECONDS / _PATIENCE)):
-        threads: Any = client.nthreads()
+    for _ in range(round(_UNTIL_WORKERS / _PATIENCE)):
+        try:
+            threads: Any = _in_time(client.nthreads)
+        except TimeoutError:
+            raise CorpusError(f"--dask {address}: the scheduler no longer answers.") from None
         if threads:
             return sum(threads.values())
         yield Progress("waiting for workers")
@@ -129,6 +137,26 @@ def local_cluster(workers: int) -> LocalCluster:
         return LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **options)
 
 
+def _in_time(ask: Callable[[], T]) -> T:
+    """Asks a scheduler; TimeoutError where it says nothing, which `distributed` would wait for without end."""
+    answers: queue.SimpleQueue[T | BaseException] = queue.SimpleQueue()
+
+    def put() -> None:
+        try:
+            answers.put(ask())
+        except BaseException as error:
+            answers.put(error)
+
+    threading.Thread(target=put, daemon=True).start()
+    try:
+        answer = answers.get(timeout=_SECONDS)
+    except queue.Empty:
+        raise TimeoutError from None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
 @contextmanager
 def _client(address: str) -> Iterator[Client]:
     try:
@@ -141,7 +169,7 @@ def _client(address: str) -> Iterator[Client]:
                 cluster = opened.enter_context(local_cluster(processors()))
                 client = opened.enter_context(distributed.Client(cluster))
             else:
-                client = opened.enter_context(distributed.Client(address, timeout=_SECONDS))
+                client = opened.enter_context(_in_time(lambda: distributed.Client(address, timeout=_SECONDS)))
         except Exception as error:  # whatever a server of another protocol causes
             raise CorpusError(f"--dask {address}: no scheduler answered there within {_SECONDS} s.") from error
         yield client
