@@ -25,7 +25,8 @@ from tiktoken.load import load_tiktoken_bpe
 def tiny_base():
     ranks = load_tiktoken_bpe({address!r}, expected_hash={digest!r})
     pattern = r"'(?:[sdmt]|ll|ve|re)| ?\\p{{L}}+| ?\\p{{N}}+| ?[^\\s\\p{{L}}\\p{{N}}]+|\\s+(?!\\S)|\\s+"
-    return dict(name="tiny_base", pat_str=pattern, mergeable_ranks=ranks, special_tokens={{"<|end|>": 300}})
+    specials = {{"<|end|>": 300, "<|same|>": 300}}
+    return dict(name="tiny_base", pat_str=pattern, mergeable_ranks=ranks, special_tokens=specials)
 
 ENCODING_CONSTRUCTORS = {{"tiny_base": tiny_base}}
 """
@@ -60,6 +61,8 @@ def test_an_encoding_is_fetched_with_its_pattern_and_special_tokens(hub, ranks, 
     assert loaded.name == "tiny_base"
     ids = loaded.tokenizer.encode(TEXT, allowed_special="all")
     assert ids == [*tokenizer.encode(TEXT.removesuffix("<|end|>")), 300]
+    # As in o200k_harmony, two texts have one id.
+    assert loaded.tokenizer.special_tokens == {"<|end|>": 300}
     assert [file.read_bytes() for file in kept(tmp_path)] == [ranks]
 
 

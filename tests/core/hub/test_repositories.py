@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import base64
+import json
 import socket
 import subprocess
 import sys
@@ -129,6 +131,20 @@ def test_a_vocabulary_of_bert_is_fetched_with_its_settings(hub: Hub):
         {"vocab.txt": lines, "tokenizer_config.json": b'{"do_lower_case": false}', "model.bin": b"weights"}
     )
     assert load("hf:me/bert").encode("Hello") == [5]
+
+
+def test_ranks_of_a_model_are_fetched_with_the_special_tokens_beside_them(hub: Hub):
+    lines = [base64.b64encode(token) for token in [*(bytes([byte]) for byte in range(256)), b"ab"]]
+    ranks = b"".join(line + b" %d\n" % rank for rank, line in enumerate(lines))
+    config = {"added_tokens_decoder": {"300": {"content": "[BOS]"}}}
+    files = {"tiktoken.model": ranks, "tokenizer_config.json": json.dumps(config).encode()}
+    hub.repositories["me/ranks"] = Repository(files)
+    assert load("hf:me/ranks", "gpt2").encode("[BOS]ab", "all") == [300, 256]
+    entries = [{"rank": rank, "token_bytes": line.decode(), "token_str": None} for rank, line in enumerate(lines)]
+    config = {"pattern": r"\s+|\S+", "default_vocab_size": 267, "default_num_special_tokens": 10, "version": "v3"}
+    tekken = {"config": config, "vocab": entries, "special_tokens": []}
+    hub.repositories["me/tekken"] = Repository({"tekken.json": json.dumps(tekken).encode()})
+    assert load("hf:me/tekken").encode("ab") == [266]
 
 
 def test_a_file_that_is_cut_short_is_not_kept(hub: Hub, no_pauses: None, tmp_path: Path):

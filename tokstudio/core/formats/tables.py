@@ -206,7 +206,7 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     # Only kinds that can differ are looked up one by one.
     specials = frozenset(tokenizer.special_tokens.values())
     kinds = dict.fromkeys(specials, b"special")
-    words = tokenizer.whole_words
+    words = tokenizer.whole_words - specials
     kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
     uses = None if run is None else run.uses(len(merges))
     for token, made in enumerate(tokenizer.tokens):

@@ -23,6 +23,7 @@ _SETS = (
     ("encoder.json", "vocab.bpe"),
     ("tokenizer.model",),
     ("tiktoken.model",),
+    ("tekken.json",),
     ("spiece.model",),
     ("sentencepiece.bpe.model",),
     ("vocab.txt",),

@@ -364,7 +364,7 @@ class Tokenizer:
         """The kind of a token; raises ConfigError where it is not known."""
         if not self.is_known(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
-        if token in self.whole_words:
+        if token in self.whole_words and token not in self._specials.values():
             return "whole word"
         if self.parts(token) is not None:
             return "merge"

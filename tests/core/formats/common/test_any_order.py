@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tokstudio import ConfigError, FormatError, load, prune, save
+from tokstudio import ConfigError, FormatError, add_specials, load, prune, save
 from tokstudio.core.analysis.encoding_rounds import Rounds
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
@@ -299,6 +299,16 @@ def test_what_cannot_be_done_with_them_is_told(tmp_path):
         Tokenizer(tokenizer.merges, tokenizer.merge_results)
     with pytest.raises(ConfigError, match="made of it"):
         Tokenizer(np.array([[257, 98], [256, 98]], np.int32), checked=True)
+
+
+def test_a_special_token_that_a_whole_word_becomes_stays_special(tmp_path):
+    tokenizer = add_specials(load(write_ranks(tmp_path / "ranks", [b"abcd", b"ab", b"cd"])), ["<|end|>"])
+    save(tokenizer, tmp_path / "out")
+    again = load(tmp_path / "out")
+    assert again.kind(again.special_tokens["<|end|>"]) == "special"
+    save(again, tmp_path / "vocabulary.csv", "vocabulary-csv")
+    rows = (tmp_path / "vocabulary.csv").read_text().splitlines()
+    assert rows[-1].startswith('259,"special",')
 
 
 @pytest.mark.shared_data
