@@ -16,7 +16,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import locate
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.locate import first_occurrence_work, known_line, row_of
-from tokstudio.core.corpus.readers import columnar, csv_rows, json_rows
+from tokstudio.core.corpus.readers import collect, columnar, csv_rows, json_rows
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import train
@@ -182,3 +182,15 @@ def test_an_error_of_a_pattern_names_the_row_or_line(tmp_path, kind):
         train(corpus, TrainingConfig(vocabulary_size=300, pattern="[^xy]+"))
     place += f': The pattern drops "x" (first at character {character:,})'
     assert str(caught.value) == f"{place}: it must cover all text."
+
+
+def test_rows_of_long_texts_keep_their_places(tmp_path, monkeypatch):
+    """Small numbers take less memory; beyond them, all are kept."""
+    known = write(tmp_path / "a.jsonl", "jsonl", rows())
+    kept = []
+    for largest in ((1 << 31) - 1, 500):
+        monkeypatch.setattr(collect, "_LARGEST_INT32", largest)
+        (source,) = Corpus.from_files(tmp_path / "a.jsonl", field="text").sources
+        assert {text: row for text, (_, row) in told(source).items()} == known
+        kept.append(source.rows.dtype)
+    assert kept == [np.int32, np.int64]

@@ -224,10 +224,10 @@ class Source:
     value: str | None = None  # of the column that divides a data set; None where none does
     is_rows: bool = False  # whether documents are the rows of a data set, which lines do not divide
     kind: str = ""  # of a data set, such as "Parquet" or "JSON Lines, zstd"
-    # int64 [runs, 4], where rows of a data set or lines of a text were left out: a run of documents that follow one
+    # Integers [runs, 4], where rows of a data set or lines of a text were left out: a run of documents that follow one
     # another in their file begins with this document, at this byte, is this row or line (from 1), and its file has this
     # place in `shards`. None where none was left out, and all are of one file. Read-only.
-    rows: NDArray[np.int64] | None = None
+    rows: NDArray[np.int32] | NDArray[np.int64] | None = None
     shards: tuple[str, ...] = ()  # the names of the files of a data set, where there are several
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ NO_VALUE = "(none)"
 _MOST_VALUES = 1_000
 _LINES_NAMED = 3
 _HASH = 16  # bytes
+_LARGEST_INT32 = (1 << 31) - 1
 
 
 @dataclass
@@ -84,7 +85,7 @@ class DividedPart:
     data: NDArray[np.uint8]
     ends: NDArray[np.int64]
     places: NDArray[np.int64] | None
-    rows: NDArray[np.int64] | None = None
+    rows: NDArray[np.int32] | NDArray[np.int64] | None = None
 
 
 class Collector:
@@ -286,7 +287,7 @@ class _Builder:
         self._store, self._most = TextStore(name, budget), most
         self._ends: list[NDArray[np.int64]] = []
         self._places: list[NDArray[np.int64]] = []
-        self._runs: list[NDArray[np.int64]] = []
+        self._runs: list[NDArray[np.int32] | NDArray[np.int64]] = []
         self._documents, self._follows = 0, (0, 0)  # the row and the shard that would continue the last run
         self.is_full = False
 
@@ -318,14 +319,16 @@ class _Builder:
         if len(firsts):
             bytes_before = np.concatenate(([0], ends[:-1]))[firsts] + self._store.size
             shards = np.full(len(firsts), shard)
-            self._runs.append(np.stack((firsts + self._documents, bytes_before, rows[firsts], shards), axis=1))
+            runs = np.stack((firsts + self._documents, bytes_before, rows[firsts], shards), axis=1)
+            # Of a divided data set there is about one run a row.
+            self._runs.append(runs.astype(np.int32) if int(runs.max()) <= _LARGEST_INT32 else runs)
         self._documents += len(rows)
         self._follows = int(rows[-1]) + 1, shard
 
     def part_work(self, value: str | None) -> Work[DividedPart]:
         data = yield from self._store.finish_work()
         places = np.concatenate(self._places) if self._places else None
-        rows = np.concatenate(self._runs) if self._runs else None
+        rows = cast("NDArray[np.int64]", np.concatenate(self._runs)) if self._runs else None
         if rows is not None and len(rows) == 1 and rows[0, 2] == 1:
             rows = None
         return DividedPart(value, data, np.concatenate(self._ends), places, rows)
