@@ -26,8 +26,7 @@ class WordTable:
         self._slots = np.zeros((power_of_two(max(16, 2 * words)), 2), np.uint64)
         self._offsets = np.zeros(words + 1, np.int64)
         self._arena = np.zeros(8 * words + PADDING, np.uint8)
-        self._numbers = np.empty(MOST_WORDS, np.int32)
-        self._keys = np.empty(MOST_WORDS, np.uint64)
+        self._numbers, self._keys = np.empty(0, np.int32), np.empty(0, np.uint64)  # as long as a look-up needs
         self._used = 0
         self._entered = 0  # words that are in the slots
 
@@ -69,6 +68,9 @@ class WordTable:
 
         self._enter()
         done, n = 0, len(ends)
+        if n > len(self._keys):
+            size = min(MOST_WORDS, power_of_two(n))
+            self._numbers, self._keys = np.empty(size, np.int32), np.empty(size, np.uint64)
         data, ends = read_only(data), read_only(ends)
         while done < n:
             arrays = (self._numbers[done:n], self._keys, self._slots, self._offsets, self._arena)

@@ -1,0 +1,217 @@
+"""A person who does anything: random menus, clicks, keys and changes of state, by a seed, offscreen.
+
+Memory and the numbers of objects are printed at intervals, and at once, with the last acts: errors that nothing caught,
+warnings of Qt, and where the window was deaf for long.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import gc
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import tracemalloc
+from collections import Counter, deque
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from _common import machine, memory, parser
+from _window import open_studio
+from PySide6.QtCore import QObject, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.random_acts import RandomActs, RandomAnswers, small_files
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.memory import return_freed_memory
+from tokstudio.gui.app.app import Studio
+
+_HEAD = "minutes, acts, memory, without files, of malloc, free in it, Python objects, Qt objects, runs, undo, sources"
+
+
+class _Driver(QObject):
+    """Acts from the event loop, also inside the loops of dialogs."""
+
+    def __init__(self, studio: Studio, acts: RandomActs, arguments) -> None:
+        super().__init__()
+        self._studio, self._acts, self._arguments = studio, acts, arguments
+        self.number, self.depth, self.last = 0, 0, deque[str](maxlen=40)
+        self._began, self._due = time.perf_counter(), 0.0
+        self.alive = time.perf_counter()
+        self.blocked: Counter[str] = Counter()
+        QTimer.singleShot(0, self._act)
+        threading.Thread(target=self._watch, args=(threading.main_thread().ident,), daemon=True).start()
+
+    def _act(self) -> None:
+        now = time.perf_counter()
+        if now - self.alive > self._arguments.gap:
+            self.say(f"deaf for {1000 * (now - self.alive):.0f} ms")
+        passed = now - self._began
+        if passed >= self._due:
+            self._due += self._arguments.every * 60
+            print(*self._held(passed), sep="  ", flush=True)
+        if passed > self._arguments.minutes * 60 or not self._studio.window.isVisible():
+            for dialog in QApplication.topLevelWidgets():
+                if dialog is not self._studio.window:
+                    dialog.close()
+            self._end()
+            return
+        # A timer does not go on within its own event, so each act in the loop of a dialog needs another one.
+        QTimer.singleShot(self._arguments.pause, self._act)
+        self.number += 1
+        self.last.append(f"({self.number}) …")
+        self.depth += 1
+        try:
+            self.last[-1] = f"({self.number}) {self._acts.act()}"
+        finally:
+            self.depth -= 1
+            self.alive = time.perf_counter()
+
+    def _end(self) -> None:
+        """Shows what is held, and what of it is left without runs, texts and what can be undone."""
+        if tracemalloc.is_tracing():
+            _tell_largest()
+        session = self._studio.session
+        session.training.stop()
+        for run in list(session.runs.all):
+            session.runs.delete(run)
+        session.corpus.set_sources(())
+        session.view.set_text("")
+        session.history.clear()
+        QTimer.singleShot(3000, self._leave)
+
+    def _leave(self) -> None:
+        print("without runs and texts", *self._held(time.perf_counter() - self._began), sep="  ", flush=True)
+        if tracemalloc.is_tracing():
+            _tell_largest()
+        QApplication.exit(0)
+
+    def say(self, what: str) -> None:
+        print(f"!! act {self.number}, {self.depth} deep: {what}; last: {list(self.last)[-4:]}", flush=True)
+
+    def _watch(self, main: int) -> None:
+        """Says where the GUI thread is, once for each time it is deaf."""
+        told = 0.0
+        while True:
+            time.sleep(0.02)
+            if time.perf_counter() - self.alive > self._arguments.gap and told != self.alive:
+                told = self.alive
+                stack = traceback.extract_stack(sys._current_frames()[main])
+                here = str(Path(__file__).parents[2])
+                ours = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack if f.filename.startswith(here)]
+                self.blocked[" < ".join(reversed(ours[-4:]))] += 1
+                print("   deaf in", " < ".join(reversed(ours[-9:])), flush=True)
+
+    def _held(self, passed: float) -> list[str]:
+        gc.collect()
+        return_freed_memory()
+        tops = [self._studio, *QApplication.topLevelWidgets()]
+        objects = sum(len(top.findChildren(QObject)) for top in tops)
+        session = self._studio.session
+        history = session.history
+        return [
+            f"{passed / 60:.1f}",
+            f"{self.number:,}",
+            *(f"{memory(field) / 1e6:.1f} MB" for field in ("VmRSS", "RssAnon")),
+            *(f"{size / 1e6:.1f} MB" for size in _of_malloc()),
+            f"{len(gc.get_objects()):,}",
+            f"{objects:,}",
+            str(len(session.runs.all)),
+            str(history._stack.count()),
+            str(len(session.corpus.sources)),
+        ]
+
+
+class _Mallinfo(ctypes.Structure):
+    """What glibc's `mallinfo2` gives."""
+
+    _NAMES = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "used", "free", "keepcost")
+    _fields_ = tuple((name, ctypes.c_size_t) for name in _NAMES)
+
+
+def _of_malloc() -> tuple[int, int]:
+    """Bytes that are allocated by malloc, and that are free in its arenas; 0 where it does not say."""
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallinfo2"):
+        return 0, 0
+    library.mallinfo2.restype = _Mallinfo
+    found = library.mallinfo2()
+    return found.used + found.hblkhd, found.free
+
+
+def _tell_largest() -> None:
+    """Prints what holds most of the memory that Python and NumPy have allocated."""
+    gc.collect()
+    taken = tracemalloc.take_snapshot()
+    for number, one in enumerate(taken.statistics("traceback")[:14]):
+        print(
+            f"{one.size / 1e6:.1f} MB in {one.count:,}",
+            *one.traceback.format()[-14:] if number < 14 else "",
+            sep="\n   ",
+        )
+    print(f"{sum(one.size for one in taken.statistics('filename')) / 1e6:.1f} MB traced", flush=True)
+
+
+def _is_ours(error: Exception | None) -> bool:
+    """Whether an error is a fault of the program."""
+    return error is not None and not isinstance(error, TokStudioError)
+
+
+def main() -> None:
+    """Acts, and prints what is found."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--minutes", type=float, default=10.0)
+    arguments.add_argument("--every", type=float, default=1.0, help="minutes between two lines of the table")
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--pause", type=int, default=5, help="milliseconds between two acts")
+    arguments.add_argument("--gap", type=float, default=0.3, help="seconds that the window may be deaf unnoticed")
+    arguments.add_argument("--tokenizer", type=Path, action="append", default=[], help="another tokenizer to open")
+    arguments.add_argument(
+        "--trace", action="store_true", help="say at the end which lines have allocated what is held"
+    )
+    parsed = arguments.parse_args()
+    if parsed.trace:
+        tracemalloc.start(8)
+    os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+    faulthandler.enable()
+    print(f"{machine()}, seed {parsed.seed}", _HEAD, sep="  ", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder, choice = Path(name), random.Random(parsed.seed)
+        answers = RandomAnswers(folder, choice)
+        answers.texts, answers.tokenizers = small_files(folder)
+        answers.tokenizers += parsed.tokenizer
+        with open_studio(folder, answers, folder / "recovery") as studio:
+            driver = _Driver(studio, RandomActs(studio.window, answers, choice), parsed)
+
+            def failed(kind, error, trace) -> None:
+                sys.setrecursionlimit(5000)
+                driver.say("".join(traceback.format_exception(error)))
+                print("   ", *driver.last, sep="\n    ", flush=True)
+
+            def told(kind, context, text) -> None:
+                if kind != QtMsgType.QtDebugMsg and "plugin does not support" not in (text or ""):
+                    driver.say(f"Qt: {text}")
+                    print("".join(traceback.format_stack(limit=8)), flush=True)
+
+            studio.session.jobs.failed.connect(
+                lambda problem: failed(None, problem.error, None) if _is_ours(problem.error) else None
+            )
+            before, hook = qInstallMessageHandler(told), sys.excepthook
+            sys.excepthook = failed
+            QApplication.exec()
+            sys.excepthook = hook
+            qInstallMessageHandler(before)
+            for where, times in driver.blocked.most_common(20):
+                print(times, where)
+
+
+if __name__ == "__main__":
+    main()
