@@ -247,6 +247,13 @@ def test_the_password_of_a_hub_is_never_shown(hub: Hub, monkeypatch, password: s
     assert not [part for part in (password, "pa55", "w0rd", "p@ss", "me:") if part in told]
 
 
+@pytest.mark.parametrize("line", ["garbage", "[" * 9000, "null", '{"done": "x", "total": 1}', '{"path": 5}', "\\xff"])
+def test_a_process_that_prints_something_else_is_one_sentence(monkeypatch, line: str):
+    command = [sys.executable, "-c", f"print({line!r})"]
+    monkeypatch.setattr(client, "module_command", lambda *_: command)
+    assert "ended without an answer" in refused("hf:me/tiny")
+
+
 def test_a_connection_that_stalls_ends_with_an_error(hub: Hub, monkeypatch, tmp_path: Path):
     hub.stalled.add("tokenizer.json")
     work = client.fetch_work(parse_name("me/tiny"))

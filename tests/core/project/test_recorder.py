@@ -384,6 +384,32 @@ def test_files_left_at_the_end_of_a_session_are_found_and_removed(tmp_path, reco
     assert not found.ended
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are POSIX's")
+def test_links_pipes_and_folders_among_the_recordings_are_left_alone(tmp_path):
+    folder, elsewhere = tmp_path / "recovery", tmp_path / "elsewhere"
+    for place in (folder, elsewhere):
+        recorder = Recorder(place)
+        record(recorder, Trainer(CORPUS, TrainingConfig(vocabulary_size=270)), 6)
+        finish(recorder.autosave_work(small_project()))
+        kill(recorder)
+    (recording,) = elsewhere.glob("*.run.tokstudio")
+    before = {file.name: file.read_bytes() for file in elsewhere.iterdir()}
+    (folder / f"{'1' * 16}.run.tokstudio").symlink_to(recording)
+    (folder / f"{'2' * 16}.project.tokstudio").symlink_to("/etc/passwd")
+    os.mkfifo(folder / f"{'3' * 16}.project.tokstudio")
+    os.mkfifo(folder / f"{'4' * 16}.lock")
+    (folder / f"{'4' * 16}.run.tokstudio").write_bytes(b"")
+    (folder / f"{'5' * 16}.run.tokstudio").mkdir()
+    (folder / "notes.txt").write_text("of somebody else")
+    there = sorted(folder.iterdir())
+    (found,) = left(folder)
+    assert found.recording is not None
+    found.discard()
+    assert {file.name: file.read_bytes() for file in elsewhere.iterdir()} == before
+    assert len(there) - len(list(folder.iterdir())) in (3, 4)
+    assert sum(file.name[0] in "12345n" for file in folder.iterdir()) >= 7
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX's")
 def test_recordings_are_private(tmp_path):
     folder = tmp_path / "recovery"

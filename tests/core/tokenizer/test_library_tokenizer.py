@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -148,6 +149,34 @@ def test_a_waiting_request_can_be_cancelled(opened):
     next(paused)
     assert opened.encode(TEXT) == opened.encode(TEXT)
     assert len(finish(paused)) > 1000
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"garbage", b"\0" + b"\xff" * 8, b"\0" + b"\x05" + bytes(7) + b"abc", b"\0\3" + bytes(7) + b"abc", b"\1"],
+)
+def test_a_process_that_sends_something_else_is_one_sentence(monkeypatch, garbage):
+    code = f"import sys; sys.stdout.buffer.write({garbage!r}); sys.stdout.buffer.flush()"
+    monkeypatch.setattr(client, "module_command", lambda *_: [sys.executable, "-c", code])
+    process = client.LibraryProcess()
+    with pytest.raises(client.LibraryEnded, match="a name: the tokenizers library ended without an answer"):
+        finish(process.ask({"do": "encode", "name": "a name"}))
+    process.close()
+
+
+def test_what_a_library_prints_is_no_answer():
+    code = (
+        "import os, sys, io; from tokstudio.core.libraries import server;"
+        "server.Answers = type('A', (), {'answer': lambda *_: [os.write(1, b'printed'), b'part'][1:]}); server.main()"
+    )
+    request = b"".join(len(part).to_bytes(8, "little") + part for part in (b'{"do": "x"}', b""))
+    answer = b"\0" + (12).to_bytes(8, "little") + (4).to_bytes(8, "little") + b"part"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(request)
+        process.stdin.flush()
+        assert process.stdout.read(len(answer)) == answer
 
 
 def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):

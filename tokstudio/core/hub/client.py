@@ -10,10 +10,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -62,12 +62,23 @@ def fetch_work(name: Name) -> Work[Fetched]:
             if not line:
                 raise FormatError(f"{name}: the process that fetches it ended without an answer; try again.")
             heard = time.monotonic()
-            answer: dict[str, Any] = json.loads(line)
+            answer = _answer(line)
             if "problem" in answer:
                 raise FormatError(answer["problem"])
             if "path" in answer:
                 return Fetched(Path(answer["path"]), answer["remark"])
             progress = Progress("downloading", answer["done"], answer["total"])
+
+
+def _answer(line: bytes) -> dict[str, Any]:
+    """What a line says; a line that something else has printed says nothing new."""
+    with suppress(ValueError, RecursionError):
+        match json.loads(line):
+            case {"problem": str()} | {"path": str(), "remark": str()} | {"done": int(), "total": int()} as answer:
+                return cast("dict[str, Any]", answer)
+            case _:
+                pass
+    return {"done": 0, "total": 0}
 
 
 @contextmanager

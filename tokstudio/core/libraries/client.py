@@ -30,6 +30,7 @@ from tokstudio.core.libraries.torture_text import torture_text
 
 # Reading takes some 15 ms a megabyte.
 _SMALL = 1_000_000
+_LARGEST_ANSWER = 1 << 34  # bytes; a process that sends garbage promises more
 
 
 class LibraryEnded(FormatError):
@@ -170,7 +171,7 @@ class LibraryProcess:
             raise LibraryEnded(f"{request['name']}: {title} ended without an answer{why}")
         status, content = question.answer
         if status == REFUSED:
-            raise FormatError(content.decode())
+            raise FormatError(content.decode("utf-8", "replace"))
         return _parts(content)
 
     def close(self) -> None:
@@ -275,8 +276,10 @@ def _exchange(process: subprocess.Popen[bytes], question: _Question) -> tuple[by
         head = read_exactly(process.stdout, 1 + LENGTH.size)  # pyright: ignore[reportArgumentType]
         if head is None or head[:1] not in (DONE, REFUSED):
             return None
-        content = read_exactly(process.stdout, *LENGTH.unpack(head[1:]))  # pyright: ignore[reportArgumentType]
-        return None if content is None else (head[:1], content)
+        (size,) = LENGTH.unpack(head[1:])
+        content = read_exactly(process.stdout, size) if size <= _LARGEST_ANSWER else None  # pyright: ignore[reportArgumentType]
+        if content is not None and (head[:1] == REFUSED or _are_parts(content)):
+            return head[:1], content
     return None
 
 
@@ -292,6 +295,14 @@ def _answer(request: Mapping[str, Any], in_child: bool) -> Work[list[bytes]]:
         parts.append(part)
         yield Progress("proving", len(parts), len(request["texts"]))
     return parts
+
+
+def _are_parts(content: bytes) -> bool:
+    """Whether content can be split into parts."""
+    at = 0
+    while at + LENGTH.size <= len(content):
+        at += LENGTH.size + LENGTH.unpack_from(content, at)[0]
+    return at == len(content)
 
 
 def _parts(content: bytes) -> list[bytes]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_MOST_READ = 1 << 20
 DONE, REFUSED = b"\0", b"\1"
 LENGTH = struct.Struct("<Q")
 NO_MEMORY = "it would need more than half of this computer's memory, which is the limit."
@@ -408,7 +409,8 @@ def _refusals(what: str) -> Generator[None]:
 def read_exactly(file: BinaryIO, size: int) -> bytes | None:
     """Reads `size` bytes; None where the file ends before."""
     parts: list[bytes] = []
-    while size and (part := file.read(size)):
+    # A length may be anything where a process sends something else.
+    while size and (part := file.read(min(size, _MOST_READ))):
         parts.append(part)
         size -= len(part)
     return None if size else b"".join(parts)
@@ -474,7 +476,9 @@ def main() -> int:
     """
     if len(sys.argv) > 1:
         limit_memory(int(sys.argv[1]))
-    source, target = sys.stdin.buffer, sys.stdout.buffer
+    # What a library prints must not stand between the answers.
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
     answers = Answers()
     while (received := _receive(source)) is not None:
         request, content = received

@@ -8,6 +8,7 @@ long during training.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import sqlite3
@@ -233,9 +234,16 @@ def _tokens(folder: Path) -> list[str]:
         for file in folder.iterdir():
             name = _NAME.fullmatch(file.name)
             # A lock without other files is just being taken, unless it is old.
-            if name and (name[2] != _LOCK or time.time() - _modified(file) > _STALE):
+            if name and _are_plain(folder, name[1]) and (name[2] != _LOCK or time.time() - _modified(file) > _STALE):
                 tokens.add(name[1])
     return sorted(tokens)
+
+
+def _are_plain(folder: Path, token: str) -> bool:
+    """Whether all of its files are files of this folder: neither links, which lead elsewhere, nor folders or pipes."""
+    names = [token + ending for ending in (_LOCK, _RECORDING, _PROJECT, _ENDED)]
+    places = [folder / (name + beside) for name in names for beside in ("", *_BESIDE)]
+    return all(stat.S_ISREG(place.lstat().st_mode) for place in places if os.path.lexists(place))
 
 
 def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
