@@ -238,3 +238,11 @@ def test_commands_show_progress_on_a_terminal(tokenizer, monkeypatch, capsys, wo
     states = capsys.readouterr().err.split("\r")
     assert "Preparing the engine" in [state.strip() for state in states]
     assert states[-1].strip() == ""
+
+
+def test_inspect_counts_tokens_that_only_whole_words_become(tmp_path, capsys):
+    tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"qrst"]
+    lines = (base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
+    (tmp_path / "some.tiktoken").write_bytes(b"".join(lines))
+    assert cli.main(["inspect", str(tmp_path), "--pattern", "gpt2"]) == 0
+    assert re.search(r"^Whole words +1: only a pre-token", capsys.readouterr().out, re.MULTILINE)

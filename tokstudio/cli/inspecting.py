@@ -58,6 +58,7 @@ def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[
         "merges": len(tokenizer.merges),
         "special_tokens": dict(tokenizer.special_tokens),
         "extra_tokens": len(tokenizer.extra_tokens),
+        "whole_words": len(tokenizer.whole_words.difference(tokenizer.special_tokens.values())),
         "unreachable_tokens": int(np.count_nonzero(reach != REACHED)),
         "highest_id": len(tokens) - 1,
         "unused_ids": len(tokens) - len(tokenizer),
@@ -101,6 +102,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     ]
     if (extra := facts["extra_tokens"]) and facts["model"] == "BPE":
         rows.append(("Not made by merges", f"{extra:,}"))
+    if words := facts["whole_words"]:
+        rows.append(("Whole words", f"{words:,}: only a pre-token that equals one becomes it"))
     if unreachable := facts["unreachable_tokens"]:
         rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
     unused = facts["unused_ids"]

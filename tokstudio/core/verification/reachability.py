@@ -51,7 +51,8 @@ def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
     # What a supermerge makes was in the corpus, and depends on the words beside it.
     within = slice(None) if tokenizer.supermerges is None else ~tokenizer.supermerges
     made = _shortest(tokenizer, np.unique(tokenizer.merge_results[within]))
-    words = _shortest(tokenizer, np.array(sorted(tokenizer.whole_words), np.int32))
+    ordinary = tokenizer.whole_words.difference(tokenizer.special_tokens.values())
+    words = _shortest(tokenizer, np.array(sorted(ordinary), np.int32))
     for first in range(0, len(made), _STEP):
         ids = made[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)

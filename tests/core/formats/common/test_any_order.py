@@ -306,6 +306,7 @@ def test_a_special_token_that_a_whole_word_becomes_stays_special(tmp_path):
     save(tokenizer, tmp_path / "out")
     again = load(tmp_path / "out")
     assert again.kind(again.special_tokens["<|end|>"]) == "special"
+    assert finish(reachability_work(again))[again.special_tokens["<|end|>"]] == REACHED
     save(again, tmp_path / "vocabulary.csv", "vocabulary-csv")
     rows = (tmp_path / "vocabulary.csv").read_text().splitlines()
     assert rows[-1].startswith('259,"special",')
