@@ -175,6 +175,46 @@ def test_it_is_written_and_read_back(both, tmp_path):
             assert same.encode(text, "all") == ids_of(theirs, text)
 
 
+ORDINARY = ("think", "<s>", "x", "cat<think> <s>the</think>", "a <tool> ", "banana", "", "<tool><think>" * 70)
+
+
+@pytest.mark.parametrize("nfc", [False, True])
+def test_added_tokens_that_are_not_special_are_found_everywhere(tmp_path, nfc):
+    """In short and long texts, batches, arrays, streams, bytes, steps and counts: also where nothing is allowed."""
+    tokens = [added("<s>"), added("<think>", special=False), added("</think>", special=False, normalized=True)]
+    tokens.append(added("<tool>", special=False, lstrip=True, rstrip=True))
+    theirs = made(nfc, False, True, tokens)
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    ours = load(tmp_path)
+    theirs.encode_special_tokens = True
+    assert ours.preparation.ordinary == {"<think>", "</think>", "<tool>"}
+    for tokenizer in (ours, pickle.loads(pickle.dumps(ours)), ours.compact()):
+        for text in (*ORDINARY, TEXT + "<think>" + TEXT):
+            ids = ids_of(theirs, text)
+            assert tokenizer.encode(text) == tokenizer.encode(text.encode()) == ids
+            assert tokenizer.encode_array(text).tolist() == ids
+            assert list(tokenizer.encode_iterable([text])) == ids
+            assert finish(steps_work(tokenizer, text)).tokens.ids.tolist() == ids
+            found, ends = finish(tokenizer.encode_with_ends_work(text))
+            assert found.tolist() == ids
+            assert not ids or ends[-1] == len(text.encode())
+        assert [list(ids) for ids in tokenizer.encode_batch(ORDINARY).ids] == [
+            ids_of(theirs, text) for text in ORDINARY
+        ]
+    theirs.encode_special_tokens = False
+    for text in ORDINARY:
+        assert ours.encode(text, ["<s>"]) == ours.encode(text, "all") == ids_of(theirs, text)
+    save(ours, tmp_path / "again.json")
+    listed = json.loads((tmp_path / "again.json").read_bytes())["added_tokens"]
+    assert {entry["content"]: entry["special"] for entry in listed} == {
+        "<s>": True,
+        "<think>": False,
+        "</think>": False,
+        "<tool>": False,
+    }
+    assert "Added tokens that are not special become special ones" in " ".join(fit(ours, "tiktoken").losses)
+
+
 def opened(folder, *given, **more):
     made(*given, **more).save(str(folder / "tokenizer.json"))
     return load(folder)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -508,7 +509,8 @@ class Tokenizer:
         check_text(text)
         if allowed_special == () and len(text) <= LONGEST and self._short_texts is not None:
             raw = to_utf8(text)
-            if len(raw) <= LONGEST and (self._alphabet.base == "bytes" or isinstance(text, str)):
+            is_short = len(raw) <= LONGEST and (self._alphabet.base == "bytes" or isinstance(text, str))
+            if is_short and (self._always_found is None or self._always_found.search(raw) is None):
                 return self._short_texts.encode(raw)
         return None
 
@@ -663,9 +665,16 @@ class Tokenizer:
         return self.encoder(self._pattern)
 
     @cached_property
+    def _always_found(self) -> re.Pattern[bytes] | None:
+        """Finds added tokens that are not special; None where there are none."""
+        ordinary = sorted(self._preparation.ordinary)
+        return re.compile(b"|".join(re.escape(token.encode()) for token in ordinary)) if ordinary else None
+
+    @cached_property
     def _short_texts(self) -> ShortTexts | None:
         """None where a short text needs all that a long one does."""
-        may = self.library is None and self._dropout is None and self._preparation.is_plain
+        changes = self._preparation.nfc or self._preparation.prefix_space
+        may = self.library is None and self._dropout is None and not changes
         if not may or not ShortTexts.can_use(self._encoder):
             return None
         return ShortTexts(self.encoder(self._pattern, whole_words=False), self._encoder.whole_words)
