@@ -7,6 +7,7 @@ import copy
 import inspect
 import json
 import pickle
+import random
 
 import numpy as np
 import pytest
@@ -459,3 +460,56 @@ def test_classes_are_those_of_transformers():
             file = json.loads(theirs(vocab={"a": 0}, merges=[])._tokenizer.to_str())
             assert (file["normalizer"] == {"type": "NFC"}) == known.nfc
             assert splitting(file["pre_tokenizer"]) == ("bytes", known.splits, False)
+
+
+NAMED = ["<a>", "<b>", "<c>", "ban", "<e>", " f"]
+
+
+def some_flags(chance):
+    shares = {"lstrip": 0.2, "rstrip": 0.2, "single_word": 0.15, "normalized": 0.3, "special": 0.7}
+    return {flag: chance.random() < share for flag, share in shares.items()}
+
+
+def some_files(folder, chance):
+    """A tokenizer with any added tokens, and any files beside it that name these and others."""
+    own = chance.sample([name for name in NAMED if name != "ban"], chance.randint(0, 3))
+    entries = [{"id": 263 + at, "content": name, **some_flags(chance)} for at, name in enumerate(own)]
+    config, given = {"tokenizer_class": "PreTrainedTokenizerFast"}, {}
+    for role in ("bos_token", "eos_token", "pad_token", "sep_token", "x_token"):
+        if chance.random() < 0.3:
+            config[role] = chance.choice(NAMED)
+        elif chance.random() < 0.1:
+            config[role] = {"__type": "AddedToken", "content": chance.choice(NAMED), **some_flags(chance)}
+    if chance.random() < 0.4:
+        names = chance.sample(NAMED, chance.randint(0, 3))
+        numbers = chance.sample(range(255, 300), len(names))
+        listed = {
+            str(number): {"content": name, **some_flags(chance)} for number, name in zip(numbers, names, strict=True)
+        }
+        config["added_tokens_decoder"] = listed
+    if chance.random() < 0.3:
+        config[chance.choice(["additional_special_tokens", "extra_special_tokens"])] = chance.sample(NAMED, 2)
+    if chance.random() < 0.4:
+        roles = {role: chance.choice(NAMED) for role in ("eos_token", "unk_token", "y_token") if chance.random() < 0.4}
+        given["map"] = roles | {"pad_token": {"content": chance.choice(NAMED), **some_flags(chance)}}
+    if chance.random() < 0.4:
+        numbers = chance.sample(range(255, 280), 3)
+        given["added"] = dict(zip(chance.sample(NAMED, 3), numbers, strict=True))
+    normalizer = {"type": "NFC"} if chance.random() < 0.3 else None
+    return written(folder, {"added_tokens": entries, "normalizer": normalizer}, config=config, **given)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_files_beside_mean_what_they_mean_to_transformers(tmp_path, from_folder, seed):
+    """Which file wins, in which order tokens get ids, which flags stay: all as the library has it."""
+    chance = random.Random(seed)
+    folder = some_files(tmp_path / "chat", chance)
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    assert sorted(tokenizer.settings.additional) == sorted(set(theirs.extra_special_tokens))
+    library = theirs.backend_tokenizer
+    for _ in range(8):
+        text = "".join(chance.choice([*NAMED, " ", "x", "banana", "\u0301", "_", "\n"]) for _ in range(9))
+        for allowed in ("all", ()):
+            library.encode_special_tokens = allowed == ()
+            assert tokenizer.encode(text, allowed) == library.encode(text, add_special_tokens=False).ids

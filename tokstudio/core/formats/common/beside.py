@@ -205,7 +205,8 @@ class Beside:
                 roles[role] = described.get(_content(token), token)
         given = [*roles.values(), *self.additional]
         adding = _Adding(known, vocabulary)
-        new: list[AddedToken | str] = [token for token in listed if adding.is_new(token)]
+        # The library adds all that are listed once more, so that those with a role become special.
+        new: list[AddedToken | str] = [*listed]
         there = {*known, *map(_content, new)}
         for token in given:
             if _content(token) not in there and token not in new:
@@ -255,7 +256,10 @@ class Beside:
         if others := [name for name, said in self.ignored.items() if not said <= final]:
             verb = "says otherwise, is" if len(others) == 1 else "say otherwise, are"
             yield f"{CONFIG} lists the added tokens, so {' and '.join(others)}, which {verb} not read."
-        if moved := [token for token in self.listed if adding.tokens[token.content].id != token.id]:
+        if left := [token.content for token in self.listed if token.content not in adding.tokens]:
+            yield f"{self.source} gives ids of other added tokens to {_names(left)}: these are left out."
+        there = [token for token in self.listed if token.content in adding.tokens]
+        if moved := [token for token in there if adding.tokens[token.content].id != token.id]:
             first, more = moved[0], len(moved) - 1
             told = f"{shown(first.content)} the id {first.id:,}, but it is {adding.tokens[first.content].id:,}"
             yield f"{self.source} gives {told}: ids in this file are ignored{f' ({more:,} more)' * bool(more)}."
@@ -306,20 +310,17 @@ class _Adding:
         self._vocabulary = vocabulary
         self._next = max([len(vocabulary), *(token.id + 1 for token in known.values())])
 
-    def is_new(self, token: AddedToken) -> bool:
-        """Whether a token is not there, or there with other flags."""
-        old = self.tokens.get(token.content)
-        return old is None or old.flags != token.flags
-
     def add(self, token: AddedToken) -> None:
         """Adds a token, or gives it other flags."""
-        self.log.append(token)
         old = self.tokens.get(token.content)
         if old is None:
             number = self._vocabulary.get(token.content, self._next)
             self.tokens[token.content] = replace(token, id=number)
             self._next = max(self._next, number + 1)
+            self.log.append(token)
             return
+        if old.flags != token.flags:
+            self.log.append(token)
         # The library goes on looking for it in the way in which it did before, too.
         normalized = old.normalized and (old.special or token.normalized)
         special = old.special or token.special
@@ -414,8 +415,9 @@ class _Meaning:
                 if role in others:
                     self._note_map(role, roles.get(role), others[role])
                     roles[role] = others.pop(role)
-            # Of other roles, the configuration's win.
-            specific = others | specific
+            # Of other roles, those that the configuration names by their text win; they are added last.
+            described = {role: token for role, token in specific.items() if isinstance(token, AddedToken)}
+            specific = {**described, **others} | {k: v for k, v in specific.items() if k not in described}
             additional = additional or other_additional
             config |= more
             listed = self._listed(roles, additional)
