@@ -227,6 +227,14 @@ def test_a_text_without_parallel_text_is_counted_and_never_chooses(texts, rule, 
     assert silent not in run.chosen.numbers
 
 
+@pytest.mark.parametrize(("text", "ended"), [("ab", "no pair occurs 2 times"), ("a", "nothing left to merge")])
+def test_pairs_of_a_text_that_never_chooses_do_not_count_as_left(text, ended):
+    corpus = corpus_of({"code": ["xyxyxy"], "de": [text], "en": ["c"]})
+    config = TrainingConfig(min_frequency=2, algorithm="parity", parallel={"de": "ab", "en": "cd"})
+    run = train(corpus, config).run
+    assert (len(run), run.ended) == (0, ended)
+
+
 @settings(patient, max_examples=50)
 @given(languages, st.integers(1, 30), st.sampled_from(TIE_BREAKS))
 def test_the_definition_with_a_pattern(texts, merges, tie_break):

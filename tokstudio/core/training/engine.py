@@ -219,7 +219,11 @@ class Engine:
 
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
-        t, at, refused = self._tables, 0, set[tuple[int, int]]()
+        return self._has_eligible_pair(0)
+
+    def _has_eligible_pair(self, at: int) -> bool:
+        """Whether any two neighbours may be merged from position `at` on, where a token starts."""
+        t, refused = self._tables, set[tuple[int, int]]()
         while True:
             left, right, at = eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state, at)
             if left < 0 or (self._allows is None and not len(t.token_lacking)):

@@ -106,10 +106,11 @@ class ParityEngine(Engine):
         return turn
 
     def has_eligible_pair(self) -> bool:
-        """Whether any two neighbours in the text of a language may still be merged, however rare."""
-        whole = int(self._state[k.LENGTH])
-        self._state[k.LENGTH] = self._sections()[self._choice.numbers[parity.LANGUAGES]]
-        found = super().has_eligible_pair()
+        """Whether any two neighbours in the text of a language that chooses may still be merged, however rare."""
+        whole, sections, found = int(self._state[k.LENGTH]), self._sections(), False
+        for language in np.flatnonzero(self._choose).tolist():
+            self._state[k.LENGTH] = sections[language + 1]
+            found = found or self._has_eligible_pair(int(sections[language]))
         self._state[k.LENGTH] = whole
         return found
 
