@@ -45,18 +45,19 @@ class _Driver(QObject):
         self._studio, self._acts, self._arguments = studio, acts, arguments
         self.number, self.depth, self.last = 0, 0, deque[str](maxlen=40)
         self._began, self._due = time.perf_counter(), 0.0
-        self.alive = time.perf_counter()
+        self.alive, self.worked = time.perf_counter(), time.thread_time()
         self.blocked: Counter[str] = Counter()
         QTimer.singleShot(0, self._act)
         threading.Thread(target=self._watch, args=(threading.main_thread().ident,), daemon=True).start()
 
     def _act(self) -> None:
         now = time.perf_counter()
-        if now - self.alive > self._arguments.gap:
-            self.say(f"deaf for {1000 * (now - self.alive):.0f} ms")
+        self._tell_busy("after it")
         passed = now - self._began
         if passed >= self._due:
             self._due += self._arguments.every * 60
+            if self._arguments.clear:
+                self._clear()
             print(*self._held(passed), sep="  ", flush=True)
         if passed > self._arguments.minutes * 60 or not self._studio.window.isVisible():
             for dialog in QApplication.topLevelWidgets():
@@ -69,16 +70,28 @@ class _Driver(QObject):
         self.number += 1
         self.last.append(f"({self.number}) …")
         self.depth += 1
+        self.alive, self.worked = time.perf_counter(), time.thread_time()
         try:
             self.last[-1] = f"({self.number}) {self._acts.act()}"
         finally:
             self.depth -= 1
-            self.alive = time.perf_counter()
+            self._tell_busy("in it")
+            self.alive, self.worked = time.perf_counter(), time.thread_time()
+
+    def _tell_busy(self, when: str) -> None:
+        """Says that the GUI thread has worked for long; the work of others does not count in it."""
+        worked, passed = time.thread_time() - self.worked, time.perf_counter() - self.alive
+        if worked > self._arguments.gap:
+            self.say(f"busy for {1000 * worked:.0f} of {1000 * passed:.0f} ms {when}")
 
     def _end(self) -> None:
         """Shows what is held, and what of it is left without runs, texts and what can be undone."""
         if tracemalloc.is_tracing():
             _tell_largest()
+        self._clear()
+        QTimer.singleShot(3000, self._leave)
+
+    def _clear(self) -> None:
         session = self._studio.session
         session.training.stop()
         for run in list(session.runs.all):
@@ -86,7 +99,6 @@ class _Driver(QObject):
         session.corpus.set_sources(())
         session.view.set_text("")
         session.history.clear()
-        QTimer.singleShot(3000, self._leave)
 
     def _leave(self) -> None:
         print("without runs and texts", *self._held(time.perf_counter() - self._began), sep="  ", flush=True)
@@ -177,6 +189,7 @@ def main() -> None:
     arguments.add_argument(
         "--trace", action="store_true", help="say at the end which lines have allocated what is held"
     )
+    arguments.add_argument("--clear", action="store_true", help="remove all runs and texts before each line")
     parsed = arguments.parse_args()
     if parsed.trace:
         tracemalloc.start(8)
