@@ -460,7 +460,8 @@ class Tokenizer:
 
         Args:
             text: The text.
-            allowed_special: The special tokens to recognise: "all", or their texts. Others are treated as text.
+            allowed_special: The special tokens to recognise: "all", or their texts. Others are treated as text; added
+                tokens that are not special (`preparation.ordinary`) are always recognised.
 
         Raises:
             ConfigError: A special token is unknown, a character is not in the vocabulary, or it is not one text.
