@@ -89,15 +89,16 @@ class Steps:
         if not 0 <= merges <= self.merges:
             raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
         pieces = self.pieces
-        known = self.tokenizer.at(merges).tokens
-        words = self.tokenizer.whole_words.intersection(pieces.ids.tolist())
-        has_order = self.tokenizer.needed_merges is None
-        if self.tokenizer.dropout is not None or not has_order or not all(map(known.in_use, words)):
+        earlier, needed = self.tokenizer.at(merges), self.tokenizer.needed_merges
+        words = (self.tokenizer.whole_words | earlier.whole_words).intersection(pieces.ids.tolist())
+        same = words <= self.tokenizer.whole_words and all(map(earlier.tokens.in_use, words))
+        if self.tokenizer.dropout is not None or not same:
             # Dropout tries other merges; and a whole word is one token only where that token exists.
             part = self.begin, self.begin + len(self.data)
             return finish(prepared_steps_work(self.tokenizer, self.prepared, part, merges, self.allowed_special))
-        # Merges are in order: the result of a later one is not a part of an earlier one.
-        kept = np.flatnonzero(pieces.merges <= merges)
+        # Where merges are in order, the result of a later one is not a part of an earlier one.
+        last = pieces.merges if needed is None else np.where(pieces.merges > 0, needed[pieces.merges - 1], 0)
+        kept = np.flatnonzero(last <= merges)
         place = np.full(len(pieces.ids) + 1, -1, np.int64)
         place[kept] = np.arange(len(kept))  # the last one stays -1, for no piece
         parents, wholes = place[pieces.parents[kept]], place[pieces.wholes[kept]]

@@ -263,7 +263,11 @@ def test_steps_and_rounds_end_as_the_encoding_does_at_any_playhead(tmp_path, see
     text = " ".join(some_words(seed, count=12))
     whole = finish(steps_work(tokenizer, text))
     for merges in range(0, len(tokenizer.merges) + 1, 4):
-        steps = whole.at(merges)
+        steps, anew = whole.at(merges), finish(steps_work(tokenizer, text, merges))
+        assert len(steps) == len(anew)
+        for number in range(len(steps)):
+            assert steps.state(number).ids.tolist() == anew.state(number).ids.tolist()
+            assert steps.step(number) == anew.step(number)
         expected = tokenizer.at(merges).encode(text)
         assert steps.tokens.ids.tolist() == expected
         rounds = Rounds(steps)
