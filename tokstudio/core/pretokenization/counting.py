@@ -71,7 +71,7 @@ def count_shard(
     else:
         job = Counting(CountedWith(pattern, tuple(special_tokens), documents), reading or Reading())
         counts = finish(job.count_work([source], threads)).counts
-    return counts.moved(range(number, number + len(counts.totals)), file)
+    return counts.moved(number, file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class CountedPart:
         sources = self.sources + later.sources
         whole = entries(sources)[len(self.sources) :]
         numbers = {part: number for (_, part), (_, number) in zip(entries(later.sources), whole, strict=True)}
-        moved = later.counts.moved([numbers[part] for part in range(len(numbers))], self.counts.files)
+        moved = later.counts.renumbered([numbers[part] for part in range(len(numbers))], self.counts.files)
         return CountedPart((yield from WordCounts.merge_work([self.counts, moved])), sources)
 
 

@@ -96,8 +96,12 @@ class WordCounts:
         order = order[np.argsort(rows[order])]
         return Sequences(self.data, starts[order], self.ends[order], totals[order])
 
-    def moved(self, sources: Sequence[int], files: int) -> WordCounts:
-        """The same table as a part of a larger one, with the numbers that its sources have there, after some files."""
+    def moved(self, sources: int, files: int) -> WordCounts:
+        """The same table as a part of a larger one, after so many sources and files."""
+        return self.renumbered(range(sources, sources + len(self.totals)), files)
+
+    def renumbered(self, sources: Sequence[int], files: int) -> WordCounts:
+        """The same where the sources have these numbers in the larger table."""
         totals = dict(zip(sources, self.totals, strict=True))
         return replace(
             self,
