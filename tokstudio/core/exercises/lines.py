@@ -130,7 +130,7 @@ def _fields(text: str, sign: str, heading: str, places: Sequence[int], quoting: 
             left, right = fields[places[0]], fields[places[-1]]
             rows.append((left, right) if len(places) == 2 else _pair_of_field(left))
     except csv.Error as error:
-        raise FormatError(f"line {reader.line_num:,} is not CSV: {error}.") from None
+        raise FormatError(f"line {reader.line_num:,} is not CSV: {str(error).partition(' - ')[0]}.") from None
     return rows
 
 

@@ -61,7 +61,8 @@ class Table:
 
     def _at_once(self, rows: int, names: list[str]) -> int:
         """How many rows of Parquet columns surely fit into the memory: few where they or a dictionary are large."""
-        sizes = sizes_of_parquet(self.file, set(names))
+        # A sample is only read of the first group of rows.
+        sizes = sizes_of_parquet(self.file, set(names), 1 if rows == _SAMPLE else None)
         refuse_bomb(self.name, sizes.unpacked, self.stored, _ADVICE)
         return max(1, min(rows, _AT_ONCE // max(1, sizes.row)))
 
@@ -96,7 +97,7 @@ class Table:
 
 _DICTIONARY_PAGE, _DELTAS = 2, 7
 _HEADERS = (1 << 12, 1 << 20)  # bytes of a page's header, of which few are long
-_MOST_VALUES = 3_000_000  # of the description of a file, which take some seconds
+_MOST_VALUES = 1_000_000  # of the description of a file, which take a second
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ class Sizes:
     unpacked: int
 
 
-def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None) -> Sizes:
-    """What some columns (None: all) unpack to, as their pages say.
+def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None, first: int | None = None) -> Sizes:
+    """What some columns (None: all) unpack to in the `first` groups of rows (None: all), as their pages say.
 
     That is read from the file itself: where pyarrow gives it column by column, a damaged file can end the process. In
     a page with a dictionary or of deltas, every row may have all that stands there.
@@ -126,7 +127,7 @@ def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None) -> Sizes:
     except _TooManyError:
         # Of a description that long, few rows are read at a time.
         return Sizes(_AT_ONCE >> 6, 0, 0)
-    for group in groups:
+    for group in groups[:first]:
         mean = common = 0
         for chunk in group[1]:
             about = chunk[3]
