@@ -96,7 +96,7 @@ def by_ranks(word, ranks):
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_ranks_in_no_order_encode_as_the_libraries_at_any_playhead(tmp_path, seed):
     tokens, words = some_tokens(seed), some_words(seed)
     file, folder = write_json(tmp_path / "json", tokens, every_split(tokens)), write_ranks(tmp_path / "ranks", tokens)
@@ -111,18 +111,18 @@ def test_ranks_in_no_order_encode_as_the_libraries_at_any_playhead(tmp_path, see
         assert of_json.encode(word) == of_ranks.encode(word) == openai.encode(word) == ids, word
     assert np.array_equal(of_json.merges, of_ranks.merges) or of_ranks.needed_merges is None
     long = "".join(words)
-    assert of_json.encoder("none", whole_words=False).pairs.size
     assert of_json.encode(long) == theirs.encode(long).ids
-    for merges in range(0, len(of_json.merges) + 1, 3):
+    for merges in range(0, len(of_json.merges) + 1, 6):
         # The first results by rank; all else, also whole words, is as if the file ended there.
         known = BYTES + [of_json.tokens[token] for token in of_json.merge_results[:merges].tolist()]
         known += of_json.extra_tokens.values()
         held = {token: rank for token, rank in ranks.items() if token in known}
         here = of_json.at(merges)
+        others = here.closed(), pickle.loads(pickle.dumps(here))
         for word in words[:60]:
             expected = by_ranks(word.encode(), held)
             assert here.encode(word) == expected, (merges, word)
-            assert here.closed().encode(word) == pickle.loads(pickle.dumps(here)).encode(word) == expected
+            assert all(other.encode(word) == expected for other in others), (merges, word)
         assert here.encode(long) == by_ranks(long.encode(), held)
 
 
@@ -167,7 +167,7 @@ def test_a_merge_listed_again_counts_where_it_stands_last(tmp_path):
     assert tokenizer.at(1).encode("abc") == [*b"a", 257]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_any_list_of_pairs_encodes_as_the_library(tmp_path, seed):
     chance, tokens = random.Random(seed), some_tokens(seed)
     pairs = every_split(tokens)
