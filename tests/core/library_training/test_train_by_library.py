@@ -279,8 +279,12 @@ def test_the_process_ends_with_its_parent():
         for content in (b"ab" * 12_000 + b"\n", b""):
             written = json.dumps(request).encode()
             process.stdin.write(LENGTH.pack(len(written)) + written + LENGTH.pack(len(content)) + content)
+            process.stdin.flush()
+            if content:
+                answer = b"\0" + LENGTH.pack(0)
+                assert process.stdout.read(len(answer)) == answer
         process.stdin.close()
-        assert process.stdout.read() == b"\0" + LENGTH.pack(0)
+        assert process.stdout.read() == b""
     assert process.returncode == 1
 
 
