@@ -85,6 +85,13 @@ def test_the_end_of_text_is_special_and_other_tokens_without_a_merge_are_only_ke
     assert tokenizer.encode("x <s> token 日本") == load_library(tmp_path).encode("x <s> token 日本").ids
 
 
+def test_settings_without_a_class_leave_the_end_of_text_special(tmp_path):
+    put(tmp_path, gpt2_pair(everything(), ("<|endoftext|>",)))
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 1024}')
+    tokenizer = load(tmp_path, "gpt2")
+    assert tokenizer.special_tokens == {"<|endoftext|>": len(everything())}
+
+
 def test_a_token_that_is_no_text_is_refused_and_the_empty_one_is_kept(tmp_path):
     number = len(everything())
     put(tmp_path, gpt2_pair(everything(), ("\ud83d",)))

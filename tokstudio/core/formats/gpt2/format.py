@@ -192,7 +192,7 @@ class Gpt2(Format):
         unmerged = {token: number for token, number in vocabulary.items() if not merges.has(number)}
         own = [AddedToken(token, unmerged[token], False, True) for token in _SPECIAL if token in unmerged]
         settings = beside.settings
-        added = beside.completed(own if settings.config is None else None, vocabulary, True)
+        added = beside.completed(own if made_as is None else None, vocabulary, True)
         # The text of an ordinary token stays one.
         tokens = [token for token in added.tokens if not merges.has(token.id)]
         specials = {token.content: token.id for token in tokens}
