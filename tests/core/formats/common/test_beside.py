@@ -199,3 +199,26 @@ def test_a_model_alone_is_encoded_as_before(tmp_path):
     library = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
     for text in (*SPOKEN, "<c>the", torture_text()):
         assert tokenizer.encode(text, "all") == library.encode(text)
+
+
+def test_ranks_in_a_model_have_the_roles_beside_them(tmp_path):
+    save(trained("banana bandana ban", 264, pattern="cl100k"), tmp_path / "a.tiktoken", "tiktoken", accept_loss=True)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    ranks = next(file for file in tmp_path.rglob("*.tiktoken") if file.is_file())
+    (folder / "tokenizer.model").write_bytes(ranks.read_bytes())
+    listed = {"264": added("<|end|>"), "265": added("<|user|>")}
+    config = {
+        "eos_token": "<|end|>",
+        "pad_token": "<|pad|>",
+        "chat_template": "{{ 1 }}",
+        "added_tokens_decoder": listed,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    (folder / "chat_template.jinja").write_text("{{ 2 }}")
+    tokenizer = load(folder, "cl100k")
+    assert tokenizer.special_tokens == {"<|end|>": 264, "<|user|>": 265}
+    assert tokenizer.roles == {"eos_token": "<|end|>"}
+    assert tokenizer.settings.chat_templates == {"default": "{{ 2 }}"}
+    save(tokenizer, tmp_path / "again")
+    assert load(tmp_path / "again").settings == tokenizer.settings

@@ -8,7 +8,7 @@ else `special_tokens_map.json` wins. Ids in these files are ignored: tokens that
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -224,6 +224,16 @@ class Beside:
             notes=(*self.settings.notes, *notes),
         )
         return Completed(tuple(adding.tokens.values()), tuple(adding.log), settings)
+
+    def of(self, tokens: Container[str]) -> FileSettings:
+        """What the files say of a tokenizer that has only these special tokens."""
+        roles = {role: _content(token) for role, token in self._roles(True).items()}
+        additional = dict.fromkeys(map(_content, self.additional))
+        return replace(
+            self.settings,
+            roles={role: token for role, token in roles.items() if token in tokens},
+            additional=tuple(token for token in additional if token in tokens),
+        )
 
     def class_note(self, byte_level: bool, pattern: str | None, nfc: bool) -> tuple[str, ...]:
         """A sentence where the class of transformers splits text otherwise; the pattern is None for other splitting."""

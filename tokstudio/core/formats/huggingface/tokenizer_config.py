@@ -32,13 +32,13 @@ def _items(tokenizer: Tokenizer) -> Iterator[tuple[str, object]]:
     by_id = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
     roles = _roles(tokenizer, by_id)
     others = [token for token in by_id if token not in roles.values() and token not in preparation.ordinary]
-    yield "tokenizer_class", given.tokenizer_class or "PreTrainedTokenizerFast"
     if given.config is None:
+        yield "tokenizer_class", "PreTrainedTokenizerFast"
         # Otherwise versions before 5 remove spaces from decoded text.
         yield "clean_up_tokenization_spaces", False
     else:
         others = list(given.additional)
-        yield from ((key, value) for key, value in given.config.items() if key != "tokenizer_class")
+        yield from given.config.items()
     yield from ((role, token) for role, token in roles.items() if role.endswith("_token"))
     if named := {role: token for role, token in roles.items() if not role.endswith("_token")}:
         yield "extra_special_tokens", named

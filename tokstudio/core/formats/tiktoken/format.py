@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.beside import Beside, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import Known, known_ranks_work
@@ -150,8 +151,7 @@ class Tiktoken(Format):
         if _TEKKEN_NAME.fullmatch(tekken.name) and tekken.is_file():
             return (tekken,)
         found = self.find_only(path, _MODEL) or self._ranks_of_model(path)
-        beside = (path if path.is_dir() else path.parent) / _CONFIG
-        return (*found, beside) if found and beside.is_file() else found
+        return (*found, *files_beside(path if path.is_dir() else path.parent)) if found else found
 
     def _ranks_of_model(self, path: Path) -> tuple[Path, ...]:
         """A file with the ending of a model, if it has ranks."""
@@ -183,10 +183,13 @@ class Tiktoken(Format):
                 known = Known(pattern, {}) if known is None else replace(known, pattern=pattern)
         if known is None:
             raise PatternNeeded(name)
-        if len(files) > 1 and is_model and (added := (yield from _read_added_tokens(files[1], names[1]))):
+        at = names.index(_CONFIG) if is_model and _CONFIG in names else None
+        if at is not None and (added := (yield from _read_added_tokens(files[at], names[at]))):
             known = replace(known, special_tokens=added)
         rank_of = yield from _read_ranks(path, name)
-        return (yield from _of_ranks_work(name, rank_of, known))
+        tokenizer = yield from _of_ranks_work(name, rank_of, known)
+        beside = (yield from beside_work(files[1:], names[1:])) if is_model else Beside()
+        return tokenizer.changed(settings=beside.of(tokenizer.special_tokens)) if beside.files else tokenizer
 
 
 def _refuse_foreign(path: Path, beginning: bytes) -> None:
