@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_COPIED = "The file is copied unchanged, because its own library encodes for this tokenizer."
+_COPIED = "The file of its own library is copied unchanged, because that library encodes for this tokenizer."
 _BESIDE = "In a folder, a new {file} is written beside it."
 _TOKENS = "The added tokens that stand only in the files beside it are lost: {names}."
 
