@@ -199,6 +199,30 @@ def test_an_address_is_said_to_be_one(tmp_path, monkeypatch, capsys, command, ad
     assert "reading data by address comes with a later version" in said
 
 
+@pytest.mark.parametrize(
+    ("address", "advice"),
+    [
+        ("s3://bucket/mine", "download it, and give its path"),
+        ("https://huggingface.co/Qwen/Qwen3-8B", "give its name, hf:Qwen/Qwen3-8B"),
+        ("https://huggingface.co/Qwen/Qwen3-8B/tree/v2", "give its name, hf:Qwen/Qwen3-8B@v2"),
+    ],
+)
+def test_an_address_in_place_of_a_tokenizer_is_said_to_be_one(tmp_path, monkeypatch, capsys, address, advice):
+    monkeypatch.chdir(tmp_path)
+    for command in ("inspect {}", "encode --text a --tokenizer {}", "prune {} --vocab-size 300"):
+        assert cli.main(command.format(address).split()) == 1
+        assert capsys.readouterr().err.endswith(
+            f"tokstudio: {address}: this is an address. A tokenizer is a file, a folder, or a name such as "
+            f"hf:Qwen/Qwen3-8B: {advice}.\n"
+        )
+
+
+def test_joining_by_value_needs_a_column_to_divide_by(tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_text('{"text": "the cat", "lang": "en"}\n')
+    assert cli.main(["train", str(tmp_path / "a.jsonl"), "--join-values", "--vocab-size", "257"]) == 1
+    assert "give the column that divides texts (split_by)" in capsys.readouterr().err
+
+
 def test_a_file_whose_name_looks_like_an_address_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hf:datasets").mkdir()

@@ -109,12 +109,20 @@ def test_weights_filters_the_tie_rule_and_hashes_of_a_project_are_shown(tmp_path
     assert told["runs"][0]["tie_break"] == "bytes"
     assert [each["weight"] for each in told["runs"][0]["weights"]] == [1, 2.5]
     assert told["runs"][0]["corpus_sha256"] == own.hexdigest()
-    # A project of the command line has no sources, so that weights have no names.
+    # A project of the command line has no sources, but knows their names.
     words = ["train", str(data), str(notes), "--vocab-size", "270", "--weight", "notes.txt=3", "--project"]
     assert cli.main([*words, str(tmp_path / "q.tokstudio"), "-q"]) == 0
     capsys.readouterr()
     assert cli.main(["inspect", str(tmp_path / "q.tokstudio")]) == 0
-    assert "         weights: 1, 3" in capsys.readouterr().out.splitlines()
+    assert "         weights: rows.jsonl 1, notes.txt 3" in capsys.readouterr().out.splitlines()
+    other = tmp_path / "more.jsonl"
+    for file in (data, other):
+        file.write_text("".join(json.dumps({"text": row, "lang": row[:2]}) + "\n" for row in ("en cat", "de Katze")))
+    words = ["train", str(data), str(other), "--field", "text", "--split-by", "lang", "--join-values", "--vocab-size"]
+    assert cli.main([*words, "270", "--weight", "en=5", "--project", str(tmp_path / "j.tokstudio"), "-q"]) == 0
+    capsys.readouterr()
+    assert cli.main(["inspect", str(tmp_path / "j.tokstudio")]) == 0
+    assert "         weights: en 5, de 1" in capsys.readouterr().out.splitlines()
 
 
 def test_a_run_of_a_project_is_converted_with_equal_ids(project, runs, tokenizer, tmp_path, capsys):

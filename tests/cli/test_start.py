@@ -83,6 +83,8 @@ def test_help_for_a_command_that_does_not_exist_is_wrong_usage(capsys, word, hel
         (["extend", "mine", "a.txt", "--exprot", "classic=a"], "--exprot", "--export"),
         (["compare", "bytes", "--text", "a.txt"], "--text", "--texts"),
         (["--new-windows"], "--new-windows", "--new-window"),
+        (["train", "a.txt", "--held", "0.1"], "--held", "--held-out"),
+        (["train", "a.txt", "--min", "2"], "--min", "--min-document-chars or --min-frequency"),
     ],
 )
 def test_of_a_misspelt_option_the_nearest_is_named(window, capsys, words, wrong, right):

@@ -63,9 +63,11 @@ class Parser(argparse.ArgumentParser):
         # argparse takes a word with a space for a value, and -qx for -q and -x.
         if len(name) < 3 or name[0] != "-" or " " in word or name in known or name[:2] in known:
             return
-        near = get_close_matches(f"--{name.lstrip('-')}", known, 1)
+        whole = f"--{name.lstrip('-')}"
+        begun = [option for option in known if option.startswith(whole)]
+        near = begun or get_close_matches(whole, known, 1)
         if near:
-            told = f"{self.prog}: error: there is no option {printable(name)}: did you mean {near[0]}?"
+            told = f"{self.prog}: error: there is no option {printable(name)}: did you mean {' or '.join(near)}?"
             self.exit(2, f"{told} {self.prog} --help lists all.\n")
 
     def error(self, message: str) -> NoReturn:

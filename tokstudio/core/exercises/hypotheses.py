@@ -256,7 +256,7 @@ def _is_known_to_re(pattern: str) -> bool:
     """Whether an expression for the package `regex` is one for Python's own `re` too."""
     try:
         re.compile(pattern)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):
         return False
     return True
 

@@ -20,6 +20,8 @@ from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.readers.files import network_address
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, Loaded, PatternNeeded, bytes_of_tokens
 from tokstudio.core.formats.common.json_reader import JsonReader
@@ -34,7 +36,7 @@ from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.sentencepiece.format import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken.format import Tiktoken
-from tokstudio.core.hub.names import name_of
+from tokstudio.core.hub.names import name_in, name_of
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.encodings import WHY_NOT_POINTER
 from tokstudio.core.text.utf8 import AnyPath, Text
@@ -300,10 +302,21 @@ def _passed_to(see: Callable[[bytes], object], pieces: Iterable[bytes]) -> Itera
         yield piece
 
 
+def _not_there(path: Path) -> str:
+    if not (address := network_address(path)):
+        return f"{file_name(path)}: no such file or folder."
+    name = name_in(address)
+    advice = "download it, and give its path" if name is None else f"give its name, {name}"
+    return (
+        f"{printable(address)}: this is an address. A tokenizer is a file, a folder, or a name such as "
+        f"hf:Qwen/Qwen3-8B: {advice}."
+    )
+
+
 def _format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
     try:
         if not path.exists():
-            raise FormatError(f"{file_name(path)}: no such file or folder.")
+            raise FormatError(_not_there(path))
         known, files = _found(path)
         if known is not None:
             return known, files

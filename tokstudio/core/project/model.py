@@ -17,6 +17,9 @@ from tokstudio.core.project.json_values import Json
 #: The state of a run or tokenizer that has the hashes of the texts that it was trained on.
 TRAINED_ON = "trained_on"
 _MOST_TRAINED_ON = 100_000  # hashes
+#: The state of a run that has the name, the weight and the bytes of each text of its mixture.
+MIXTURE = "mixture"
+_MOST_MIXED = 10_000  # texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,24 @@ def trained_on(state: Mapping[str, Json]) -> tuple[str, ...]:
     """The hashes that a state of a run or tokenizer has."""
     found = state.get(TRAINED_ON)
     return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
+
+
+def mixture_state(mixture: Sequence[tuple[str, int, int]]) -> dict[str, Json]:
+    """The state that has a mixture; none where it has too many texts to be kept."""
+    return {MIXTURE: [list(entry) for entry in mixture]} if 0 < len(mixture) <= _MOST_MIXED else {}
+
+
+def mixture_in(state: Mapping[str, Json]) -> tuple[tuple[str, int, int], ...]:
+    """The mixture that a state of a run has: name, weight in thousandths, and bytes of text."""
+    found = state.get(MIXTURE)
+    made: list[tuple[str, int, int]] = []
+    for entry in found if isinstance(found, list) else ():
+        match entry:
+            case [str(name), int(weight), int(size)] if min(weight, size) >= 0:
+                made.append((name, weight, size))
+            case _:
+                return ()
+    return tuple(made)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,14 @@ from tokstudio.core.project.checked_row import LARGEST, Row, numbered_rows
 from tokstudio.core.project.database import check_pages, opened
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.project.model import (
+    MIXTURE,
     TRAINED_ON,
     Project,
     ProjectRun,
     ProjectSource,
     ProjectTokenizer,
     TokenizerFile,
+    mixture_in,
     trained_on,
 )
 from tokstudio.core.project.readings import with_reading
@@ -247,8 +249,10 @@ def _read_runs_work(
                 run = replace(run, corpus=replace(run.corpus, mixture=mixture))
             # A project of the command line has none of the sources.
             hashes = _texts(run, [sources[index] for index in indexes]) if indexes else trained_on(state)
-            state.pop(TRAINED_ON, None)
-            run = replace(run, corpus=replace(run.corpus, texts=hashes))
+            mixture = run.corpus.mixture or (mixture_in(state) if run.corpus.weights is not None else ())
+            for key in (TRAINED_ON, MIXTURE):
+                state.pop(key, None)
+            run = replace(run, corpus=replace(run.corpus, texts=hashes, mixture=mixture))
             runs.append(ProjectRun(title, run, indexes, state))
         yield Progress("reading")
     if files:

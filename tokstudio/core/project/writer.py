@@ -21,7 +21,14 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.core.project.database import LARGEST_FILE, create, plain_errors
 from tokstudio.core.project.json_values import Json, to_json
-from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, trained_on_state
+from tokstudio.core.project.model import (
+    Project,
+    ProjectRun,
+    ProjectSource,
+    ProjectTokenizer,
+    mixture_state,
+    trained_on_state,
+)
 from tokstudio.core.project.parallel import config_to_json, parallel_bytes
 from tokstudio.core.project.readings import reading_to_json
 from tokstudio.core.project.schema import ACTIVE
@@ -159,7 +166,8 @@ def _insert_run_work(
     connection: sqlite3.Connection, number: int, entry: ProjectRun, done: int, total: int
 ) -> Work[None]:
     run = entry.run
-    texts = {} if entry.sources else trained_on_state(run.corpus.texts)  # else the sources have the hashes
+    # Sources have the hashes and the names themselves.
+    texts = {} if entry.sources else trained_on_state(run.corpus.texts) | mixture_state(run.corpus.mixture)
     connection.execute(
         "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?)",
         (

@@ -189,7 +189,7 @@ def test_a_tokenizer_that_another_library_trained_was_not_opened_from_a_file(ses
     origin = RunOrigin(Path("SentencePiece BPE"), (), how, True, None, how)
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "SentencePiece BPE", origin)
     session.view.look_at(256)
-    assert says(pane) == f"This tokenizer has no counts of candidate pairs: {how}."
+    assert says(pane) == f"This tokenizer has no counts of candidate pairs: it was {how}."
 
 
 def test_a_special_token_has_no_merge(qtbot, session, pane):

@@ -76,7 +76,7 @@ def refuse_irregular(path: Path) -> None:
         raise CorpusError(f"{file_name(path)}: this is a device or a pipe, not a file of text.")
 
 
-def _address_of(path: Path) -> str:
+def network_address(path: Path) -> str:
     """The address that was given as a path, such as "s3://bucket/a.txt" or "hf:datasets/a/b"; "" for any other path."""
     text = path.as_posix()
     if not (found := _ADDRESS.match(text)):
@@ -91,7 +91,7 @@ def plain_errors(path: Path) -> Generator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        if address := _address_of(path):
+        if address := network_address(path):
             raise CorpusError(
                 f"{printable(address)}: this is an address, which says where data is on a network. TokStudio reads "
                 "files and folders of this computer; reading data by address comes with a later version. Until then, "

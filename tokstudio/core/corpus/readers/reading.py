@@ -55,6 +55,8 @@ class Reading:
         for limit, what in ((self.most_characters, "characters of a document"), (self.most_bytes, "bytes of a source")):
             if limit is not None and limit < 1:
                 raise ConfigError(f"The largest number of {what} must be at least 1.")
+        if self.join_values and self.split_by is None:
+            raise ConfigError("To join parts by value (join_values), give the column that divides texts (split_by).")
         if self.as_text and (self.field is not None or self.split_by is not None):
             raise ConfigError("Plain text has no columns: give neither a field nor a column to divide it by.")
 
