@@ -16,7 +16,7 @@ from tokstudio.core.formats import PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.formats.common import known_files
 from tokstudio.core.formats.common.known_files import RANKS, Known
 from tokstudio.core.formats.tiktoken.sets import portable
-from tokstudio.core.pretokenization.patterns import known_name
+from tokstudio.core.pretokenization.patterns import REGEX, known_name
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
 
 tiktoken = pytest.importorskip("tiktoken")
@@ -52,7 +52,128 @@ def test_what_stands_beside_them_comes_first(known):
 
 def test_another_file_beside_them_says_nothing(known):
     (known / "mine.json").write_text('{"other": 1}')
-    assert load(known).special_tokens == END
+    tokenizer = load(known)
+    assert tokenizer.special_tokens == END
+    assert tokenizer.remarks == ("mine.json has no pattern and no special tokens, so it is not read.",)
+
+
+def test_a_sidecar_of_special_tokens_alone_comes_first(known):
+    specials = {"<|a|>": len(RANKED)}
+    (known / "mine.json").write_text(json.dumps({"special_tokens": specials}))
+    tokenizer = load(known)
+    assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", specials)
+    theirs = tiktoken.Encoding("x", pat_str=REGEX["gpt2"], mergeable_ranks=RANKED, special_tokens=specials)
+    assert tokenizer.encode(f"the<|a|>{TEXT}", "all") == theirs.encode(f"the<|a|>{TEXT}", allowed_special="all")
+    (known / "mine.json").write_text('{"special_tokens": {"<|a|>": 5}}')
+    with pytest.raises(
+        FormatError, match=r'^mine\.tiktoken: the special token "<\|a\|>" has the id 5, which is also a'
+    ):
+        load(known)
+
+
+def test_a_sidecar_of_special_tokens_takes_the_pattern_that_is_given(tmp_path):
+    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(RANKED))
+    (tmp_path / "mine.json").write_text(json.dumps({"special_tokens": {"<|a|>": 5000}}))
+    with pytest.raises(PatternNeeded):
+        load(tmp_path)
+    tokenizer = load(tmp_path, "gpt2")
+    assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", {"<|a|>": 5000})
+
+
+def test_a_sidecar_of_a_pattern_alone_keeps_the_special_tokens_that_are_known(known):
+    (known / "mine.json").write_text(json.dumps({"pattern": REGEX["cl100k"]}))
+    tokenizer = load(known)
+    assert (tokenizer.pattern, tokenizer.special_tokens) == ("cl100k", END)
+
+
+def test_a_given_pattern_that_the_sidecar_replaces_is_said(known):
+    (known / "mine.json").write_text(json.dumps({"pattern": REGEX["cl100k"], "special_tokens": {}}))
+    assert load(known, "o200k").remarks == ('mine.json says how text is split, so the pattern "o200k" is not used.',)
+    for asked in ("cl100k", REGEX["cl100k"]):
+        assert load(known, asked).remarks == ()
+
+
+def flagged(**flags):
+    return {"content": "<think>", "lstrip": False, "rstrip": False, "single_word": False, **flags}
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model", "mine.tiktoken"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"special": False, "normalized": False},
+        {"special": False},
+        {"special": True, "lstrip": True},
+        {"special": True, "rstrip": True},
+        {"special": True, "single_word": True},
+        {"special": False, "single_word": True, "rstrip": True},
+    ],
+)
+def test_flags_of_tokens_beside_ranks_are_kept(tmp_path, name, flags):
+    tokenizers = pytest.importorskip("tokenizers")
+    (tmp_path / name).write_bytes(tiktoken_lines(RANKED))
+    listed = {
+        str(len(RANKED)): flagged(**flags),
+        str(len(RANKED) + 1): flagged(content="<|end|>", special=True, normalized=False),
+    }
+    config = {"eos_token": "<|end|>", "pad_token": "<none>", "model_max_length": 9, "added_tokens_decoder": listed}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    tokenizer = load(tmp_path, "gpt2")
+    assert tokenizer.special_tokens == {"<think>": len(RANKED), "<|end|>": len(RANKED) + 1}
+    assert (tokenizer.roles, tokenizer.settings.model_max_length) == ({"eos_token": "<|end|>"}, 9)
+    assert any("without an id, left out" in remark and "<none>" in remark for remark in tokenizer.remarks)
+    # The library with the same vocabulary is given the same tokens.
+    base = load(ranks_alone(tmp_path), "gpt2")
+    save(base, tmp_path / "base", "huggingface")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "base" / "tokenizer.json"))
+    for entry in listed.values():
+        options = {key: value for key, value in entry.items() if key not in ("content", "special")}
+        options.setdefault("normalized", not entry["special"])
+        token = tokenizers.AddedToken(entry["content"], special=entry["special"], **options)
+        (theirs.add_special_tokens if entry["special"] else theirs.add_tokens)([token])
+    texts = ("a<think>", "a <think> b", "a<think>b  <think>\n<|end|>c", "x_<think>")
+    for text in texts:
+        assert tokenizer.encode(text, "all") == theirs.encode(text, add_special_tokens=False).ids
+        if not flags["special"] and "<|end|>" not in text:
+            assert tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+    save(tokenizer, tmp_path / "out", "huggingface")
+    written = json.loads((tmp_path / "out" / "tokenizer.json").read_text("utf-8"))["added_tokens"][0]
+    assert written.items() >= flagged(**flags).items()
+    again = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    for text in texts:
+        assert tokenizer.encode(text, "all") == again.encode(text, add_special_tokens=False).ids
+
+
+def ranks_alone(folder):
+    (folder / "alone").mkdir()
+    (folder / "alone" / "alone.tiktoken").write_bytes(tiktoken_lines(RANKED))
+    return folder / "alone"
+
+
+def test_the_sidecar_comes_before_the_configuration_and_that_is_said(known):
+    specials = {"<|a|>": len(RANKED) + 3}
+    (known / "mine.json").write_text(json.dumps({"pattern": REGEX["gpt2"], "special_tokens": specials}))
+    config = {"eos_token": "<|a|>", "added_tokens_decoder": {str(len(RANKED)): flagged(special=False)}}
+    (known / "tokenizer_config.json").write_text(json.dumps(config))
+    tokenizer = load(known)
+    assert (tokenizer.special_tokens, tokenizer.roles) == (specials, {"eos_token": "<|a|>"})
+    assert tokenizer.remarks == ("mine.json has the special tokens, so those of tokenizer_config.json are not read.",)
+    # Beside a tokenizer.json, the configuration is that of this file.
+    (known / "tokenizer.json").write_text("{}")
+    assert load(known / "mine.tiktoken").remarks == ()
+
+
+def test_a_token_that_is_listed_twice_beside_ranks_is_refused(tmp_path):
+    (tmp_path / "tokenizer.model").write_bytes(tiktoken_lines(RANKED))
+    listed = {str(len(RANKED) + number): flagged(special=True) for number in range(2)}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": listed}))
+    with pytest.raises(FormatError, match=r"^tokenizer_config\.json: two of its added tokens have the same id, or the"):
+        load(tmp_path, "gpt2")
+
+
+def test_added_tokens_beside_known_ranks_follow_those_that_are_known(known):
+    (known / "added_tokens.json").write_text(json.dumps({"<|mine|>": len(RANKED) + 4}))
+    assert load(known).special_tokens == {**END, "<|mine|>": len(RANKED) + 4}
 
 
 def test_the_pattern_that_is_asked_for_comes_first(known):
@@ -90,7 +211,7 @@ def test_special_tokens_of_the_configuration_beside_it_are_read(tmp_path):
     assert tokenizer.special_tokens == {"[BOS]": len(RANKED) + 3, "<|end|>": len(RANKED) + 9}
     assert tokenizer.encode("the[BOS]", "all")[-1] == len(RANKED) + 3
     (tmp_path / "tokenizer_config.json").write_text('{"added_tokens_decoder": {"7": 5}}')
-    with pytest.raises(FormatError, match=r'^tokenizer_config\.json: the token with the id "7" is damaged'):
+    with pytest.raises(FormatError, match=r"^tokenizer_config\.json: added_tokens_decoder: token 7 has no content"):
         load(tmp_path, "gpt2")
 
 

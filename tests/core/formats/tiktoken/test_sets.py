@@ -104,3 +104,22 @@ def test_tiktoken_encodes_where_a_pattern_is_not_read_as_by_it(tmp_path):
     assert tokenizer.library == "tiktoken"
     assert tokenizer.encode(TEXT) == theirs.encode(TEXT)
     assert "pattern" in tokenizer.no_playhead
+
+
+def test_where_tiktoken_encodes_what_stands_beside_the_ranks_is_kept(tmp_path):
+    ranks = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
+    (tmp_path / "tokenizer.model").write_bytes(tiktoken_lines(ranks))
+    listed = {str(len(ranks) + 2): {"content": "<think>", "special": False}}
+    config = {"eos_token": "<think>", "model_max_length": 7, "added_tokens_decoder": listed}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    pattern = r"(?x) \p{L}+ | [\s\S&&[^\p{L}]] | (?# [) \p{L}"
+    # A token with a role is special.
+    tokenizer = load(tmp_path, pattern)
+    assert (tokenizer.library, tokenizer.settings.model_max_length) == ("tiktoken", 7)
+    assert tokenizer.roles == {"eos_token": "<think>"}
+    theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<think>": len(ranks) + 2})
+    assert tokenizer.encode(f"a<think>{TEXT}", "all") == theirs.encode(f"a<think>{TEXT}", allowed_special="all")
+    del config["eos_token"]
+    listed[str(len(ranks))] = {"content": "<|end|>", "special": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    assert any("takes its added tokens for special ones" in remark for remark in load(tmp_path, pattern).remarks)

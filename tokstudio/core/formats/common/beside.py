@@ -1,14 +1,15 @@
 """The files beside a tokenizer's own: its added tokens, their roles, chat templates and other settings.
 
 They are read as transformers reads them: `tokenizer_config.json` wins over the others if it lists the added tokens,
-else `special_tokens_map.json` wins. Ids in these files are ignored: tokens that are new follow the highest id.
+else `special_tokens_map.json` wins. Ids in these files are ignored: tokens that are new follow the highest id. Beside
+ranks the ids count, as ranks leave holes for them.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -225,15 +226,42 @@ class Beside:
         )
         return Completed(tuple(adding.tokens.values()), tuple(adding.log), settings)
 
-    def of(self, tokens: Container[str]) -> FileSettings:
-        """What the files say of a tokenizer that has only these special tokens."""
+    def of_ranks(self, known: Mapping[str, int], winner: str = "") -> Completed:
+        """The added tokens of ranks with the ids that these files give them, and the settings.
+
+        Args:
+            known: The special tokens of the ranks that are known otherwise, with their ids.
+            winner: The file that says them and comes first; "" where the files beside the ranks come first.
+
+        Raises:
+            FormatError: Two of the added tokens have the same id or the same text.
+        """
         roles = {role: _content(token) for role, token in self._roles(True).items()}
-        additional = dict.fromkeys(map(_content, self.additional))
-        return replace(
+        named = {*roles.values()}
+        listed = {t.content: replace(t, special=t.special or t.content in named) for t in self.listed}
+        if len(listed) < len(self.listed) or len({token.id for token in self.listed}) < len(listed):
+            raise FormatError(f"{self.source}: two of its added tokens have the same id, or the same text.")
+        tokens = {text: AddedToken(text, number, False, True) for text, number in known.items()}
+        notes = list(self.settings.notes)
+        if winner:
+            if listed and (listed != tokens if self.lists_all else not listed.items() <= tokens.items()):
+                notes.append(f"{winner} has the special tokens, so those of {self.source} are not read.")
+        elif listed:
+            used = {token.id for token in listed.values()}
+            others = {text: token for text, token in tokens.items() if token.id not in used and not self.lists_all}
+            tokens = others | listed
+        final = {*roles.items(), *((token, "") for token in tokens)}
+        notes += self._ignored_notes(final)
+        given = [_content(token) for token in (*self.roles.values(), *self.additional) if token is not None]
+        if lacking := [token for token in dict.fromkeys(given) if token not in tokens]:
+            notes.append(f"The files beside the ranks name special tokens without an id, left out: {_names(lacking)}.")
+        settings = replace(
             self.settings,
             roles={role: token for role, token in roles.items() if token in tokens},
-            additional=tuple(token for token in additional if token in tokens),
+            additional=tuple(t for t in dict.fromkeys(map(_content, self.additional)) if t in tokens),
+            notes=tuple(notes),
         )
+        return Completed(tuple(tokens.values()), (), settings)
 
     def class_note(self, byte_level: bool, pattern: str | None, nfc: bool) -> tuple[str, ...]:
         """A sentence where the class of transformers splits text otherwise; the pattern is None for other splitting."""
@@ -255,6 +283,11 @@ class Beside:
         order = (*_USUAL, *(role for role in given if role not in _USUAL))
         return {role: token for role in order if (token := given.get(role)) is not None}
 
+    def _ignored_notes(self, final: Collection[tuple[str, str]]) -> Iterator[str]:
+        if others := [name for name, said in self.ignored.items() if not said.issubset(final)]:
+            verb = "says otherwise, is" if len(others) == 1 else "say otherwise, are"
+            yield f"{CONFIG} lists the added tokens, so {' and '.join(others)}, which {verb} not read."
+
     def _notes(
         self,
         adding: _Adding,
@@ -263,9 +296,7 @@ class Beside:
         roles: Mapping[str, str],
     ) -> Iterator[str]:
         final = {(role, token) for role, token in roles.items()} | {(token, "") for token in adding.tokens}
-        if others := [name for name, said in self.ignored.items() if not said <= final]:
-            verb = "says otherwise, is" if len(others) == 1 else "say otherwise, are"
-            yield f"{CONFIG} lists the added tokens, so {' and '.join(others)}, which {verb} not read."
+        yield from self._ignored_notes(final)
         if left := [token.content for token in self.listed if token.content not in adding.tokens]:
             yield f"{self.source} gives ids of other added tokens to {_names(left)}: these are left out."
         there = [token for token in self.listed if token.content in adding.tokens]

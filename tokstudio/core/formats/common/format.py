@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 GIGABYTE = 10**9
 LARGEST_WRITTEN = 4 * GIGABYTE
 
+#: The remark on a file of Mistral's; exported files do the opposite.
+NEVER_OF_TEXT = "Text never becomes special tokens in Mistral's own library."
+
+_LEFT_OUT = "The exported files leave it out, too."
+_OF_TEXT = (
+    "With the exported files it does, where a program looks for special tokens in text, as the tokenizers library does."
+)
 _MOST_NAMED = 3
 _PIECE = 1 << 14
 _PART = 3 << 10  # in base64 such a part needs no padding
@@ -183,7 +190,9 @@ class Format:
         if problem is not None:
             return Fit(problem, (), ())
         # Remarks concern tokenizer files only, not tables.
-        left_out = tuple(f"{remark} The exported files leave it out, too." for remark in self.remarks_lost(tokenizer))
+        left_out = tuple(
+            f"{remark} {_OF_TEXT if remark == NEVER_OF_TEXT else _LEFT_OUT}" for remark in self.remarks_lost(tokenizer)
+        )
         left_out += self.settings_lost(tokenizer)
         if not self.holds_preparation:
             left_out += _not_prepared(tokenizer.preparation)

@@ -11,7 +11,7 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.beside import Beside, beside_work, files_beside
+from tokstudio.core.formats.common.beside import Completed, beside_work, files_beside, preparation_of
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import Known, known_ranks_work
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
 
 _SUFFIX, _MODEL = ".tiktoken", ".model"
-_CONFIG, _TEKKEN = "tokenizer_config.json", "tekken.json"
+_HUGGING_FACE, _TEKKEN = "tokenizer.json", "tekken.json"
 # Names for which NAME.json would be a file of another format.
 _TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
 _TEKKEN_NAME = re.compile(r"tekken.*\.json")
@@ -141,17 +141,20 @@ class Tiktoken(Format):
     def find(self, path: Path) -> tuple[Path, ...]:
         """A file with the usual ending, or the only one in a folder, and its sidecar if there is one.
 
-        Or a `NAME.model` with ranks, the only one in a folder, and a configuration with special tokens if there is one.
+        Or a `NAME.model` with ranks, the only one in a folder; and the configuration beside either, which beside a
+        NAME.tiktoken may be that of a `tokenizer.json`.
         """
+        folder = path if path.is_dir() else path.parent
         ranks = only_file(path, _SUFFIX) if path.is_dir() else path if path.suffix == _SUFFIX else None
         if ranks is not None:
             sidecar = ranks.with_suffix(".json")
-            return (ranks, sidecar) if sidecar.is_file() else (ranks,)
+            own = (ranks, sidecar) if sidecar.is_file() else (ranks,)
+            return own if (folder / _HUGGING_FACE).exists() else tuple(dict.fromkeys((*own, *files_beside(folder))))
         tekken = path / _TEKKEN if path.is_dir() else path
         if _TEKKEN_NAME.fullmatch(tekken.name) and tekken.is_file():
             return (tekken,)
         found = self.find_only(path, _MODEL) or self._ranks_of_model(path)
-        return (*found, *files_beside(path if path.is_dir() else path.parent)) if found else found
+        return (*found, *files_beside(folder)) if found else found
 
     def _ranks_of_model(self, path: Path) -> tuple[Path, ...]:
         """A file with the ending of a model, if it has ranks."""
@@ -168,28 +171,48 @@ class Tiktoken(Format):
         return _LINE.match(beginning) is not None or (beginning.lstrip().startswith(b"{") and MARK in beginning)
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the ranks, and recovers the merges."""
+        """Reads the ranks, and recovers the merges.
+
+        The sidecar comes first, then the given pattern and the files beside the ranks, then what is known of them.
+        """
         path, name = files[0], names[0]
         with LineReader(path, name, GIGABYTE) as lines:
             is_tekken = lines.peek().lstrip().startswith(b"{")
         if is_tekken:
             rank_of, known, remarks = yield from read_tekken_work(path, name)
             return (yield from _of_ranks_work(name, rank_of, known, remarks))
-        is_model = path.suffix == _MODEL
-        known = (yield from _read_sidecar(files[1], names[1])) if len(files) > 1 and not is_model else None
-        if known is None:
-            known = yield from known_ranks_work(path)
-            if pattern is not None:
-                known = Known(pattern, {}) if known is None else replace(known, pattern=pattern)
-        if known is None:
+        sidecar = Path(name).with_suffix(".json").name
+        has_sidecar = names[1:2] == (sidecar,)
+        said = (yield from _read_sidecar(files[1], sidecar)) if has_sidecar else _Sidecar()
+        beside = yield from beside_work(files[1 + has_sidecar :], names[1 + has_sidecar :])
+        found = yield from known_ranks_work(path)
+        chosen = next((one for one in (said.pattern, pattern, found and found.pattern) if one is not None), None)
+        if chosen is None:
             raise PatternNeeded(name)
-        at = names.index(_CONFIG) if is_model and _CONFIG in names else None
-        if at is not None and (added := (yield from _read_added_tokens(files[at], names[at]))):
-            known = replace(known, special_tokens=added)
+        if said.special_tokens is not None:
+            completed = beside.of_ranks(said.special_tokens, sidecar)
+        else:
+            completed = beside.of_ranks({} if found is None else found.special_tokens)
+        notes = list(said.notes)
+        if said.pattern is not None and pattern is not None and _split_name(name, pattern) != _split_name(name, chosen):
+            notes.append(f"{sidecar} says how text is split, so the pattern {shown(pattern)} is not used.")
+        settings = replace(completed.settings, notes=(*notes, *completed.settings.notes))
         rank_of = yield from _read_ranks(path, name)
-        tokenizer = yield from _of_ranks_work(name, rank_of, known)
-        beside = (yield from beside_work(files[1:], names[1:])) if is_model else Beside()
-        return tokenizer.changed(settings=beside.of(tokenizer.special_tokens)) if beside.files else tokenizer
+        known = Known(chosen, {token.content: token.id for token in completed.tokens})
+        return (yield from _of_ranks_work(name, rank_of, known, beside=replace(completed, settings=settings)))
+
+
+@dataclass(frozen=True)
+class _Sidecar:
+    """What a sidecar says; None where it does not say it."""
+
+    pattern: str | None = None
+    special_tokens: Mapping[str, int] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _split_name(name: str, pattern: str) -> str:
+    return pattern if pattern in NAMES else named_pattern(name, portable(pattern))
 
 
 def _refuse_foreign(path: Path, beginning: bytes) -> None:
@@ -235,10 +258,10 @@ def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
     return rank_of
 
 
-def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
-    """The content of the sidecar; None where it is another file with this name."""
+def _read_sidecar(path: Path, name: str) -> Work[_Sidecar]:
+    """The content of the sidecar, with a note where it is another file with this name."""
     settings: dict[str, object] = {}
-    specials: dict[str, int] = {}
+    specials: dict[str, int] | None = None
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
             if key in settings:
@@ -252,49 +275,41 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
                 reader.skip()
             yield from reader.progress()
         reader.end()
-    if "pattern" not in settings:
-        return None
+    if "pattern" not in settings and specials is None:
+        is_other = Path(name).stem.lower() in _TAKEN
+        note = f"{name} has no pattern and no special tokens, so it is not read."
+        return _Sidecar(notes=() if is_other else (note,))
     if settings.get("version", 1) != 1:
         raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
+    strange = next((token for token in specials or () if not token or has_surrogates(token)), None)
+    if strange is not None:
+        raise FormatError(f"{name}: the special token {shown(strange)} is not a string.")
+    if "pattern" not in settings:
+        return _Sidecar(None, specials)
     pattern = settings["pattern"]
     if not isinstance(pattern, str):
         raise FormatError(f"{name}: its pattern is not a string.")
-    strange = next((token for token in specials if not token or has_surrogates(token)), None)
-    if strange is not None:
-        raise FormatError(f"{name}: the special token {shown(strange)} is not a string.")
     if pattern == writer.EVERYTHING:
-        return Known("none", specials)
+        return _Sidecar("none", specials)
     named = named_pattern(name, portable(pattern))
-    return Known(named if named in NAMES else pattern, specials)
-
-
-def _read_added_tokens(path: Path, name: str) -> Work[dict[str, int]]:
-    """The tokens with their ids in a `tokenizer_config.json`; none where it has no list of them."""
-    specials: dict[str, int] = {}
-    with JsonReader(path, name, GIGABYTE) as reader:
-        for key in reader.items():
-            if key != "added_tokens_decoder" or reader.peek() != "{":
-                reader.skip()
-                continue
-            for number in reader.items():
-                match reader.value():
-                    case {"content": str(token)} if _NUMBER.fullmatch(number.encode()) and token not in specials:
-                        specials[token] = int(number)
-                    case _:
-                        raise reader.fault_before(f"the token with the id {shown(number)} is damaged")
-                yield from reader.progress()
-            yield from reader.progress()
-        reader.end()
-    return specials
+    return _Sidecar(named if named in NAMES else pattern, specials)
 
 
 def _of_ranks_work(
-    name: str, rank_of: Mapping[bytes, int], known: Known, remarks: tuple[str, ...] = ()
+    name: str,
+    rank_of: Mapping[bytes, int],
+    known: Known,
+    remarks: tuple[str, ...] = (),
+    beside: Completed | None = None,
 ) -> Work[Tokenizer]:
-    """The tokenizer of ranks with what is known of them."""
+    """The tokenizer of ranks with what is known of them, and with what the files beside them say."""
     regex, known = known.pattern, replace(known, pattern=named_pattern(name, portable(known.pattern)))
     tokenizer = yield from _tokenizer_work(name, rank_of, known)
-    tokenizer = tokenizer.changed(remarks=(*remarks, *tokenizer.remarks), checked=True) if remarks else tokenizer
+    if remarks:
+        tokenizer = tokenizer.changed(remarks=(*remarks, *tokenizer.remarks), checked=True)
+    if beside is not None:
+        preparation = preparation_of(False, False, beside.tokens)
+        tokenizer = tokenizer.changed(preparation=preparation, settings=beside.settings, checked=True)
     return (yield from _split_alike_work(name, tokenizer, regex, rank_of))
 
 
@@ -363,6 +378,10 @@ def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapp
         pass
     sidecar = {"pattern": regex, "special_tokens": dict(tokenizer.special_tokens), "version": 1}
     lines = b"".join((base64.b64encode(token) or b"=") + b" %d\n" % rank for token, rank in rank_of.items())
+    said = tokenizer.settings
+    if not tokenizer.preparation.is_plain:
+        note = "tiktoken encodes for it, and takes its added tokens for special ones without flags."
+        said = replace(said, notes=(*said.notes, note))
     vocabulary = Vocabulary(
         tokenizer.alphabet,
         np.column_stack((tokenizer.merges, tokenizer.merge_results)),
@@ -370,7 +389,8 @@ def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapp
         tokenizer.extra_tokens,
         pattern=tokenizer.pattern,
         unreachable=frozenset(rank for token, rank in rank_of.items() if not token),
-        remarks=tokenizer.remarks,
+        remarks=tokenizer.left_out,
+        settings=said,
     )
     files = {RANKS_FILE: lines, SIDECAR: json.dumps(sidecar).encode()}
     opened = LibraryTokenizer(

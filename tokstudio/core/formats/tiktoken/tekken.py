@@ -10,14 +10,13 @@ from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.format import GIGABYTE
+from tokstudio.core.formats.common.format import GIGABYTE, NEVER_OF_TEXT
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import Known
 from tokstudio.core.formats.common.merge_list import LARGEST_ID
 from tokstudio.core.text.utf8 import has_surrogates
 
 MARK = b'"default_num_special_tokens"'  # a key that no other file has
-NEVER_OF_TEXT = "Text never becomes special tokens in Mistral's own library."
 
 # Versions, and the last one whose files may lack the special tokens, which then are these.
 _VERSIONS, _LAST_WITHOUT = ("v1", "v2", "v3", "v7", "v11", "v13", "v15"), "v7"
