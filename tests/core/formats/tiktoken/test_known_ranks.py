@@ -50,7 +50,7 @@ def test_what_stands_beside_them_comes_first(known):
         assert (tokenizer.pattern, tokenizer.special_tokens) == (sidecar["pattern"], specials)
 
 
-def test_another_file_beside_them_says_nothing(known):
+def test_another_file_beside_them_is_not_read_and_that_is_said(known):
     (known / "mine.json").write_text('{"other": 1}')
     tokenizer = load(known)
     assert tokenizer.special_tokens == END
