@@ -138,7 +138,7 @@ def _more(run: dict[str, Any]) -> Iterator[str]:
                 for each in run["weights"]
             )
             yield f"weights: {', '.join(named)}"
-        yield f"trained on {several(run['corpus_bytes'], 'byte')}, SHA-256 {run['corpus_sha256']}"
+        yield f"trained on {several(run['corpus_bytes'], 'byte')} of a corpus with the SHA-256 {run['corpus_sha256']}"
         yield f"tokenizer SHA-256 {run['sha256']}"
     for name, digest in run.get("hashes", {}).items():
         yield f"{name}, SHA-256 {digest}"

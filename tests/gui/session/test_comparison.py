@@ -17,6 +17,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.counts import TokenCounts
 from tokstudio.core.comparison.figures import Cell
+from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.availability import no_figure, nothing_compared, nothing_to_measure
@@ -224,6 +225,28 @@ def test_texts_that_were_trained_on_are_known_for_every_kind_of_tokenizer(
     assert state.comparison is not None
     assert state.comparison.tokenizers == ("Run 1", "by a library")
     assert state.comparison.trained_on.tolist() == [[True, True], [True, False]]
+
+
+def test_held_out_text_is_marked_for_all_that_were_trained_on_it(
+    qtbot: QtBot, session: Session, make_run: Make
+) -> None:
+    lines = [f"the cat {number} sat on the mat {number % 7}\n" for number in range(60)]
+    session.corpus.add_texts([("one", "".join(lines)), ("two", "".join(reversed(lines)))])
+    all_of_it, more = make_run(vocabulary_size=270), make_run(vocabulary_size=270, held_out=0.5)
+    held_out = make_run(vocabulary_size=270, held_out=0.2)
+    marks = held_out_marks(held_out.corpus.sha256, None, 0.2)
+    for name, texts in (("by a library", marks), ("by another", ())):
+        hashes = (*held_out.corpus.text_hashes, *texts)
+        origin = RunOrigin(Path("x"), (), "", True, None, "trained by it", trained_on=hashes)
+        session.runs.add_tokenizer(held_out.tokenizer.changed(run=None), name, origin)
+    session.runs.activate(held_out)
+    state = session.comparison
+    state.choose_texts(next(each for each in state.sets if each.key == "held out"))
+    state.set_seen(True)
+    qtbot.waitUntil(lambda: state.is_measured, timeout=PATIENCE)
+    assert state.comparison is not None
+    assert state.comparison.tokenizers == (all_of_it.name, more.name, held_out.name, "by a library", "by another")
+    assert state.comparison.trained_on.tolist() == [[True, True, False, False, True]] * 2
 
 
 def test_words_are_encoded_only_for_the_figures_that_need_them(

@@ -317,7 +317,7 @@ class Comparison:
     @property
     def trained_on(self) -> NDArray[np.bool_]:
         """Bool [texts, tokenizers], where the tokenizer was trained on the text, as far as that is known."""
-        made = [[not text.hashes.isdisjoint(each.trained_on) for each in self.compared] for text in self.measured]
+        made = [[text.is_among(each.trained_on) for each in self.compared] for text in self.measured]
         return np.array(made, np.bool_).reshape(len(self.measured), len(self.compared))
 
     @property

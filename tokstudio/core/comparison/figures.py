@@ -297,7 +297,7 @@ FIGURES = {
                "Compares tokenizers on one text. It does not rank languages: a language that is split into bytes can "
                "score higher than one with whole words.", None, 4, renyi, source=_ZOUHAR),
         Figure("renyi_whole", "Renyi efficiency of the vocabulary", "H / log2 V, H = log2(sum p^2.5) / (1 - 2.5)", "",
-               "V is the whole vocabulary, so a short text lowers it.", None, 4, renyi_whole, source=_ZOUHAR),
+               "V is all tokens but special ones, so a short text lowers it.", None, 4, renyi_whole, source=_ZOUHAR),
         Figure("shannon", "Shannon entropy", "- sum p log2 p", "bits per token",
                "Grows with the vocabulary; not comparable between texts.", None, 4, shannon),
         Figure("vocabulary_used", "Vocabulary used", "Tokens that occur / V", "share of the vocabulary",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -29,13 +30,23 @@ def vocabulary_size(tokenizer: AnyTokenizer) -> int | None:
 def trained_texts(tokenizer: AnyTokenizer) -> frozenset[str]:
     """The hashes of the texts that a tokenizer, or one that it was made from, was trained on, as far as is known.
 
-    They are those of `Corpus.counted_hashes`.
+    They are those of `Corpus.counted_hashes`, and the marks of `held_out_marks` of what it held out of them.
     """
-    found, now = set[str](), tokenizer if isinstance(tokenizer, Tokenizer) else None
+    texts, held_out = set[str](), list[frozenset[str]]()
+    now = tokenizer if isinstance(tokenizer, Tokenizer) else None
     while now is not None:
-        found.update(() if now.run is None else now.run.corpus.texts)
+        if (run := now.run) is not None:
+            texts.update(run.corpus.texts)
+            held_out.append(held_out_marks(run.corpus.sha256, run.corpus.weights, run.config.held_out))
         now = None if now.origin is None else now.origin.old
-    return frozenset(found)
+    # What one of several trainings held out, another one may have been trained on.
+    return frozenset(texts).union(*(held_out if len(held_out) == 1 else ()))
+
+
+def held_out_marks(sha256: str, weights: Sequence[int] | None, share: float) -> frozenset[str]:
+    """What tells which text a training held out: by the hash of its corpus, the weights and the share; none for 0."""
+    used = None if weights is None else [weight > 0 for weight in weights]  # other weights hold out the same
+    return frozenset({f"{share!r} held out of {sha256} {used}"} if share else ())
 
 
 def hash_work(tokenizer: AnyTokenizer) -> Work[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,8 @@ class ComparedText:
     # Those of `Corpus.text_hashes` that a source with this text may have: also where its lines are documents without
     # line ends, or line ends stand between these documents.
     hashes: frozenset[str]
+    # Of held-out text: the mark of what the training held out, and `hashes` are also of the whole text that it is from.
+    held_out: frozenset[str]
     bytes: int
     characters: int  # code points; each byte that is not UTF-8 counts as one
     lines: int
@@ -45,14 +47,26 @@ class ComparedText:
     # running text, unless it is of a script without spaces.
     word_types: WordTypes
 
+    def is_among(self, trained_on: Collection[str]) -> bool:
+        """Whether a training on texts with these hashes and marks, as of `trained_texts`, was on some of this text."""
+        return not self.hashes.isdisjoint(trained_on) and self.held_out.isdisjoint(trained_on)
 
-def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = False) -> Work[ComparedText]:
+
+def text_work(
+    name: str,
+    text: Source | Text | Sequence[Text],
+    is_lines: bool = False,
+    whole: str = "",
+    held_out: frozenset[str] = frozenset(),
+) -> Work[ComparedText]:
     """Measures a text: a source, one text, or a sequence of lines, each of which is a document.
 
     Args:
         name: Its name.
         text: The text.
         is_lines: Whether each document of a source is one line, even an empty one.
+        whole: For held-out text, the hash of the text that it is from, of `Corpus.text_hashes`.
+        held_out: For held-out text, `held_out_marks` of the training.
 
     Raises:
         ConfigError: The source has word counts, not text.
@@ -77,7 +91,8 @@ def text_work(name: str, text: Source | Text | Sequence[Text], is_lines: bool = 
         source=source,
         sha256=digest.hexdigest(),
         text_sha256=text_sha256,
-        hashes=hashes,
+        hashes=hashes.union((whole,) if whole else ()),
+        held_out=held_out,
         bytes=source.bytes,
         characters=statistics.characters + statistics.invalid_bytes,
         lines=source.documents if is_lines else statistics.lines,

@@ -22,6 +22,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
+from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.source import Source
@@ -424,12 +425,13 @@ class ComparisonState(QObject):
     def _rows_work(self, texts: TextSet) -> Work[tuple[tuple[ComparedText, ...], tuple[str, ...]]]:
         rows: list[ComparedText] = []
         read = yield from texts.read()
-        for name, source in read.named:
+        wholes = read.wholes or [""] * len(read.named)
+        for (name, source), whole in zip(read.named, wholes, strict=True):
             if source.counts is not None:
                 continue
             known = self._texts.get((name, id(source.data)))
             if known is None or known.source.data is not source.data or known.source.ends is not source.ends:
-                known = yield from text_work(name, source, texts.is_parallel)
+                known = yield from text_work(name, source, texts.is_parallel, whole, read.held_out)
             rows.append(known)
         return tuple(rows), read.notes
 
@@ -476,7 +478,10 @@ class ComparisonState(QObject):
         if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
             return ReadTexts([])
         _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out, run.corpus.weights)
-        return ReadTexts([(source.name, source) for source in held_out])
+        yield from run.corpus.sha256_work()
+        marks = held_out_marks(run.corpus.sha256, run.corpus.weights, run.config.held_out)
+        named = [(source.name, source) for source in held_out]
+        return ReadTexts(named, wholes=run.corpus.text_hashes, held_out=marks)
 
     def _read_text(self) -> Work[ReadTexts]:
         yield from ()

@@ -20,6 +20,7 @@ from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import TrainedByLibrary, train_by_library_work
@@ -247,7 +248,8 @@ def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Wor
     yield from corpus.sha256_work()
     files = tuple(TokenizerFile(file, content) for file, content in made.files.items())
     how = f"trained by {config.library} {made.version}, {_settings(config)}"
-    kept, texts = ProjectTokenizer(name, files), corpus.counted_hashes
+    marks = held_out_marks(corpus.sha256, corpus.weights, config.held_out)
+    kept, texts = ProjectTokenizer(name, files), (*corpus.counted_hashes, *sorted(marks))
     origin = RunOrigin(Path(name), (), how, True, kept, how, trained_on=texts)
     run = StudioRun.opened(0, name, made.tokenizer, origin)
     if made.held_out:

@@ -26,6 +26,9 @@ class ReadTexts:
 
     named: Sequence[tuple[str, Source]]
     notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
+    # Of held-out text: the hash of the whole of each, and what the training held out; see `text_work`.
+    wholes: Sequence[str] = ()
+    held_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
