@@ -97,7 +97,8 @@ def test_weights_filters_the_tie_rule_and_hashes_of_a_project_are_shown(tmp_path
         "Run      Run 1: Plain BPE, 9 merges, 265 tokens, pattern none, reached vocabulary size, active",
         "         tie rule bytes, vocabulary size 265, forbidden letters-with-digits",
         "         weights: rows.jsonl 1, notes.txt 2.5",
-        f"         trained on {len(texts[0]) + 2.5 * len(texts[1]):,} bytes of a corpus with the SHA-256 {own.hexdigest()}",
+        f"         trained on {len(texts[0]) + 2.5 * len(texts[1]):,} bytes of a corpus with the SHA-256 "
+        f"{own.hexdigest()}",
         f"         tokenizer SHA-256 {finish(hash_work(Tokenizer.from_run(run)))}",
         "Run      small: pruned from Run 1",
         f"         {changed.files[0].name}, SHA-256 {hashlib.sha256(changed.files[0].content).hexdigest()}",

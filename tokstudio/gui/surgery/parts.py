@@ -124,6 +124,7 @@ class SurgeryDialog(QDialog):
     """
 
     room = QSize(900, 620)
+    shares = 5, 6  # of the width: for the fields, for the effect
 
     def __init__(self, session: Session, theme: Theme, title: str, verb: str, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -141,13 +142,19 @@ class SurgeryDialog(QDialog):
         self._later.timeout.connect(self._begin)
         self.finished.connect(self._end)
 
-    def build(self, name: str, size: int, about: str, fields: Sequence[QWidget]) -> None:
-        """Lays out the name of the tokenizer, what is to be known, and the fields, which scroll in little room."""
+    def build(
+        self, name: str, size: int, about: str, fields: Sequence[QWidget], growing: QWidget | None = None
+    ) -> None:
+        """Lays out the name of the tokenizer, what is to be known, and the fields, which scroll in little room.
+
+        One field may be `growing`: it takes the height that is left.
+        """
         self.caption = Caption()
         self.caption.say(name, [several(size, "token")])
         inner = QWidget()
-        column(*fields, STRETCH, spacing=10, margins=(0, 0, 8, 0), parent=inner)
-        sides = row((TallBody(inner), 5), (self.view, 6), spacing=20)
+        stretched = [(field, 1) if field is growing else field for field in fields]
+        column(*stretched, *([STRETCH] if growing is None else []), spacing=10, margins=(0, 0, 8, 0), parent=inner)
+        sides = row((TallBody(inner), self.shares[0]), (self.view, self.shares[1]), spacing=20)
         head = column(self.caption, paragraph_label("muted", about), spacing=2)
         column(head, (sides, 1), self.note, self._buttons(), spacing=12, margins=(20, 16, 20, 16), parent=self)
         resize_on_screen(self, self._theme, self.room)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Signal
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Work
@@ -43,6 +43,8 @@ class SpecialsDialog(SurgeryDialog):
     """
 
     made = Signal(object)
+    room = QSize(1000, 640)
+    shares = 6, 5
 
     def __init__(self, session: Session, run: StudioRun, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, "Special Tokens", "&Change Special Tokens", parent)
@@ -59,7 +61,7 @@ class SpecialsDialog(SurgeryDialog):
         self.problem = paragraph_label("error")
         self.files = paragraph_label("muted", settings_text(self._tokenizer.settings))
         self.files.setVisible(bool(self.files.text()))
-        self.build(run.name, len(self._tokenizer), _ABOUT, (self.table, self.problem, below, self.files))
+        self.build(run.name, len(self._tokenizer), _ABOUT, (self.table, self.problem, below, self.files), self.table)
         self.table.setFocus()
         if rows:
             self.table.setCurrentIndex(self.model.index(0, 0))
@@ -75,8 +77,8 @@ class SpecialsDialog(SurgeryDialog):
         self.table.horizontalHeader().setHighlightSections(False)
         self.table.horizontalHeader().setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
         self.table.setColumnWidth(ID, theme.scaled(72))
-        self.table.setColumnWidth(ROLE, theme.scaled(88))
-        self.table.setColumnWidth(KIND, theme.scaled(96))
+        self.table.setColumnWidth(ROLE, theme.scaled(104))
+        self.table.setColumnWidth(KIND, theme.scaled(150))
         self.table.setMinimumHeight(theme.scaled(220))
 
     def _below(self) -> QHBoxLayout:

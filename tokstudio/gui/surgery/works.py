@@ -309,9 +309,12 @@ def settings_text(settings: FileSettings) -> str:
         parts.append("a post-processor")
     if not parts and settings.config is None:
         return ""
-    if not settings.chat_templates:
-        parts.append("no chat template")
-    return f"Its files also have {', '.join(parts)}. Changes here keep them."
+    sentences = [f"Its files also have {_listed(parts)}; changes here keep them."] if parts else []
+    return " ".join([*sentences, *(["There is no chat template."] if not settings.chat_templates else [])])
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer:
