@@ -180,7 +180,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         session.training.start()
         quiet(qtbot, window)
         session.runs.rename(first, "日本 <b>first</b>")
-        session.runs.show_curve(session.runs.all[2], False)
+        session.runs.show_curves({session.runs.all[1]: False, session.runs.all[2]: False})
         session.runs.activate(first)
         session.view.set_playhead(17)
         session.view.set_text("the cat \n 🌍 sat")
@@ -202,7 +202,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         assert [source.name for source in session.corpus.sources] == [book.name, "Pasted text"]
         assert session.corpus.current.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
         assert [run.name for run in session.runs.all] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
-        assert [run.curve_hidden for run in session.runs.all] == [False, False, True]
+        assert [run.curve_hidden for run in session.runs.all] == [False, True, True]
         assert session.runs.active is session.runs.all[0]
         assert session.view.playhead == 17
         assert session.view.text == "the cat \n 🌍 sat"

@@ -150,7 +150,9 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
             key = max((run.key for run in runs), default=0) + 1
         if isinstance(entry, ProjectTokenizer):
             tokenizer = yield from reopen_tokenizer_work(entry)
-            runs.append(StudioRun.opened(key, entry.name, tokenizer, _origin(entry)))
+            run = StudioRun.opened(key, entry.name, tokenizer, _origin(entry))
+            run.note(curve_hidden=entry.state.get("curve_hidden") is True)
+            runs.append(run)
         else:
             runs.append(_reopened_run(key, entry, texts))
     return OpenedProject(
