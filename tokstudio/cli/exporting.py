@@ -111,7 +111,6 @@ def _read(arguments: argparse.Namespace, console: Console) -> Iterator[Path]:
         yield path
         yield from tokenizer_files(path)
         folder = path if path.is_dir() else path.parent
-        yield folder / "config.json"
         with suppress(FormatError):
             yield from files_beside(folder)
     for path in _named(arguments, READ_FILES):

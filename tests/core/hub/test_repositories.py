@@ -123,6 +123,9 @@ def test_a_pair_of_files_needs_a_pattern(hub: Hub, tokenizer: Tokenizer, tmp_pat
     with pytest.raises(PatternNeeded):
         load("hf:me/pair")
     assert load("hf:me/pair", "gpt2").encode(TEXT) == tokenizer.encode(TEXT)
+    # The model's file is fetched too, and tells the class, which has a pattern.
+    hub.repositories["me/typed"] = Repository({**files, "config.json": b'{"model_type": "gpt2"}'})
+    assert load("hf:me/typed").encode(TEXT) == tokenizer.encode(TEXT)
 
 
 def test_a_vocabulary_of_bert_is_fetched_with_its_settings(hub: Hub):

@@ -28,8 +28,10 @@ _SETS = (
     ("sentencepiece.bpe.model",),
     ("vocab.txt",),
 )
-# Small files that belong to a tokenizer for other programs that read the same cache.
-_BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja")
+# Small files that belong to a tokenizer, and the model's own, which may tell its class.
+_BESIDE = (
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json"
+)  # fmt: skip
 _TEMPLATES = "additional_chat_templates"
 _TEMPLATE = re.compile(rf"{_TEMPLATES}/[\w.-]{{1,100}}\.jinja")
 _MOST_BESIDE = 64

@@ -34,6 +34,7 @@ def added(content, **more):
 def pair(folder, **files):
     save(trained("banana bandana ban", 264, pattern="gpt2"), folder, "gpt2")
     usual = {"config": "tokenizer_config.json", "map": "special_tokens_map.json", "added": "added_tokens.json"}
+    usual["model"] = "config.json"
     for name, content in files.items():
         (folder / usual[name]).write_text(json.dumps(content))
     return folder
@@ -55,14 +56,19 @@ def pair(folder, **files):
             }
         },
         {"config": {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": "<|user|>"}},
+        {"config": {"tokenizer_class": "GPT2Tokenizer", "pad_token": ""}, "map": {"bos_token": ""}},
+        {"model": {"model_type": "qwen2"}, "config": {"eos_token": "<|end|>"}},
+        {"model": {"model_type": "gpt2", "tokenizer_class": "Qwen2TokenizerFast"}},
+        {"model": {"model_type": "opt"}, "added": {"<think>": 300}},
     ],
 )
 def test_a_pair_has_the_tokens_beside_it(tmp_path, from_folder, files):
     """The class of transformers says how the text is split, too."""
     folder = pair(tmp_path / "pair", **files)
     theirs, tokenizer = from_folder(folder), load(folder)
-    assert tokenizer.pattern == ("qwen2" if "Qwen" in files["config"]["tokenizer_class"] else "gpt2")
-    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    assert tokenizer.pattern == ("qwen2" if "Qwen" in type(theirs).__name__ else "gpt2")
+    their_roles = {role: token for role, token in theirs.special_tokens_map.items() if token}
+    assert dict(tokenizer.roles) == their_roles
     by_text = {bytes(token): number for number, token in enumerate(tokenizer.tokens)}
     assert {token: by_text[token.encode()] for token in theirs.get_added_vocab()} == theirs.get_added_vocab()
     for text in ("banana <|user|> ban 123<think>don't", "ban", "<|endoftext|>e\u0301 <|end|>x", torture_text()):
@@ -75,7 +81,8 @@ def test_a_pair_has_the_tokens_beside_it(tmp_path, from_folder, files):
     assert again.special_tokens_map == theirs.special_tokens_map
     assert again.encode("abc <|user|>") == theirs.encode("abc <|user|>")
     assert len(before) == len(again.encode("abc"))
-    assert load(tmp_path / "again").settings == tokenizer.settings
+    back = load(tmp_path / "again").settings
+    assert (back if "config" in files else back.roles) == (tokenizer.settings if "config" in files else tokenizer.roles)
 
 
 def test_a_pattern_that_is_given_wins_over_that_of_the_class(tmp_path):

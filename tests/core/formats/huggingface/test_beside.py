@@ -17,7 +17,7 @@ from tokstudio import Corpus, TrainingConfig
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit, load, load_work, save
-from tokstudio.core.formats.common.library_classes import CLASSES
+from tokstudio.core.formats.common.library_classes import CLASSES, class_of, library_class
 from tokstudio.core.formats.huggingface.parts import splitting
 from tokstudio.core.project.json_values import from_json, to_json
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
@@ -83,6 +83,7 @@ def written(folder, changes=None, **files):
     (folder / "tokenizer.json").write_text(json.dumps(file))
     for name, content in files.items():
         usual = {"config": "tokenizer_config.json", "map": "special_tokens_map.json", "added": "added_tokens.json"}
+        usual["model"] = "config.json"
         (folder / usual[name]).write_text(json.dumps(content))
     return folder
 
@@ -114,7 +115,7 @@ def facts(theirs):
     return {
         "roles": roles_of(theirs),
         "class": type(theirs).__name__,
-        "extra": theirs.extra_special_tokens,
+        "extra": [token for token in theirs.extra_special_tokens if token],
         "rendered": rendered,
         "templates": theirs.chat_template,
         "longest": theirs.model_max_length,
@@ -229,6 +230,26 @@ TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|
             {"config": {"tokenizer_class": "Qwen2TokenizerFast", "unk_token": None, "eos_token": "<|im_end|>"}},
             "transformers makes this tokenizer anew as Qwen2TokenizerFast, with the pattern qwen2 and the",
         ),
+        (
+            {
+                "config": {
+                    "pad_token": "",
+                    "bos_token": {"__type": "AddedToken", "content": ""},
+                    "foo_token": "",
+                    "eos_token": "<a>",
+                }
+            },
+            "",
+        ),
+        (
+            {
+                "config": {"pad_token": "<a>", "unk_token": "<b>"},
+                "map": {"pad_token": "", "unk_token": {"content": ""}},
+            },
+            'special_tokens_map.json says that pad_token is none, tokenizer_config.json that it is "<a>": the',
+        ),
+        ({"config": {"extra_special_tokens": ["", "<a>"]}, "added": {"": 300, "<b>": 301}}, ""),
+        ({"config": {"tokenizer_class": "GPT2Tokenizer", "eos_token": "", "pad_token": "<b>"}}, ""),
         ({"config": {"split_special_tokens": True}}, 'tokenizer_config.json says "split_special_tokens"'),
     ],
 )
@@ -243,7 +264,8 @@ def test_files_beside_are_read_as_transformers_reads_them(tmp_path, from_folder,
     named = {token: number for number, token in enumerate(tokenizer.tokens) if token is not None}
     for token, number in theirs.get_added_vocab().items():
         assert named[token.encode()] == number
-    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    # The library shows a role whose token is empty, and adds none.
+    assert dict(tokenizer.roles) == {role: token for role, token in theirs.special_tokens_map.items() if token}
     assert any(said in remark for remark in tokenizer.remarks)
     if not files.get("config", {}).get("split_special_tokens"):
         for text in TEXTS:
@@ -460,6 +482,90 @@ def test_classes_are_those_of_transformers():
             file = json.loads(theirs(vocab={"a": 0}, merges=[])._tokenizer.to_str())
             assert (file["normalizer"] == {"type": "NFC"}) == known.nfc
             assert splitting(file["pre_tokenizer"]) == ("bytes", known.splits, False)
+
+
+def types_of_models():
+    pytest.importorskip("transformers")
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
+
+    named = (kind for kind, name in TOKENIZER_MAPPING_NAMES.items() if name is not None)
+    return sorted({*named, *list(CONFIG_MAPPING_NAMES)[::20], "encoder-decoder", "unknown"})
+
+
+@pytest.mark.parametrize("named", [None, "GPT2TokenizerFast", "PreTrainedTokenizerFast"])
+def test_the_class_of_a_model_is_that_of_transformers(tmp_path, from_folder, monkeypatch, named):
+    """For each type of model, with a class in the tokenizer's configuration, in the model's, or in neither."""
+    types = types_of_models()
+    from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+
+    monkeypatch.setattr(PreTrainedTokenizerBase, "from_pretrained", classmethod(lambda cls, *_, **__: cls.__name__))
+    for kind in types:
+        model = {"model_type": kind}
+        if kind == "encoder-decoder":
+            model |= {"encoder": {"model_type": "qwen2"}, "decoder": {"model_type": "gpt2"}}
+        for own in (None, named) if named else (None,):
+            model |= {"tokenizer_class": own} if own else {}
+            (tmp_path / "config.json").write_text(json.dumps(model))
+            (tmp_path / CONFIG).write_text(json.dumps({"tokenizer_class": named} if named and not own else {}))
+            theirs = from_folder(tmp_path)
+            found = library_class(class_of(None if own else named, model))
+            # One class reads its own files by a function of its own, and is none that makes a tokenizer anew.
+            assert found == (library_class(theirs) if isinstance(theirs, str) else None), (kind, own)
+
+
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        ({"model_type": "qwen2"}, None),
+        ({"model_type": "qwen2"}, {"eos_token": "<|im_end|>"}),
+        ({"model_type": "bart", "id2label": {"0": "A"}}, {"model_max_length": 77}),
+        ({"model_type": "whisper"}, {"tokenizer_class": None, "pad_token": "<a>"}),
+        ({"tokenizer_class": "GPTNeoXTokenizerFast", "model_type": "none"}, None),
+        ({"model_type": "granite"}, {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|im_end|>"}),
+        ({"model_type": "qwen2"}, {"tokenizer_class": "GPT2Tokenizer"}),
+        ({"model_type": "llama", "tokenizer_class": 7}, {"tokenizer_class": "PreTrainedTokenizerFast"}),
+    ],
+)
+@pytest.mark.parametrize("own_library", [False, True])
+def test_the_model_beside_it_tells_the_class(tmp_path, from_folder, model, config, own_library):
+    """Its tokens and roles are there, and a remark where the class splits otherwise, as for a class that is named."""
+    changes = {"normalizer": {"type": "Lowercase"}} if own_library else {}
+    folder = written(tmp_path / "chat", changes, model=model, **({} if config is None else {"config": config}))
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert (tokenizer.library is None) != own_library
+    assert dict(tokenizer.roles) == theirs.special_tokens_map
+    by_text = {token: number for number, token in enumerate(tokenizer.tokens) if token is not None}
+    added = theirs.get_added_vocab()
+    assert {token: by_text[token.encode()] for token in added} == added
+    says = [remark for remark in tokenizer.remarks if "makes this tokenizer anew" in remark]
+    their_class = type(theirs).__name__
+    plain = their_class in ("TokenizersBackend", "PreTrainedTokenizerFast")
+    same = not own_library and their_class in ("GPT2Tokenizer", "RobertaTokenizer", "WhisperTokenizer")
+    assert len(says) == (not plain and not same)
+    if not says and not own_library:
+        for text in TEXTS:
+            assert tokenizer.encode(text, "all") == theirs.encode(text, add_special_tokens=False)
+    # The model's file is read, and neither written nor lost.
+    report = save(tokenizer, tmp_path / "again")
+    assert "config.json" not in {file.name for file in report.files}
+    again = load(tmp_path / "again")
+    assert dict(again.roles) == dict(tokenizer.roles)
+    assert again.encode("ban<|endoftext|>12<a>", "all") == tokenizer.encode("ban<|endoftext|>12<a>", "all")
+    assert not any("class" in loss for loss in fit(tokenizer, "huggingface").losses)
+    kept = finish(keep_tokenizer_work("kept", finish(load_work(folder)).files))
+    assert finish(reopen_tokenizer_work(kept)).settings == tokenizer.settings
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"model_type": "qwen2"', "\udcff"])
+def test_a_damaged_file_of_the_model_is_said_and_not_read(tmp_path, content):
+    folder = written(tmp_path / "chat")
+    (folder / "config.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    tokenizer = load(folder)
+    (said,) = (remark for remark in tokenizer.remarks if "config.json" in remark)
+    assert said.startswith("Whether the model's file names a class is not known: config.json: ")
+    (folder / "config.json").write_text('{"model_type": 5, "encoder": [], "tokenizer_class": {}}')
+    assert not any("config.json" in remark for remark in load(folder).remarks)
 
 
 NAMED = ["<a>", "<b>", "<c>", "ban", "<e>", " f"]

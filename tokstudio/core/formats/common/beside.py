@@ -2,12 +2,14 @@
 
 They are read as transformers reads them: `tokenizer_config.json` wins over the others if it lists the added tokens,
 else `special_tokens_map.json` wins. Ids in these files are ignored: tokens that are new follow the highest id. Beside
-ranks the ids count, as ranks leave holes for them.
+ranks the ids count, as ranks leave holes for them. The model's own `config.json` may decide which class of transformers
+opens them; nothing else of it is read.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +21,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
-from tokstudio.core.formats.common.library_classes import LibraryClass, library_class
+from tokstudio.core.formats.common.library_classes import LibraryClass, class_of, library_class
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
@@ -32,7 +34,8 @@ TEMPLATES = "additional_chat_templates"
 _MAP = "special_tokens_map.json"
 _ADDED = "added_tokens.json"
 _JINJA = ".jinja"
-_FILES = (CONFIG, _MAP, _ADDED, TEMPLATE)
+_MODEL = "config.json"
+_FILES = (CONFIG, _MAP, _ADDED, TEMPLATE, _MODEL)
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # a name that a file can have everywhere
 _LARGEST = 1 << 26
@@ -44,6 +47,9 @@ _LONGEST = 1 << 16  # characters of a token
 _DECODER = "added_tokens_decoder"
 _EXTRA = ("extra_special_tokens", "additional_special_tokens")
 _TEMPLATE_KEY = "chat_template"
+_CLASS = "tokenizer_class"
+_PLAIN_CLASS = "PreTrainedTokenizerFast"
+_OF_MODEL = ("model_type", _CLASS, "encoder")  # the keys of the model's file that are read
 # In the order in which the library adds tokens.
 _USUAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
@@ -155,7 +161,7 @@ class Beside:
     """What the files beside a tokenizer say, before its own tokens are known.
 
     Attributes:
-        files: The content of each file, by its name.
+        files: The content of each file, by its name, without the model's own.
         listed: The added tokens of the files that count, in the order of their ids.
         source: The file that lists them.
         lists_all: Whether those of the tokenizer's own file are left out of that order.
@@ -163,7 +169,8 @@ class Beside:
         additional: Further special tokens.
         settings: All but the tokens.
         ignored: Roles and added tokens, as texts, of files that do not count.
-        as_class: Whether the tokenizer is made as the class makes it that the files name.
+        class_name: The class of transformers with which the files are opened; None for one that takes them whole.
+        as_class: Whether the tokenizer is made as that class makes it.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -174,12 +181,12 @@ class Beside:
     additional: tuple[AddedToken | str, ...] = ()
     settings: FileSettings = field(default_factory=FileSettings)
     ignored: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict[str, "frozenset[tuple[str, str]]"])
-
+    class_name: str | None = None
     as_class: bool = False
 
     def library_class(self, byte_level: bool) -> LibraryClass | None:
-        """The class of transformers that the files name, if it makes the tokenizer anew."""
-        name = (self.settings.tokenizer_class or "").removesuffix("Fast")
+        """The class of transformers that opens the files, if it makes the tokenizer anew."""
+        name = (self.class_name or "").removesuffix("Fast")
         # It knows that many files with this name are not Llama's.
         return None if name == "LlamaTokenizer" and byte_level else library_class(name)
 
@@ -272,7 +279,7 @@ class Beside:
         if known.splits is not None:
             how = f"the pattern {known.splits}{' and the normalizer NFC' * known.nfc}"
         return (
-            f"transformers makes this tokenizer anew as {self.settings.tokenizer_class}, with {how}, where its ids may "
+            f"transformers makes this tokenizer anew as {self.class_name}, with {how}, where its ids may "
             "differ; TokStudio follows the file.",
         )
 
@@ -377,6 +384,8 @@ def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:
     contents: dict[str, bytes] = {}
     values: dict[str, dict[str, object]] = {}
     templates: dict[str, str] = {}
+    model: dict[str, object] = {}
+    notes: list[str] = []
     for path, name in zip(files, names, strict=True):
         usual = name if name in _FILES else f"{TEMPLATES}/{name}" if name.endswith(_JINJA) else ""
         if not usual:
@@ -385,11 +394,34 @@ def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:
             contents[usual] = read_whole(path, name, _LARGEST_TEMPLATE)
             key = DEFAULT if usual == TEMPLATE and path.parent.name != TEMPLATES else name.removesuffix(_JINJA)
             templates[key] = _template(contents[usual], name)
+        elif usual == _MODEL:
+            try:
+                model = yield from _model_work(path, name)
+            except FormatError as error:
+                notes.append(f"Whether the model's file names a class is not known: {error}")
         else:
             contents[usual] = read_whole(path, name, _LARGEST)
             values[usual] = yield from _object_work(path, name)
         yield Progress("reading")
-    return _Meaning(contents, values, templates).beside() if contents else Beside()
+    if not (contents or model or notes):
+        return Beside()
+    return _Meaning(contents, values, templates, model, notes).beside()
+
+
+def _model_work(path: Path, name: str) -> Work[dict[str, object]]:
+    """What the model's file says of the class of the tokenizer."""
+    said: dict[str, object] = {}
+    with JsonReader(path, name, _LARGEST) as reader:
+        if reader.peek() != "{":
+            raise reader.fault("this is not an object")
+        for key in reader.items():
+            if key in _OF_MODEL:
+                said[key] = reader.value()
+            else:
+                reader.skip()
+            yield from reader.progress()
+        reader.end()
+    return said
 
 
 def _template(content: bytes, name: str) -> str:
@@ -426,13 +458,19 @@ class _Meaning:
     """What the parsed files mean together."""
 
     def __init__(
-        self, contents: dict[str, bytes], values: Mapping[str, dict[str, object]], templates: dict[str, str]
+        self,
+        contents: dict[str, bytes],
+        values: Mapping[str, dict[str, object]],
+        templates: dict[str, str],
+        model: Mapping[str, object],
+        notes: list[str],
     ) -> None:
-        self._contents, self._templates = contents, templates
+        self._contents, self._templates, self._model = contents, templates, model
         self._has_config = CONFIG in values or _MAP in values
-        self._config = dict(values.get(CONFIG, {}))
+        self._given = values.get(CONFIG, {})
+        self._config = dict(self._given)
         self._map, self._added = values.get(_MAP, {}), values.get(_ADDED, {})
-        self._notes: list[str] = []
+        self._notes = notes
 
     def beside(self) -> Beside:
         """The meaning; FormatError where something has the wrong type."""
@@ -464,6 +502,7 @@ class _Meaning:
             listed = self._listed(roles, additional)
         templates, in_own_files = self._chat_templates(config)
         self._note_settings(config)
+        class_name = self._class_name(config)
         settings = FileSettings(
             chat_templates=templates,
             in_own_files=in_own_files,
@@ -472,8 +511,30 @@ class _Meaning:
         )
         source = CONFIG if lists_all else _ADDED
         return Beside(
-            self._contents, tuple(listed), source, lists_all, roles | specific, tuple(additional), settings, ignored
+            self._contents,
+            tuple(listed),
+            source,
+            lists_all,
+            roles | specific,
+            tuple(additional),
+            settings,
+            ignored,
+            class_name,
         )
+
+    def _class_name(self, config: dict[str, object]) -> str | None:
+        """The class that opens the files; where the model's file decides, the copied configuration says so."""
+        named, code = cast("str | None", config.get(_CLASS)), config.get("auto_map")
+        has_code = isinstance(code, list) or (
+            isinstance(code, dict) and cast("dict[str, object]", code).get("AutoTokenizer") is not None
+        )
+        name = class_of(named, self._model, has_code)
+        if library_class(name) is not library_class(named):
+            decided = name or _PLAIN_CLASS
+            self._contents[CONFIG] = json.dumps({**self._given, _CLASS: decided}).encode()
+            if named is not None:
+                config[_CLASS] = decided
+        return name
 
     def _take_roles(self, values: dict[str, object], name: str) -> dict[str, AddedToken | str | None]:
         """Takes the roles out of a file's values."""
@@ -483,8 +544,10 @@ class _Meaning:
             if key in _USUAL or isinstance(value, str) or _is_token(value):
                 # The library takes every token that the map describes for a special one.
                 token = None if value is None else _token(value, f"{name}: {key}", name == _MAP)
+                # A role that is null or empty stays said: a class may have one by itself.
+                if token is not None and not _content(token):
+                    token, values[key] = None, ""
                 roles[key] = token
-                # A role that is null stays said: a class may have one by itself.
                 if token is not None:
                     del values[key]
         return roles
@@ -498,9 +561,10 @@ class _Meaning:
             tokens, where = values.pop(key, None), f"{name}: {key}"
             if isinstance(tokens, list):
                 given = [_token(token, where) for token in cast("list[object]", tokens)]
-                found = found or given
+                found = found or [token for token in given if _content(token)]
             elif isinstance(tokens, dict):
-                roles |= {role: _token(token, where) for role, token in cast("dict[str, object]", tokens).items()}
+                given = {role: _token(token, where) for role, token in cast("dict[str, object]", tokens).items()}
+                roles |= {role: token for role, token in given.items() if _content(token)}
             elif tokens is not None:
                 raise FormatError(f"{where} must be a list of tokens.")
         return found

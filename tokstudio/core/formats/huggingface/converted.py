@@ -183,8 +183,8 @@ class WordEndPair(_Converted):
 
 
 def _class_of(beside: Beside) -> str:
-    """The class that the files beside name, without "Tokenizer"; "" for none."""
-    return (beside.settings.tokenizer_class or "").removesuffix("Fast").removesuffix("Tokenizer")
+    """The class that opens the files, without "Tokenizer"; "" for none."""
+    return (beside.class_name or "").removesuffix("Fast").removesuffix("Tokenizer")
 
 
 def _roles(beside: Beside, usual: Mapping[str, str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from tokstudio.core.formats.common.merge_list import sensible_ids
 from tokstudio.core.formats.common.recover_merges import recover_work
 from tokstudio.core.formats.common.vocabulary import shown_alphabet
 from tokstudio.core.model.alphabet import CODE_POINTS
+from tokstudio.core.model.file_settings import PLAIN_CLASSES
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -100,7 +101,8 @@ def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
     note = beside.class_note(False, None, False)
     settings = replace(completed.settings, notes=(*completed.settings.notes, *note))
     # These classes put a space before the beginning of a text alone, others also after each added token.
-    first = (beside.settings.tokenizer_class or "Llama").startswith(("Llama", "CodeLlama", "Phi3"))
+    class_name = beside.class_name or "Llama"
+    first = class_name in PLAIN_CLASSES or class_name.startswith(("Llama", "CodeLlama", "Phi3"))
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile(
