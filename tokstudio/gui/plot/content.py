@@ -16,7 +16,7 @@ from tokstudio.gui.plot.scale import FloatArray, to_axis
 from tokstudio.gui.style.theme import Palette
 
 #: What follows the name of a curve that is measured on another text than that of the active run.
-OTHER_CORPUS = ", other corpus"
+OTHER_CORPUS = ", other text"
 
 Role = Literal["active", "other", "active held-out", "other held-out"]
 

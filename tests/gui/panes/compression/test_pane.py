@@ -155,17 +155,17 @@ def test_the_legend_marks_curves_of_another_corpus(pane, trained, make_run):
     trained.corpus.add_text("another text " * 20)
     second = make_run(vocabulary_size=270)
     texts = [button.text() for button in pane.legend._buttons]
-    assert texts == [second.name, f"{first.name}, other corpus"]
-    assert "another corpus than that of the active run" in pane.legend._buttons[1].toolTip()
+    assert texts == [second.name, f"{first.name}, other text"]
+    assert "other text than the active run's" in pane.legend._buttons[1].toolTip()
     third = make_run(vocabulary_size=265)
     assert [button.text() for button in pane.legend._buttons] == [
         third.name,
         second.name,
-        f"{first.name}, other corpus",
+        f"{first.name}, other text",
     ]
     trained.corpus.set_weights((1000, 3000))
     last = make_run(vocabulary_size=265)
-    others = [f"{run.name}, other corpus" for run in (third, second, first)]
+    others = [f"{run.name}, other text" for run in (third, second, first)]
     assert [button.text() for button in pane.legend._buttons] == [last.name, *others]
 
 
@@ -354,7 +354,7 @@ def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, t
     drawing = ElementTree.fromstring(pane.to_svg(1600, 900))
     texts = ["".join(each.itertext()) for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert f"{second.name} (270 tokens)" in texts
-    assert f"{first.name} (600 tokens), other corpus" in texts
+    assert f"{first.name} (600 tokens), other text" in texts
     told = f"{second.name} (260 tokens) at the playhead · trained on "
     of_text = f"SHA-256 {second.run.corpus.sha256} · TokStudio {__version__}"
     assert any(text.startswith(told) and text.endswith(of_text) for text in texts)
@@ -365,9 +365,9 @@ def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, t
     assert image.text("Description") == description
     bottom = image.copy(0, 430, 800, 20)
     assert len({bottom.pixel(x, y) for x in range(800) for y in range(20)}) > 1, "the line below is drawn"
-    assert pane.remark.text() == f"Of another corpus, or of other weights: {first.name}."
+    assert pane.remark.text() == f"Of another corpus, other weights or another held-out share: {first.name}."
     marked = pane.plot.content.curves[first.key]
-    assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, other corpus: ")
+    assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, other text: ")
 
 
 def test_a_run_with_another_held_out_share_is_of_another_text(pane, trained, make_run):

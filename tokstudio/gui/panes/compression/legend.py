@@ -58,7 +58,7 @@ class LegendEntry:
             return f"{self.name} bytes per token of this source at the playhead"
         if self.active:
             return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
-        told = ". Its curve is of another corpus than that of the active run, or of other weights"
+        told = ". Its curve is of other text than the active run's: another corpus, weights or held-out share"
         return f"Show {self.name}{told if self.other_corpus else ''}"
 
 

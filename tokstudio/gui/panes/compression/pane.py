@@ -408,7 +408,11 @@ class CompressionPane(Pane):
         curves = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
         names = [each.name for each in curves if each.other_corpus]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        return f"Of another corpus, or of other weights: {', '.join(names[:_MOST_NAMED])}{more}." if names else ""
+        return (
+            f"Of another corpus, other weights or another held-out share: {', '.join(names[:_MOST_NAMED])}{more}."
+            if names
+            else ""
+        )
 
     def _fit_remark(self) -> None:
         """Limits the remark to one line in a low pane; its tip has the rest."""
