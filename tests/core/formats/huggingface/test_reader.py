@@ -27,7 +27,7 @@ from tests.core.formats.trained import (
 )
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, save, tokenizer_files
+from tokstudio.core.formats import fit, load, load_work, save, tokenizer_files
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 
@@ -321,6 +321,7 @@ def test_ids_of_added_tokens_and_repeated_ones_are_read_as_by_the_library(tmp_pa
             library.encode_special_tokens = plain
             expected = library.encode(text, add_special_tokens=False).ids
             assert tokenizer.encode(text, () if plain else "all") == expected
+    assert not fit(tokenizer, "huggingface").losses
 
 
 @pytest.mark.parametrize(

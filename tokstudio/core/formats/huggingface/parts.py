@@ -94,8 +94,7 @@ class ParsedFile:
 
     def complete(self, name: str, beside: Beside) -> None:
         """Adds the tokens beside the file; FormatError where its own are impossible."""
-        self.added, remarks = own_tokens(name, self.added, self.vocabulary)
-        self.remarks += remarks
+        self.added, notes = own_tokens(name, self.added, self.vocabulary)
         check_around(name, self.settings)
         self.beside = beside
         completed = beside.completed(self.added, self.vocabulary, self.byte_level)
@@ -105,7 +104,7 @@ class ParsedFile:
         around = {key: self.settings.get(key) for key in ("post_processor", "truncation", "padding")}
         if has_surrogates(json.dumps(around, ensure_ascii=False)):
             raise FormatError(f"{name}: its post-processor or its padding is not a text.")
-        self.said = replace(completed.settings, **around)
+        self.said = replace(completed.settings, notes=(*notes, *completed.settings.notes), **around)
 
     def noted(self, pattern: str | None, nfc: bool) -> FileSettings:
         """What the files say, with a note where a class of transformers splits otherwise than by the pattern."""
@@ -203,7 +202,7 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
 def own_tokens(
     name: str, added: Collection[AddedToken], vocabulary: Mapping[str, int]
 ) -> tuple[list[AddedToken], tuple[str, ...]]:
-    """The added tokens with the ids that the library gives them, and remarks where the file says otherwise.
+    """The added tokens with the ids that the library gives them, and notes where the file says otherwise.
 
     A token has its id in the vocabulary, otherwise the next after its size. Of a token that is listed again, the last
     flags count; it is special if any of the entries says so.
@@ -228,14 +227,14 @@ def own_tokens(
         tokens[token.content] = replace(token, id=number, special=special)
     if len({token.id for token in tokens.values()}) < len(tokens):
         raise FormatError(f"{name}: two of its added tokens have the same id.")
-    remarks: list[str] = []
+    notes: list[str] = []
     if moved:
         first, more = moved[0], f" ({len(moved) - 1:,} more)" * (len(moved) > 1)
         told = f"{shown(first.content)} the id {first.id:,}, but it is {tokens[first.content].id:,}"
-        remarks.append(f"The file gives its added token {told}: ids of added tokens are ignored{more}.")
+        notes.append(f"The file gives its added token {told}: ids of added tokens are ignored{more}.")
     if repeated:
-        remarks.append(f"The file lists its added token {shown(repeated[0].content)} again: the last entry counts.")
-    return list(tokens.values()), tuple(remarks)
+        notes.append(f"The file lists its added token {shown(repeated[0].content)} again: the last entry counts.")
+    return list(tokens.values()), tuple(notes)
 
 
 def preparation(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
