@@ -258,6 +258,10 @@ def test_real_ranks_are_known(shared, tmp_path):
     assert len(llama) == 128_256
     kimi = loaded("kimi_k2.tiktoken", "tiktoken.model")
     assert kimi.special_tokens["<|im_end|>"] == 163_586
+    assert kimi.remarks[0].startswith(
+        "Several models of Kimi have these ranks: only the special tokens that they share"
+    )
+    assert not llama.remarks
     ranks = {token: rank for rank, token in enumerate(kimi.tokens) if token and rank < 163_584}
     theirs = tiktoken.Encoding("x", pat_str=kimi.pattern, mergeable_ranks=ranks, special_tokens={})
     text = "Hello wörld 数据ab漢字 ÀÉ's don't\n\n  12345 ⅷⅧ ひらがな カタカナ ǅ"

@@ -24,6 +24,7 @@ class Known:
 
     pattern: str
     special_tokens: Mapping[str, int]
+    note: str = ""  # what is to be known where the file stands alone, a sentence
 
 
 _GPT2 = Known("gpt2", {_END: 50256})
@@ -107,16 +108,23 @@ RANKS: Mapping[tuple[str, ...], Known] = {
         "qwen2",
         _numbered(151_643, _END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205))),
     ),
-    # Kimi K2, K2.5 and others: the special tokens that they share. All of them are in their configurations.
+    # Kimi K2, K2.5 and others.
     ("b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",): Known(
         r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
         r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         {"[EOS]": 163_585, "<|im_end|>": 163_586, "<|im_assistant|>": 163_588},
+        "Several models of Kimi have these ranks: only the special tokens that they share are known. All are in "
+        "tokenizer_config.json, which belongs beside the file.",
     ),
-    # Whisper for several languages; large-v3 has one more, and higher ids from there on.
-    ("b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126",): Known("gpt2", _WHISPER),
+    # Whisper for several languages.
+    ("b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126",): Known(
+        "gpt2",
+        _WHISPER,
+        "Several models of Whisper have these ranks: the special tokens are those for 99 languages. Models for 100 "
+        "have <|yue|> after <|su|>, and ids that are higher by one from there on.",
+    ),
 }
 # Ranks that tiktoken has with other special tokens under another name.
 NAMED: Mapping[str, tuple[str, Known]] = {

@@ -194,6 +194,8 @@ class Tiktoken(Format):
         else:
             completed = beside.of_ranks({} if found is None else found.special_tokens)
         notes = list(said.notes)
+        if found is not None and found.note and said.special_tokens is None and not beside.listed:
+            notes.append(found.note)
         if said.pattern is not None and pattern is not None and _split_name(name, pattern) != _split_name(name, chosen):
             notes.append(f"{sidecar} says how text is split, so the pattern {shown(pattern)} is not used.")
         settings = replace(completed.settings, notes=(*notes, *completed.settings.notes))
