@@ -225,6 +225,10 @@ def test_the_report_of_a_saved_weighted_run_is_that_of_the_run(tmp_path):
     assert [name for name, *_ in run.corpus.mixture] == ["a", "b", "c"]
     assert described(Tokenizer.from_run(entry.run)) == described(Tokenizer.from_run(run))
     (entry,) = opened(saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "two.tokstudio")).runs
+    assert described(Tokenizer.from_run(entry.run)) == described(Tokenizer.from_run(run))
+    # As in projects of earlier versions.
+    run = replace(run, corpus=replace(run.corpus, mixture=()))
+    (entry,) = opened(saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "three.tokstudio")).runs
     assert "Weights of the sources: 0.5, 1, 3; the bytes are weighted." in described(Tokenizer.from_run(entry.run))
 
 
