@@ -6,6 +6,7 @@ The names are those of the transformers library, whose `tokenizer_config.json` h
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,8 @@ PLAIN_CLASSES = frozenset({"PreTrainedTokenizerFast", "PreTrainedTokenizer", "To
 DEFAULT = "default"  # the name of the template that is used where none is chosen
 _UNLIMITED = 10**20  # from here on, `model_max_length` means that there is no limit
 _MOST_NAMED = 6
+# Text between signs, without those of Jinja and its strings.
+_CLEAR = re.compile(r"[<\[|｜]+[^'\"\\{}%#\n\r]+[>\]|｜]+")
 _ADDING = ("BertProcessing", "RobertaProcessing")
 _OWN = frozenset({"tokenizer_class", "model_max_length"})
 
@@ -104,7 +107,7 @@ class FileSettings:
                 if any(around):
                     sentences.append(f"Its post-processor adds {_around_text(*around)} every text; encode does not.")
         for name, template in self.chat_templates.items():
-            if named := sorted(token for token in self.former if token in template):
+            if named := sorted(self.former.intersection(self._named().findall(template))):
                 which = "The chat template" if name == DEFAULT else f"The chat template {shown(name)}"
                 names = ", ".join(map(shown, named[:_MOST_NAMED]))
                 sentences.append(f"{which} still names {names}, which is no special token any more.")
@@ -145,11 +148,16 @@ class FileSettings:
         return tuple(sentences)
 
     def renamed(self, names: Mapping[str, str]) -> FileSettings:
-        """The same with other texts of tokens, by their texts; chat templates stay as they are."""
+        """The same with other texts of tokens, by their texts, also in chat templates.
+
+        A template keeps a name without clear signs around it, which may be something else; `remarks` tells of it.
+        """
 
         def new(token: str) -> str:
             return names.get(token, token)
 
+        clear = {old: new for old, new in names.items() if _is_clear(old) and _is_clear(new)}
+        named = self._named(names)
         controls = (self.config or {}).get("chat_control_tokens")
         config = self.config
         if config is not None and isinstance(controls, list):
@@ -159,11 +167,20 @@ class FileSettings:
             self,
             roles={role: new(token) for role, token in self.roles.items()},
             additional=tuple(map(new, self.additional)),
+            chat_templates={
+                name: named.sub(lambda match: clear.get(match[0], match[0]), template)
+                for name, template in self.chat_templates.items()
+            },
             config=config,
             post_processor=_changed(self.post_processor, names, None),
             padding=_changed(self.padding, names, None),
             former=(self.former | names.keys()) - {*names.values()},
         )
+
+    def _named(self, others: Collection[str] = ()) -> re.Pattern[str]:
+        """Finds the tokens that a template names: at each place the longest."""
+        known = {*others, *self.roles.values(), *self.additional, *self.former}
+        return re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))) or r"(?!)")
 
     def without(self, tokens: Collection[str]) -> FileSettings:
         """The same without special tokens; none of them may be among `needed`."""
@@ -185,6 +202,11 @@ class FileSettings:
                 changes[name] = None
                 changes["notes"] = (*changes.get("notes", self.notes), f"The {what} named a token that was removed.")
         return replace(self, **changes)
+
+
+def _is_clear(token: str) -> bool:
+    """Whether a token in a chat template can be nothing else, and needs no escapes there, such as "<|user|>"."""
+    return _CLEAR.fullmatch(token) is not None
 
 
 class _Strange(ValueError):
