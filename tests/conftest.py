@@ -31,7 +31,8 @@ settings.load_profile("untimed")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Lets Hypothesis, too, try so many times as many examples."""
-    for function in {getattr(item, "obj", None) for item in items if TIMES > 1}:
+    tests = [getattr(item, "obj", None) for item in items if TIMES > 1]
+    for function in {getattr(test, "__func__", test) for test in tests}:
         if (own := getattr(function, "_hypothesis_internal_use_settings", None)) is not None:
             function._hypothesis_internal_use_settings = settings(own, max_examples=TIMES * own.max_examples)
 
