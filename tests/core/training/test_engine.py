@@ -324,6 +324,9 @@ def use_everything():
         of_words = train(corpus, TrainingConfig(**specials, **others))
         of_words.encode("the <s> hat" * 20, "all")
     train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
+    in_no_order = Tokenizer(np.array([[257, 99], [97, 98]], np.int32), pattern="gpt2", checked=True)
+    assert in_no_order.lengths_of_all[256:].tolist() == [3, 2]
+    assert in_no_order.encode("abc") == [256]
     train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257))
     several = Corpus((*corpus.sources, *corpus.sources)).with_weights({0: 2})
     counts = counting.count(several, "gpt2", threads=2)

@@ -119,7 +119,7 @@ class Tokenizer:
         base = {number: token.encode() for token, number in self._specials.items()}
         rows = slice(None) if self._order is None else self._order.rows
         known = {**base, **self._extra, **self._alphabet.tokens}
-        self._parts = TokenParts(known, self._merges[rows], self._results[rows])
+        self._parts = TokenParts(known, read_only(self._merges[rows]), read_only(self._results[rows]))
         self._finders = SpecialFinders(self._specials)
         self._shared: dict[Any, Any] = {}
 
