@@ -95,3 +95,15 @@ def test_an_edit_changes_only_its_range(field, text, first, second, written):
     if chosen[1] is not None and "\r" not in text + written:
         raw = text.encode()
         assert field.text() == (raw[: chosen[0]] + written.encode() + raw[chosen[1] :]).decode()
+
+
+@pytest.mark.parametrize(("line", "lines"), [("", 2000), ("x" * 40_000, 1)])
+def test_a_field_does_not_keep_every_replaced_text(field, line, lines):
+    texts = [f"{line}{number}\n" * lines for number in range(10, 50)]
+    steps = []
+    for text in texts:
+        field.set_text(text)
+        steps.append(field.document().availableUndoSteps())
+    assert steps[-1] < max(steps)
+    field.undo()
+    assert field.text() == texts[-2]

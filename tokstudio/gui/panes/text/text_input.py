@@ -17,6 +17,8 @@ from tokstudio.core.text.utf8 import to_utf8
 
 _LONGEST_EDITED = 1_000_000
 _LONGEST_LINE = 50_000  # a line is laid out again at every key: some 10 ms
+# What can be undone: UTF-16 units removed and inserted, and Qt's own steps of 64 bytes, of which each line needs two.
+_MOST_UNDONE, _MOST_STEPS = 1_000_000, 100_000
 _SHOWN = 100_000
 _SHOWN_OF_LONG_LINE = 10_000
 _PARAGRAPH = "\u2029"
@@ -37,6 +39,7 @@ class TextInput(QPlainTextEdit):
         self._setting = False
         self.setTabChangesFocus(True)
         self._edited_at = 0
+        self._undone = 0
         self.document().contentsChange.connect(self._note_edit)
         self.textChanged.connect(self._take)
 
@@ -70,7 +73,10 @@ class TextInput(QPlainTextEdit):
         return start, stop
 
     def set_text(self, text: str) -> None:
-        """Replaces the text; a short one as one step that can be undone."""
+        """Replaces the text; a short one as one step that can be undone.
+
+        Earlier steps are forgotten once they hold too much, since Qt's field would keep all of them for ever.
+        """
         if text == self._text:
             return
         self._text = text
@@ -79,6 +85,7 @@ class TextInput(QPlainTextEdit):
         try:
             if shortened or self._shortened:
                 self.setPlainText(_beginning(text) if shortened else text)
+                self._undone = 0
             else:
                 self._replace_all(text)
         finally:
@@ -144,13 +151,19 @@ class TextInput(QPlainTextEdit):
             super().dropEvent(event)
 
     def _replace_all(self, text: str) -> None:
+        if self._undone > _MOST_UNDONE or self.document().availableUndoSteps() > _MOST_STEPS:
+            # Only without undo does Qt release the removed text.
+            self.setUndoRedoEnabled(False)
+            self.setUndoRedoEnabled(True)
+            self._undone = 0
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
         cursor.insertText(text)
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
-    def _note_edit(self, position: int, _removed: int, _added: int) -> None:
+    def _note_edit(self, position: int, removed: int, added: int) -> None:
         self._edited_at = position
+        self._undone += removed + added
 
     def _take(self) -> None:
         if not self._setting:
