@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QPushButton, QSizePolicy
+from PySide6.QtCore import QEvent, QMetaMethod, QObject
+from PySide6.QtGui import QAction, QActionEvent
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
@@ -44,3 +45,22 @@ def link_button(text: str, clicked: Callable[..., object]) -> QPushButton:
     button.setProperty("link", True)
     button.clicked.connect(clicked)
     return button
+
+
+class _OneConnection(QObject):
+    """Before Qt connects a button to its changed action once more, disconnects it."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Disconnects the button from the action that has changed."""
+        if event.type() == QEvent.Type.ActionChanged and isinstance(event, QActionEvent):
+            changed = QMetaMethod.fromSignal(event.action().changed)
+            QObject.disconnect(event.action(), changed, watched, QMetaMethod())
+        return False
+
+
+def connect_once(button: QToolButton) -> None:
+    """Keeps Qt from connecting a button to its default action again at each of the action's changes.
+
+    Qt 6.11 does so, and never disconnects: memory would grow, and each change would take longer than the one before.
+    """
+    button.installEventFilter(_OneConnection(button))

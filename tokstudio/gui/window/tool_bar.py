@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QSizePolicy, QToolBar, QToolButton, QWi
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.buttons import connect_once
 
 _ACTIONS = "open_corpus | train pause step stop |"
 
@@ -29,6 +30,8 @@ class ToolBar(QToolBar):
                 self.addSeparator()
             else:
                 self.addAction(actions[name])
+        for made in self.findChildren(QToolButton):
+            connect_once(made)
         button = self.widgetForAction(actions["pause"])
         assert isinstance(button, QToolButton)
         self.pause_button, self.train_button = button, self.widgetForAction(actions["train"])

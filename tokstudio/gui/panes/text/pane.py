@@ -27,6 +27,7 @@ from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.buttons import connect_once
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import path_of
 from tokstudio.gui.widgets.labels import plain
@@ -167,6 +168,7 @@ class TextPane(Pane):
 
     def _toggle(self, action: QAction) -> QToolButton:
         button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
+        connect_once(button)
         button.setDefaultAction(action)
         button.setAccessibleName(action.text().replace("&", ""))
         return button

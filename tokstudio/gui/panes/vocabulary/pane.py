@@ -21,6 +21,7 @@ from tokstudio.gui.token_table.count_uses_offer import UsesOffer
 from tokstudio.gui.token_table.filter_panel import FilterButton
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
+from tokstudio.gui.widgets.buttons import connect_once
 
 _PAINTED = 50  # milliseconds
 _EMPTY = (
@@ -43,6 +44,7 @@ class VocabularyPane(TablePane):
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
         export = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
+        connect_once(export)
         export.setDefaultAction(actions["export_vocabulary_csv"])
         export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         export.setAccessibleName("Export the vocabulary as CSV")
