@@ -20,6 +20,7 @@ import traceback
 import tracemalloc
 from collections import Counter, deque
 from pathlib import Path
+from typing import cast
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -33,7 +34,9 @@ from tests.gui.random_acts import RandomActs, RandomAnswers, small_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.memory import return_freed_memory
 from tokstudio.gui.app.app import Studio
+from tokstudio.gui.widgets.file_dialogs import Choosers
 
+_SETTLES = 2000  # milliseconds after all is cleared
 _HEAD = "minutes, acts, memory, without files, of malloc, free in it, Python objects, Qt objects, runs, undo, sources"
 
 
@@ -47,17 +50,26 @@ class _Driver(QObject):
         self._began, self._due = time.perf_counter(), 0.0
         self.alive, self.worked = time.perf_counter(), time.thread_time()
         self.blocked: Counter[str] = Counter()
+        self._settles = False
         QTimer.singleShot(0, self._act)
         threading.Thread(target=self._watch, args=(threading.main_thread().ident,), daemon=True).start()
 
     def _act(self) -> None:
         now = time.perf_counter()
+        if self._settles:
+            QTimer.singleShot(self._arguments.pause, self._act)
+            return
         self._tell_busy("after it")
         passed = now - self._began
         if passed >= self._due:
             self._due += self._arguments.every * 60
             if self._arguments.clear:
+                self._settles = True
                 self._clear()
+                QTimer.singleShot(_SETTLES, self._clear)  # of a training that was stopped, the run is left
+                QTimer.singleShot(2 * _SETTLES, self._tell_settled)
+                QTimer.singleShot(self._arguments.pause, self._act)
+                return
             print(*self._held(passed), sep="  ", flush=True)
         if passed > self._arguments.minutes * 60 or not self._studio.window.isVisible():
             for dialog in QApplication.topLevelWidgets():
@@ -78,6 +90,12 @@ class _Driver(QObject):
             self._tell_busy("in it")
             self.alive, self.worked = time.perf_counter(), time.thread_time()
 
+    def _tell_settled(self) -> None:
+        """Tells what is held when the work of clearing is done, and goes on."""
+        print(*self._held(time.perf_counter() - self._began), sep="  ", flush=True)
+        self._settles = False
+        self.alive, self.worked = time.perf_counter(), time.thread_time()
+
     def _tell_busy(self, when: str) -> None:
         """Says that the GUI thread has worked for long; the work of others does not count in it."""
         worked, passed = time.thread_time() - self.worked, time.perf_counter() - self.alive
@@ -89,9 +107,12 @@ class _Driver(QObject):
         if tracemalloc.is_tracing():
             _tell_largest()
         self._clear()
-        QTimer.singleShot(3000, self._leave)
+        QTimer.singleShot(_SETTLES, self._leave)
 
     def _clear(self) -> None:
+        for dialog in QApplication.topLevelWidgets():
+            if dialog is not self._studio.window:
+                dialog.close()
         session = self._studio.session
         session.training.stop()
         for run in list(session.runs.all):
@@ -201,7 +222,7 @@ def main() -> None:
         answers = RandomAnswers(folder, choice)
         answers.texts, answers.tokenizers = small_files(folder)
         answers.tokenizers += parsed.tokenizer
-        with open_studio(folder, answers, folder / "recovery") as studio:
+        with open_studio(folder, cast("Choosers", answers), folder / "recovery") as studio:
             driver = _Driver(studio, RandomActs(studio.window, answers, choice), parsed)
 
             def failed(kind, error, trace) -> None:
