@@ -144,8 +144,8 @@ def test_the_tokenizer_encodes_as_its_library(algorithm, tmp_path):
     library = opened(made)
     ids = library.encode(TRIAL)
     assert made.tokenizer.encode(TRIAL, "all") == list(getattr(ids, "ids", ids))
-    [(name, content)] = made.files.items()
-    (tmp_path / name).write_bytes(content)
+    for name, content in made.files.items():
+        (tmp_path / name).write_bytes(content)
     assert load(tmp_path).encode(TRIAL, "all") == made.tokenizer.encode(TRIAL, "all")
 
 

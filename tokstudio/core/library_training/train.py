@@ -17,6 +17,8 @@ from tokstudio.core.base.progress import Work, finish, part_of
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats import FORMATS, Format, load_work
+from tokstudio.core.formats.common.beside import CONFIG
+from tokstudio.core.formats.huggingface.tokenizer_config import config_of_names
 from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.lines import Lines, lines_work
@@ -51,7 +53,7 @@ class TrainedByLibrary:
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """The content of what the library wrote, by its usual name: `tokenizer.json` or `tokenizer.model`."""
+        """The content by its usual name of what the library wrote, and beside `tokenizer.json` the roles by names."""
         return self.tokenizer.source_files
 
 
@@ -134,6 +136,9 @@ def _open_work(content: bytes, config: LibraryConfig) -> Work[Tokenizer]:
         with TemporaryFolder() as folder:
             path = folder / own_format(config).files[0]
             path.write_bytes(content)
+            if config.library == "tokenizers":
+                specials = [token["content"] for token in json.loads(content)["added_tokens"]]
+                path.with_name(CONFIG).write_bytes(config_of_names(specials))
             return (yield from part_of(load_work(path), "opening", 0, 0, 0)).tokenizer
     except OSError as error:
         raise FormatError(f"{config.title}: its file cannot be written: {error.strerror or error}.") from error

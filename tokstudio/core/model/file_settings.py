@@ -48,6 +48,8 @@ class FileSettings:
         chat_templates: The chat templates by name; one that stands alone is `DEFAULT`.
         in_own_files: Whether the chat templates stand in files of their own.
         config: All other keys of `tokenizer_config.json`; None where there is no such file.
+        names_give_roles: Whether a special token without a role gets that of its name where it is exported: not where
+            the files are of a kind that transformers opens, which name each role or leave it out.
         post_processor: That of `tokenizer.json`, which adds tokens to every text; None where there is none.
         truncation: That of `tokenizer.json`.
         padding: That of `tokenizer.json`.
@@ -60,6 +62,7 @@ class FileSettings:
     chat_templates: Mapping[str, str] = field(default_factory=dict[str, str])
     in_own_files: bool = False
     config: Mapping[str, object] | None = None
+    names_give_roles: bool = True
     post_processor: object = None
     truncation: object = None
     padding: object = None

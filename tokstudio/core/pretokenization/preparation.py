@@ -29,7 +29,7 @@ _SPACE_BEFORE = re.compile(f"[{_WHITE_SPACE}]*\\Z")
 _SPACE_BEHIND = re.compile(f"[{_WHITE_SPACE}]*")
 _LONGEST_SPACE = 1 << 10  # bytes looked at first
 #: The sets of special tokens in a `Preparation`.
-SETS = ("late", "strips_left", "strips_right", "words", "ordinary")
+SETS = ("late", "strips_left", "strips_right", "words", "ordinary", "normalized")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Preparation:
         strips_right: Special tokens that include the white space after them.
         words: Special tokens that are found only where no letter, digit or the like is beside them.
         ordinary: Added tokens that are not special: they are found always, without being allowed.
+        normalized: All special tokens of a file that says that they are found in normalized text, and normalizes none;
+            it changes nothing, and is written again.
     """
 
     nfc: bool = False
@@ -53,6 +55,7 @@ class Preparation:
     strips_right: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     ordinary: frozenset[str] = frozenset()
+    normalized: frozenset[str] = field(default=frozenset(), compare=False)
 
     @cached_property
     def is_plain(self) -> bool:

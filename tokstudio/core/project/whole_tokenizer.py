@@ -115,6 +115,7 @@ def _settings(given: dict[str, Json]) -> FileSettings:
         chat_templates=_mapped(values, "chat_templates", str),
         in_own_files=_of_type(values["in_own_files"], bool),
         config=None if values["config"] is None else cast("dict[str, object]", _of_type(values["config"], dict)),
+        names_give_roles=_of_type(values.get("names_give_roles", values["config"] is None), bool),
         post_processor=values["post_processor"],
         truncation=values["truncation"],
         padding=values["padding"],

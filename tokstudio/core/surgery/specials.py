@@ -69,9 +69,14 @@ def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]
         taken.add(number)
         ids[token] = number
     settings = tokenizer.settings
-    if settings.config is not None:
+    if not settings.names_give_roles:
         settings = replace(settings, additional=(*settings.additional, *ids))
-    return _with(tokenizer, list(ids), special_tokens={**tokenizer.special_tokens, **ids}, settings=settings)
+    preparation = tokenizer.preparation
+    if preparation.normalized:
+        # All are found in one search, as before.
+        preparation = replace(preparation, normalized=preparation.normalized.union(ids))
+    specials = {**tokenizer.special_tokens, **ids}
+    return _with(tokenizer, list(ids), special_tokens=specials, preparation=preparation, settings=settings)
 
 
 def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:

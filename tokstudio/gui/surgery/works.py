@@ -285,7 +285,7 @@ def special_rows(tokenizer: Tokenizer) -> list[SpecialRow]:
         "lstrip": preparation.strips_left,
         "rstrip": preparation.strips_right,
         "single word": preparation.words,
-        "normalized": preparation.late,
+        "normalized": preparation.late or preparation.normalized,
     }
     for token, number in sorted(tokenizer.special_tokens.items(), key=lambda each: each[1]):
         first, *more = roles.get(token, [""])

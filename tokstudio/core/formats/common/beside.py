@@ -13,19 +13,19 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.formats.common.added_tokens import AddedToken, Adding
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.library_classes import LibraryClass, class_of, library_class
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
-from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.utf8 import has_surrogates
 
 CONFIG = "tokenizer_config.json"
@@ -52,53 +52,6 @@ _PLAIN_CLASS = "PreTrainedTokenizerFast"
 _OF_MODEL = ("model_type", _CLASS, "encoder")  # the keys of the model's file that are read
 # In the order in which the library adds tokens.
 _USUAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-
-
-@dataclass(frozen=True)
-class AddedToken:
-    """A token that the library cuts out of text before anything else.
-
-    Attributes:
-        normalized: Whether it is searched in the normalized text, after the others.
-        special: Whether its recognition can be turned off.
-        strips_left: Whether it includes the white space before it.
-        strips_right: Whether it includes the white space after it.
-        is_word: Whether it matches only whole words.
-    """
-
-    content: str
-    id: int
-    normalized: bool
-    special: bool
-    strips_left: bool = False
-    strips_right: bool = False
-    is_word: bool = False
-
-    @property
-    def flags(self) -> dict[str, bool]:
-        """The flags by the names that files give them."""
-        return {
-            "single_word": self.is_word,
-            "lstrip": self.strips_left,
-            "rstrip": self.strips_right,
-            "normalized": self.normalized,
-            "special": self.special,
-        }
-
-
-def preparation_of(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
-    """What is done to a text before splitting, with added tokens found in it."""
-    late = frozenset(token.content for token in added if token.normalized)
-    return Preparation(
-        nfc,
-        prefix_space,
-        # Without normalization, the order matters only where not all are found in the same text.
-        late if nfc or len(late) < len(added) else frozenset(),
-        frozenset(token.content for token in added if token.strips_left),
-        frozenset(token.content for token in added if token.strips_right),
-        frozenset(token.content for token in added if token.is_word),
-        frozenset(token.content for token in added if not token.special),
-    )
 
 
 def template_of(config: Mapping[str, object], roles: Mapping[str, str], ids: Mapping[str, int]) -> object:
@@ -190,21 +143,29 @@ class Beside:
         # It knows that many files with this name are not Llama's.
         return None if name == "LlamaTokenizer" and byte_level else library_class(name)
 
-    def completed(self, own: Sequence[AddedToken] | None, vocabulary: Mapping[str, int], byte_level: bool) -> Completed:
+    def completed(
+        self,
+        own: Sequence[AddedToken] | None,
+        vocabulary: Mapping[str, int],
+        byte_level: bool,
+        written: Mapping[str, int] | None = None,
+    ) -> Completed:
         """The added tokens of a tokenizer with those beside it, and its settings.
 
         Args:
             own: The added tokens of the tokenizer's own file, with their ids; None for a file that cannot say them.
             vocabulary: Its other tokens by text.
             byte_level: Whether it splits text into bytes.
+            written: The ids that the file gives its own tokens, by text, where they may be others.
         """
         known = {token.content: token for token in own or ()}
         if not self.files:
             return Completed(tuple(known.values()), (), self.settings)
         listed, described = list(self.listed), {token.content: token for token in self.listed}
         if not self.lists_all:
-            # Where an id is given twice, the file's own token has it.
-            by_id = {token.id: token for token in (*listed, *known.values())}
+            # Where an id is given twice, the file's own token has it, by the id that the file gives it.
+            by_id = {token.id: token for token in listed}
+            by_id |= {(written or {}).get(token.content, token.id): token for token in known.values()}
             listed = [by_id[number] for number in sorted(by_id)]
             described |= known
         roles = self._roles(byte_level)
@@ -212,10 +173,11 @@ class Beside:
             if (token := roles.get(role)) is not None:
                 roles[role] = described.get(_content(token), token)
         given = [*roles.values(), *self.additional]
-        adding = _Adding(known, vocabulary)
+        adding = Adding(known, vocabulary)
         # The library adds all that are listed once more, so that those with a role become special.
         new: list[AddedToken | str] = [*listed]
-        there = {*known, *map(_content, new)}
+        # A class that makes the tokenizer anew does not see the flags of the file's own tokens.
+        there = {*map(_content, new), *(() if self._is_anew(byte_level) else known)}
         for token in given:
             if _content(token) not in there and token not in new:
                 new.append(token)
@@ -224,7 +186,9 @@ class Beside:
             made = token if isinstance(token, AddedToken) else AddedToken(token, -1, False, True)
             adding.add(replace(made, special=made.special or made.content in named))
         texts = {role: _content(token) for role, token in roles.items()}
-        notes = self._notes(adding, own, vocabulary, texts)
+        notes = [*self._notes(adding, own, vocabulary, texts)]
+        if written is not None and self._is_anew(byte_level) and not self.as_class:
+            notes += self._left_out_notes(known, {*map(_content, given)} & vocabulary.keys())
         settings = replace(
             self.settings,
             roles=texts,
@@ -290,6 +254,19 @@ class Beside:
         order = (*_USUAL, *(role for role in given if role not in _USUAL))
         return {role: token for role in order if (token := given.get(role)) is not None}
 
+    def _is_anew(self, byte_level: bool) -> bool:
+        """Whether a class of transformers makes the tokenizer anew with the tokens that the configuration lists."""
+        return self.lists_all and self.library_class(byte_level) is not None
+
+    def _left_out_notes(self, own: Collection[str], given: Collection[str]) -> Iterator[str]:
+        """Tells of the file's own tokens that such a class does not find in text, or numbers anew; not those given."""
+        listed = {token.content for token in self.listed}
+        if left := [text for text in own if text not in listed and text not in given]:
+            yield (
+                f"{CONFIG} does not list {_names(left)}: {self.class_name} of transformers takes such tokens for text, "
+                "or gives them other ids; TokStudio follows the file."
+            )
+
     def _ignored_notes(self, final: Collection[tuple[str, str]]) -> Iterator[str]:
         if others := [name for name, said in self.ignored.items() if not said.issubset(final)]:
             verb = "says otherwise, is" if len(others) == 1 else "say otherwise, are"
@@ -297,7 +274,7 @@ class Beside:
 
     def _notes(
         self,
-        adding: _Adding,
+        adding: Adding,
         own: Sequence[AddedToken] | None,
         vocabulary: Mapping[str, int],
         roles: Mapping[str, str],
@@ -317,6 +294,10 @@ class Beside:
             if old is not None and (flags := [name for name in token.flags if token.flags[name] != old.flags[name]]):
                 told = f"{shown(token.content)} ({', '.join(flags)})"
                 yield f"{CONFIG} describes {told} otherwise than the file itself, and wins."
+        if unlike := {token: flags for token, flags in adding.unlike.items() if flags}:
+            flags = ", ".join(sorted({*chain(*unlike.values())}))
+            told = f"The files describe {_names([*unlike])} in several ways ({flags})"
+            yield f"{told}: exports write those that count, transformers shows those that come last."
         if lacking := [token for token in adding.tokens if token not in before and token not in vocabulary]:
             yield f"{several(len(lacking), 'token')} of the files beside it follow its own: {_names(lacking)}."
         if own is not None and (
@@ -347,32 +328,6 @@ class Completed:
     tokens: tuple[AddedToken, ...]
     new: tuple[AddedToken, ...]
     settings: FileSettings
-
-
-class _Adding:
-    """Adds tokens to those of a tokenizer, one after another, as the library does."""
-
-    def __init__(self, known: Mapping[str, AddedToken], vocabulary: Mapping[str, int]) -> None:
-        self.tokens = dict(known)
-        self.log: list[AddedToken] = []
-        self._vocabulary = vocabulary
-        self._next = max([len(vocabulary), *(token.id + 1 for token in known.values())])
-
-    def add(self, token: AddedToken) -> None:
-        """Adds a token, or gives it other flags."""
-        old = self.tokens.get(token.content)
-        if old is None:
-            number = self._vocabulary.get(token.content, self._next)
-            self.tokens[token.content] = replace(token, id=number)
-            self._next = max(self._next, number + 1)
-            self.log.append(token)
-            return
-        if old.flags != token.flags:
-            self.log.append(token)
-        # The library goes on looking for it in the way in which it did before, too.
-        normalized = old.normalized and (old.special or token.normalized)
-        special = old.special or token.special
-        self.tokens[token.content] = replace(token, id=old.id, normalized=normalized, special=special)
 
 
 def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:
@@ -507,6 +462,7 @@ class _Meaning:
             chat_templates=templates,
             in_own_files=in_own_files,
             config=config if self._has_config else None,
+            names_give_roles=not self._has_config,
             notes=tuple(self._notes),
         )
         source = CONFIG if lists_all else _ADDED

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.formats.common.beside import AddedToken, Beside, preparation_of
+from tokstudio.core.formats.common.added_tokens import AddedToken, preparation_of
+from tokstudio.core.formats.common.beside import Beside
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, isolating_pattern, known_pattern, written_regex
@@ -94,17 +95,21 @@ class ParsedFile:
 
     def complete(self, name: str, beside: Beside) -> None:
         """Adds the tokens beside the file; FormatError where its own are impossible."""
+        written = {token.content: token.id for token in self.added}
         self.added, notes = own_tokens(name, self.added, self.vocabulary)
         check_around(name, self.settings)
         self.beside = beside
-        completed = beside.completed(self.added, self.vocabulary, self.byte_level)
+        completed = beside.completed(self.added, self.vocabulary, self.byte_level, written)
         own = {token.content for token in self.added}
         self.tokens_beside = tuple(token.content for token in completed.tokens if token.content not in own)
         self.added, self.new = list(completed.tokens), completed.new
         around = {key: self.settings.get(key) for key in ("post_processor", "truncation", "padding")}
         if has_surrogates(json.dumps(around, ensure_ascii=False)):
             raise FormatError(f"{name}: its post-processor or its padding is not a text.")
-        self.said = replace(completed.settings, notes=(*notes, *completed.settings.notes), **around)
+        # A file made of others that cannot name roles has none either.
+        names_give_roles = beside.as_class and completed.settings.names_give_roles
+        said = replace(completed.settings, names_give_roles=names_give_roles, **around)
+        self.said = replace(said, notes=(*notes, *said.notes))
 
     def noted(self, pattern: str | None, nfc: bool) -> FileSettings:
         """What the files say, with a note where a class of transformers splits otherwise than by the pattern."""

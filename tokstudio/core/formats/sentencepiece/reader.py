@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.beside import AddedToken, beside_work
+from tokstudio.core.formats.common.added_tokens import AddedToken
+from tokstudio.core.formats.common.beside import beside_work
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import sensible_ids

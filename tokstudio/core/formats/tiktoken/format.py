@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.beside import Completed, beside_work, files_beside, preparation_of
+from tokstudio.core.formats.common.added_tokens import preparation_of
+from tokstudio.core.formats.common.beside import Completed, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import Known, known_ranks_work

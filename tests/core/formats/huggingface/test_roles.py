@@ -1,0 +1,229 @@
+"""The roles of special tokens, and which tokens are special: what transformers has of a folder it has of our export."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.core.formats.trained import trained
+from tokstudio import Corpus, TrainingConfig
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import fit, load, load_work, save
+from tokstudio.core.library_training.config import LibraryConfig
+from tokstudio.core.library_training.train import train_by_library
+from tokstudio.core.project.json_values import from_json, to_json
+from tokstudio.core.project.tokenizers import keep_changed_work, keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
+from tokstudio.core.surgery.join import join
+from tokstudio.core.surgery.prune import prune
+from tokstudio.core.surgery.renumber import renumber
+from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
+from tokstudio.core.training.trainer import extend
+
+SPECIALS = ["<|endoftext|>", "<unk>", "<pad>", "<|user|>"]
+TEXT = "banana <pad>ban<|endoftext|> <|user|>a<unk>"
+NAME = "tokenizer_config.json"
+PLAIN = {"tokenizer_class": "PreTrainedTokenizerFast"}
+
+
+@pytest.fixture
+def from_folder(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    transformers = pytest.importorskip("transformers")
+    return lambda folder: transformers.AutoTokenizer.from_pretrained(str(folder))
+
+
+def folder_of(folder, flags=None, changes=None, **beside):
+    """A `tokenizer.json` with special tokens, other flags for some of them, and files beside it."""
+    folder.mkdir(parents=True)
+    save(trained("banana bandana", 280, pattern="gpt2", special_tokens=SPECIALS), folder / "tokenizer.json")
+    file = json.loads((folder / "tokenizer.json").read_bytes()) | (changes or {})
+    for token in file["added_tokens"]:
+        token |= (flags or {}).get(token["content"], {})
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    for name, content in beside.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+def facts(theirs):
+    """What a program notices of the roles and the special tokens."""
+    ids = theirs.encode(TEXT)
+    backend = theirs.backend_tokenizer
+    backend.encode_special_tokens = True
+    as_text = backend.encode(TEXT).ids
+    backend.encode_special_tokens = False
+    return {
+        "roles": theirs.special_tokens_map,
+        "all": (theirs.all_special_tokens, theirs.all_special_ids),
+        "added": {number: repr(token) for number, token in theirs.added_tokens_decoder.items()},
+        "ids": (ids, theirs.encode(TEXT, add_special_tokens=False), as_text),
+        "skipped": theirs.decode(ids, skip_special_tokens=True),
+    }
+
+
+def entry(content, **more):
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    return {"content": content, **flags, **more}
+
+
+ORDINARY = {"special": False}
+
+
+@pytest.mark.parametrize("listed", [{}, {"260": entry("<unk>")}, {"263": entry("<|user|>", special=False)}])
+@pytest.mark.parametrize("role", ["eos_token", "image_token"])
+def test_a_token_with_a_role_that_is_not_special_stays_so(tmp_path, from_folder, listed, role):
+    config = PLAIN | {role: "<|endoftext|>", "added_tokens_decoder": listed}
+    flags = {"<|endoftext|>": ORDINARY, "<|user|>": ORDINARY}
+    folder = folder_of(tmp_path / "given", flags, tokenizer_config=config)
+    before = facts(from_folder(folder))
+    assert "<|endoftext|>" in before["skipped"]
+    tokenizer = load(folder)
+    assert tokenizer.preparation.ordinary >= {"<|endoftext|>"}
+    save(tokenizer, tmp_path / "again")
+    assert facts(from_folder(tmp_path / "again")) == before
+    save(load(tmp_path / "again"), tmp_path / "third")
+    assert (tmp_path / "third" / NAME).read_bytes() == (tmp_path / "again" / NAME).read_bytes()
+
+
+def test_a_class_that_makes_a_tokenizer_anew_makes_a_token_with_a_role_special(tmp_path, from_folder):
+    """It does not see that the file itself says the contrary, nor the file's other flags."""
+    config = {"tokenizer_class": "GPT2Tokenizer", "pad_token": "<pad>", "added_tokens_decoder": {}}
+    flags = {"<pad>": ORDINARY | {"lstrip": True}, "<|user|>": ORDINARY}
+    folder = folder_of(tmp_path / "given", flags, tokenizer_config=config)
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert "<pad>" not in tokenizer.preparation.ordinary | tokenizer.preparation.strips_left
+    told = [remark for remark in tokenizer.remarks if "does not list" in remark]
+    assert told == [
+        'tokenizer_config.json does not list "<unk>", "<|user|>": GPT2Tokenizer of transformers takes such tokens for '
+        "text, or gives them other ids; TokStudio follows the file."
+    ]
+    save(tokenizer, tmp_path / "again")
+    again = from_folder(tmp_path / "again")
+    assert again.special_tokens_map == theirs.special_tokens_map
+    for text in ("a <pad><|endoftext|>", "banana"):
+        assert again.encode(text) == theirs.encode(text)
+        assert again.decode(again.encode(text), skip_special_tokens=True) == theirs.decode(
+            theirs.encode(text), skip_special_tokens=True
+        )
+
+
+LOWER = {"normalizer": {"type": "Lowercase"}}
+MARKED = {token: {"normalized": True} for token in SPECIALS}
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags", "beside"),
+    [
+        ({}, {}, {}),
+        ({}, {"<pad>": ORDINARY}, {}),
+        ({}, MARKED, {}),
+        ({"normalizer": {"type": "NFC"}}, MARKED, {}),
+        (LOWER, {"<|endoftext|>": ORDINARY}, {}),
+        ({}, {}, {"added_tokens": {"<|more|>": 264}}),
+        ({}, {}, {"special_tokens_map": {"eos_token": "<|user|>"}}),
+        (LOWER, {}, {"special_tokens_map": {"additional_special_tokens": ["<|user|>"]}}),
+        ({}, {}, {"config": {"model_type": "gpt2"}}),
+        ({}, {}, {"tokenizer_config": {}}),
+    ],
+)
+def test_no_role_is_made_of_names_where_the_files_could_name_it(tmp_path, from_folder, changes, flags, beside):
+    folder = folder_of(tmp_path / "given", flags, changes, **beside)
+    before = facts(from_folder(folder))
+    tokenizer = load(folder)
+    assert save(tokenizer, tmp_path / "again").losses == ()
+    assert facts(from_folder(tmp_path / "again")) == before
+    assert dict(load(tmp_path / "again").roles) == dict(tokenizer.roles) == before["roles"]
+
+
+def test_a_chat_template_alone_makes_no_roles(tmp_path, from_folder):
+    folder = folder_of(tmp_path / "given")
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    save(load(folder), tmp_path / "again")
+    assert facts(from_folder(tmp_path / "again")) == facts(from_folder(folder))
+
+
+def changed(tokenizer, files):
+    config = TrainingConfig(vocabulary_size=288, pattern="gpt2")
+    yield "extended", extend(tokenizer, Corpus.from_text("the cat the cat" * 9), config)
+    yield "joined", join(tokenizer, trained("xyxyxy", 258, pattern="gpt2", special_tokens=["</s>"]))
+    yield "pruned", prune(tokenizer, vocabulary_size=len(tokenizer) - 2).tokenizer
+    yield "renumbered", renumber(tokenizer, np.roll(tokenizer.tokens.ids(), 5)).tokenizer
+    yield "compact", tokenizer.at(3).compact()
+    yield "kept as its files", finish(reopen_tokenizer_work(finish(keep_tokenizer_work("one", files))))
+    yield "of a project", finish(reopen_tokenizer_work(finish(keep_changed_work("one", tokenizer))))
+    yield "added", add_specials(tokenizer, ["<mask>"])
+    yield "renamed", replace_specials(tokenizer, {"<|user|>": "</s>"})
+
+
+@pytest.mark.parametrize("flags", [MARKED, {"<pad>": ORDINARY}])
+def test_no_change_gives_roles_by_names(tmp_path, from_folder, flags):
+    loaded = finish(load_work(folder_of(tmp_path / "given", flags)))
+    tokenizer = loaded.tokenizer
+    for what, made in changed(tokenizer, loaded.files):
+        save(made, tmp_path / what)
+        theirs = from_folder(tmp_path / what)
+        assert theirs.special_tokens_map == {}, what
+        assert theirs.all_special_tokens == (["<mask>"] if what == "added" else []), what
+        assert theirs.encode(TEXT) == made.encode(TEXT, "all"), what
+        left = "<pad>" if "<pad>" in tokenizer.preparation.ordinary else ""
+        assert theirs.decode(made.encode("a<pad><|endoftext|>", "all"), skip_special_tokens=True) == f"a{left}", what
+    given = set_roles(tokenizer, {"eos": "<|endoftext|>"})
+    save(given, tmp_path / "given roles")
+    assert from_folder(tmp_path / "given roles").special_tokens_map == {"eos_token": "<|endoftext|>"}
+
+
+def test_the_project_of_an_older_version_knows_that_its_files_named_the_roles(tmp_path):
+    for named in ({}, {"tokenizer_config": PLAIN}):
+        tokenizer = load(folder_of(tmp_path / str(len(named)), **named))
+        values = from_json(to_json(tokenizer_values(tokenizer)))
+        del values["settings"]["names_give_roles"]
+        assert tokenizer_of(values).settings.names_give_roles == (named == {})
+
+
+def test_a_tokenizer_that_was_trained_has_roles_by_names(tmp_path, from_folder):
+    """Also one that the library trained, whose file holds none."""
+    ours = trained("banana bandana", 280, special_tokens=SPECIALS)
+    config = LibraryConfig(
+        algorithm="wordpiece", vocabulary_size=60, special_tokens=("[UNK]", "[PAD]", "[CLS]", "<|user|>")
+    )
+    theirs = train_by_library(Corpus.from_text("the cat in the hat sat on the mat"), config).tokenizer
+    save(ours, tmp_path / "ours")
+    save(theirs, tmp_path / "theirs")
+    assert from_folder(tmp_path / "ours").special_tokens_map == {
+        "eos_token": "<|endoftext|>",
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
+    }
+    library = from_folder(tmp_path / "theirs")
+    assert library.special_tokens_map == {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]"}
+    assert set(library.all_special_tokens) == {"[UNK]", "[PAD]", "[CLS]", "<|user|>"}
+
+
+def test_a_token_that_files_describe_in_several_ways_is_named(tmp_path, from_folder):
+    listed = {"261": entry("<pad>", special=False, normalized=True)}
+    folder = folder_of(tmp_path / "given", tokenizer_config=PLAIN | {"added_tokens_decoder": listed})
+    tokenizer = load(folder)
+    assert (
+        'The files describe "<pad>" in several ways (normalized, special): exports write those that count, '
+        "transformers shows those that come last."
+    ) in tokenizer.remarks
+    save(tokenizer, tmp_path / "again")
+    before, after = facts(from_folder(folder)), facts(from_folder(tmp_path / "again"))
+    assert before.pop("added") != after.pop("added")
+    assert after == before
+    assert fit(tokenizer, "huggingface").problem is None
+
+
+def test_an_added_token_has_the_place_of_the_id_that_its_file_gives(tmp_path, from_folder):
+    """Where the file gives its own tokens other ids than they have, those of other files are beside these."""
+    added = [entry("<a>") | {"id": 900}, entry("<b>") | {"id": 901}]
+    beside = {"added_tokens": {"<c>": 900, "<d>": 264, "ban": 901, "<e>": 265}}
+    folder = folder_of(tmp_path / "given", changes={"added_tokens": added}, **beside)
+    theirs, tokenizer = from_folder(folder), load(folder)
+    assert dict(tokenizer.special_tokens) == theirs.get_added_vocab()
+    save(tokenizer, tmp_path / "again")
+    assert from_folder(tmp_path / "again").get_added_vocab() == theirs.get_added_vocab()

@@ -1,0 +1,86 @@
+"""Tokens that are cut out of text before anything else, and how the `tokenizers` library adds them one by one."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from tokstudio.core.pretokenization.preparation import Preparation
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that the library cuts out of text before anything else.
+
+    Attributes:
+        normalized: Whether it is searched in the normalized text, after the others.
+        special: Whether its recognition can be turned off.
+        strips_left: Whether it includes the white space before it.
+        strips_right: Whether it includes the white space after it.
+        is_word: Whether it matches only whole words.
+    """
+
+    content: str
+    id: int
+    normalized: bool
+    special: bool
+    strips_left: bool = False
+    strips_right: bool = False
+    is_word: bool = False
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """The flags by the names that files give them."""
+        return {
+            "single_word": self.is_word,
+            "lstrip": self.strips_left,
+            "rstrip": self.strips_right,
+            "normalized": self.normalized,
+            "special": self.special,
+        }
+
+
+def preparation_of(nfc: bool, prefix_space: bool, added: Collection[AddedToken]) -> Preparation:
+    """What is done to a text before splitting, with added tokens found in it."""
+    late = frozenset(token.content for token in added if token.normalized)
+    # Without normalization, the order matters only where not all are found in the same text.
+    matters = nfc or len(late) < len(added)
+    return Preparation(
+        nfc,
+        prefix_space,
+        late if matters else frozenset(),
+        frozenset(token.content for token in added if token.strips_left),
+        frozenset(token.content for token in added if token.strips_right),
+        frozenset(token.content for token in added if token.is_word),
+        frozenset(token.content for token in added if not token.special),
+        frozenset() if matters else late,
+    )
+
+
+class Adding:
+    """Adds tokens to those of a tokenizer, one after another, as the library does."""
+
+    def __init__(self, known: Mapping[str, AddedToken], vocabulary: Mapping[str, int]) -> None:
+        self.tokens = dict(known)
+        self.log: list[AddedToken] = []
+        self.unlike: dict[str, list[str]] = {}  # for each token the flags that count though it was added without them
+        self._vocabulary = vocabulary
+        self._next = max([len(vocabulary), *(token.id + 1 for token in known.values())])
+
+    def add(self, token: AddedToken) -> None:
+        """Adds a token, or gives it other flags."""
+        old = self.tokens.get(token.content)
+        if old is None:
+            number = self._vocabulary.get(token.content, self._next)
+            self.tokens[token.content] = replace(token, id=number)
+            self._next = max(self._next, number + 1)
+            self.log.append(token)
+            return
+        if old.flags != token.flags:
+            self.log.append(token)
+        # The library goes on looking for it in the way in which it did before, too.
+        normalized = old.normalized and (old.special or token.normalized)
+        special = old.special or token.special
+        made = self.tokens[token.content] = replace(token, id=old.id, normalized=normalized, special=special)
+        self.unlike[token.content] = [name for name, flag in made.flags.items() if token.flags[name] != flag]
