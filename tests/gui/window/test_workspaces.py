@@ -256,3 +256,18 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
 
     assert at_the_window(monkeypatch, leave) == 0
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_layout_of_a_project_from_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch):
+    def act(window, answers):
+        set_height(qtbot, window, 900)
+        enter(window, "compare")
+        layout = window.arrangement()
+        enter(window, "train")
+        set_height(qtbot, window, 600)
+        window.arrange(layout)
+        settle(qtbot, window)
+        assert "compare" in places(window)
+        assert window.height() == 600
+
+    assert at_the_window(monkeypatch, act) == 0

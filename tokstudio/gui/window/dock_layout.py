@@ -69,14 +69,15 @@ class Arrangement(QObject):
         """Restores `state` with its workspace; returns False for another version, which changes nothing."""
         self.give_back()
         with self._keeping_focus():
-            before = (self.state(), *self._sizes.chosen)
+            before, size = (self.state(), *self._sizes.chosen), self._window.size()
             name = self._put(state)
             if name not in (None, self.workspace):
                 self._left[self.workspace] = before
                 self.workspace = name
             if name is not None:
                 # As the user left it; panes move only when the window becomes low, or high.
-                self._low[self.workspace] = self._window.height() < _LOW_WINDOW
+                self._low[self.workspace] = size.height() < _LOW_WINDOW
+                self._fit_into(size)
         self._sizes.remember()
         self.changed.emit()
         return name is not None
@@ -110,15 +111,20 @@ class Arrangement(QObject):
             if not state.isEmpty() and self._put(state) == workspace:
                 self._show_titles()
                 self._sizes.choose(at, sizes)
-                if self._window.minimumSizeHint().height() > size.height():
-                    # It was left in a higher window, perhaps of an earlier start.
-                    self._low[workspace] = False
-                self._follow_height()
+                self._fit_into(size)
             else:
                 self.reset()
-            # It grows if two places are restored in a low window, until they are one.
-            self._window.resize(size)
+                self._window.resize(size)
         self.changed.emit()
+
+    def _fit_into(self, size: QSize) -> None:
+        """Gives the window its size again, in which a layout was restored."""
+        if self._window.minimumSizeHint().height() > size.height():
+            # It was left in a higher window, perhaps of an earlier start.
+            self._low[self.workspace] = False
+        self._follow_height()
+        # It grows if two places are restored in a low window, until they are one.
+        self._window.resize(size)
 
     def reset(self) -> None:
         """Restores the default layout of the workspace."""
