@@ -444,3 +444,14 @@ def test_the_program_runs_no_other_module():
     done = subprocess.run(command, capture_output=True, timeout=60)
     assert done.returncode == 2
     assert b"usage: tokstudio" in done.stderr
+
+
+@pytest.mark.parametrize("settings", ["- a list\n", "cache_locator_classes: antigravity.fly\nopt: 7\n"])
+def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path, settings):
+    (tmp_path / ".numba_config.yaml").write_text(settings)
+    program = str(Path(tokstudio.__file__).parent.parent)
+    load = f"import sys; sys.path.insert(0, {program!r}); import tokstudio.core.kernels.scan"
+    asked = f"{load}; print('antigravity' in sys.modules, 'yaml' in sys.modules)"
+    command = [sys.executable, "-P", "-c", asked]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["False", "False"], "")

@@ -8,7 +8,10 @@ With Numba's own cache a call fails where the loop cannot be written, as on a fu
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
+import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +22,18 @@ from tokstudio.core.kernels.cache import identity, note_problem, places, read_wh
 if TYPE_CHECKING:
     from numba import njit as njit
 else:
-    import numba
+    # Numba reads settings from a file in the current folder, which may be anyone's, and imports modules named there.
+    _yaml = sys.modules.get("yaml")
+    sys.modules["yaml"] = None  # without this library, Numba only warns of the file
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A Numba config file")
+            import numba
+    finally:
+        del sys.modules["yaml"]
+        if _yaml is not None:
+            sys.modules["yaml"] = _yaml
+    numba.core.config._config_fname = os.devnull  # it looks for the file at each compilation again
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
     from numba.core.serialize import dumps
 
