@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from tests.gui.person import PATIENCE, Answers
 from tests.gui.surgery.dialogs import GERMAN, made_by, settled
 from tokstudio import Corpus, TrainingConfig, embedding_map, extend, train
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.surgery.proof import OF_CORPUS, OF_FILE, OF_TEXT, ProofDialog
 from tokstudio.gui.surgery.prune import PruneDialog
@@ -41,6 +42,15 @@ def test_the_nine_points_hold_and_changed_lines_stand_side_by_side(qtbot, provin
     assert "·" in proof.model.lines[0].before + proof.model.lines[-1].before
     choose(qtbot, proof, 1)
     assert proof.verdict.text().startswith("All 9 points hold.")
+
+
+def test_each_row_of_a_data_set_is_a_line(qtbot, session, proving):
+    proof, _ = proving
+    of_text = [line.number for line in proof.model.lines]
+    session.corpus.set_sources((Source.from_texts(["the cat sat", "x y z\n", "the rat"]),))
+    choose(qtbot, proof, 1)
+    assert [line.number for line in proof.model.lines] == of_text
+    assert proof.proof.points[5].sentence == f"{len(of_text)} of 3 lines."
 
 
 def test_all_nine_points_are_in_sight(qtbot, proving):

@@ -118,7 +118,7 @@ class ProofDialog(QDialog):
         self.reference.addItem(OF_FILE)
         self.reference.setAccessibleName("Reference text")
         self.reference.activated.connect(self._choose)
-        label = QLabel("&Lines of")
+        label = QLabel("&Reference text")
         label.setBuddy(self.reference)
         self.lines_note = paragraph_label("muted")
         return row(label, self.reference, (self.lines_note, 1), spacing=8)
@@ -168,7 +168,7 @@ class ProofDialog(QDialog):
         else:
             neutral = sum(point.neutral for point in self.proof.points)
             told = f" {_NEUTRAL} marks {neutral:,} that tell a change, or what was not checked." if neutral else ""
-            self._say_verdict(f"All {number} points hold.{told}", "title")
+            self._say_verdict(f"All {number} points hold.{told}", "")
         self.model.show(lines)
         first = "The first " if len(lines) == MOST else ""
         self.lines_note.setText(f"{first}{len(lines):,} with other tokens" if lines else "No line has other tokens.")
@@ -258,9 +258,12 @@ def _texts(corpus: Corpus) -> Iterator[Text]:
 
 
 def _beginning(corpus: Corpus, size: int) -> str:
-    """The first lines of the corpus."""
-    data = b"".join(np.asarray(source.data[:size]).tobytes() for source in corpus.sources[:1])
-    return data.decode("utf-8", "ignore")
+    """The first lines of the corpus; a document, such as a row of a data set, ends its line."""
+    if not corpus.sources:
+        return ""
+    source = corpus.sources[0]
+    documents = np.split(np.asarray(source.data[:size]), source.ends[: np.searchsorted(source.ends, size)])
+    return "\n".join(document.tobytes().decode("utf-8", "ignore").removesuffix("\n") for document in documents)
 
 
 def _map_work(tokenizer: Tokenizer, path: Path) -> Work[Path]:
