@@ -413,6 +413,17 @@ def test_a_narrow_table_cuts_off_nothing(qtbot, three):
     qtbot.waitUntil(lambda: not view.isColumnHidden(SECONDS))
 
 
+def test_the_end_of_a_long_name_gives_way_to_bytes_per_token(qtbot, three, session):
+    view = table(three)
+    session.runs.rename(session.runs.all[0], "English and Spanish, other special tokens")
+    usual = view._width_of("Run 12")
+    room = view.columnWidth(MARK) + 2 * usual + view.columnWidth(RATIO) - usual // 2
+    view.window().resize(view.window().width() + room - view.viewport().width(), 400)
+    qtbot.waitUntil(lambda: view.viewport().width() == room)
+    assert not view.isColumnHidden(RATIO)
+    assert view.horizontalHeader().length() <= room
+
+
 def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
     view = table(three)
     view.window().resize(400, 400)

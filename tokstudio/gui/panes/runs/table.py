@@ -113,6 +113,8 @@ class RunTable(ReadOnlyTable):
             if column == HELD_OUT:
                 # What the runs achieve comes before the ends of long names.
                 self.setColumnWidth(NAME, min(least, 2 * usual))
+            if column == RATIO:
+                self.setColumnWidth(NAME, min(least, usual))
             if header.length() > self.viewport().width() and column not in self._choices:
                 self.setColumnHidden(column, True)
         for column in (NAME, CORPUS):
