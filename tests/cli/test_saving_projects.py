@@ -106,6 +106,7 @@ def test_a_run_that_cannot_be_saved_is_kept_in_another_place(text, tmp_path, own
     printed = capsys.readouterr()
     (kept,) = own_home.rglob("*.tokstudio")
     assert "mine.tokstudio: there is no space left" in printed.err
+    assert kept.name == "mine.tokstudio"
     assert f"The run is kept in {kept}: " in printed.err
     assert json.loads(printed.out)["project"] == str(kept)
     assert len(run_in(kept)) == 50

@@ -44,7 +44,7 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
     Returns:
         The project; None where it cannot be written.
     """
-    name = target.absolute().name[:_LONGEST_NAME].strip(".") or "run"
+    name = target.absolute().name.removesuffix(SUFFIX)[:_LONGEST_NAME].strip(".") or "run"
     for folder in (_nearest_folder(target), _state_folder()):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
