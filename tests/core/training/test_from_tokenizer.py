@@ -224,7 +224,7 @@ def test_what_cannot_be_extended_is_refused_with_the_reason():
     twice = Tokenizer(
         np.array([[97, 98], [98, 99]]), np.array([256, 256]), alphabet=Alphabet.of_bytes(), pattern="gpt2", checked=True
     )
-    refused(twice, "Several of its merges make the same token")
+    refused(twice, "Several of the tokenizer's merges make the same token")
 
 
 def test_a_corpus_of_which_nothing_can_be_learnt_ends_at_once():

@@ -95,7 +95,8 @@ def test_roles_flags_and_the_chat_template_of_its_files_are_shown(qtbot, session
     ]
     told = dialog.files.text()
     assert told == (
-        "Its files also have a chat template, the class GPT2Tokenizer and at most 512 tokens; changes here keep them."
+        "Its files also have a chat template, the class GPT2Tokenizer and a limit of 512 tokens; they stay, with the "
+        "new names."
     )
     edit(dialog, 0, TOKEN, "<|stop|>")
     edit(dialog, 2, TOKEN, "<|thought|>")

@@ -147,7 +147,8 @@ class FileSettings:
         others = [key for key, value in (self.config or {}).items() if value and key not in _OWN]
         if others:
             more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-            sentences.append(f"Settings of tokenizer_config.json are lost: {', '.join(others[:_MOST_NAMED])}{more}.")
+            named = ", ".join(map(shown, others[:_MOST_NAMED]))
+            sentences.append(f"Settings of tokenizer_config.json are lost: {named}{more}.")
         return tuple(sentences)
 
     def renamed(self, names: Mapping[str, str]) -> FileSettings:

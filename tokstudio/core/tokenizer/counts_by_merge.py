@@ -54,18 +54,18 @@ def why_merges_differ(tokenizer: Tokenizer) -> str | None:
     if tokenizer.no_playhead is not None:
         return f"Only all merges can be counted together: {tokenizer.no_playhead}."
     if tokenizer.removals is not None:
-        return "It removes tokens again (Picky BPE)."
+        return "The tokenizer removes tokens again (Picky BPE)."
     results, ranks = tokenizer.merge_results, _ranks(tokenizer)
     if np.count_nonzero(ranks >= 0) < len(results):
-        return "Several of its merges make the same token."
+        return "Several of the tokenizer's merges make the same token."
     unknown = tokenizer.alphabet.unknown
     before = np.append(tokenizer.alphabet.ids, [] if unknown is None else unknown).astype(np.int64)
     if np.any(ranks[before[before < len(ranks)]] >= 0):
-        return "One of its merges makes a token that text has before it is merged."
+        return "One of the tokenizer's merges makes a token that text has before it is merged."
     if np.any(ranks[tokenizer.merges] >= np.arange(len(results))[:, np.newaxis]):
-        return "One of its merges joins a token that only a later merge makes."
+        return "One of the tokenizer's merges joins a token that only a later merge makes."
     words = [tokenizer.tokens[token] for token in tokenizer.whole_words if tokenizer.tokens.in_use(token)]
-    return "Two of its whole words have the same bytes." if len(set(words)) < len(words) else None
+    return "Two of the tokenizer's whole words have the same bytes." if len(set(words)) < len(words) else None
 
 
 @dataclass(frozen=True, eq=False)

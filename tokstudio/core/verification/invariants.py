@@ -229,7 +229,8 @@ class _Question:
             yield Progress("proving")
         if wrong:
             return _failed(5, name, wrong)
-        changed = f"; {as_before:,} come back changed as by the old tokenizer" if as_before else ""
+        come = several(as_before, "comes back", "come back")
+        changed = f"; {come} changed as by the old tokenizer" if as_before else ""
         found = f"{several(number, 'text')}, {several(size, 'byte')}{changed}."
         return Point(5, name, True, found, neutral=bool(as_before))
 
@@ -310,7 +311,8 @@ class _Question:
         if wrong:
             return _failed(8, name, wrong)
         kept = several(len(table.old_ids), "row stays", "rows stay")
-        sentence = f"{kept} of the {table.before:,} of the first tokenizer, {len(table.made):,} are made of parts."
+        made = several(len(table.made), "is made", "are made")
+        sentence = f"{kept} of the {table.before:,} of the first tokenizer, {made} of parts."
         return Point(8, name, True, sentence, neutral=bool(len(table.made) or len(table.old_ids) < table.before))
 
     def _may_go(self, token: int) -> bool:

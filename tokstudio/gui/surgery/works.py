@@ -304,12 +304,12 @@ def settings_text(settings: FileSettings) -> str:
     if settings.tokenizer_class is not None:
         parts.append(f"the class {settings.tokenizer_class}")
     if settings.model_max_length is not None:
-        parts.append(f"at most {settings.model_max_length:,} tokens")
+        parts.append(f"a limit of {settings.model_max_length:,} tokens")
     if settings.post_processor is not None:
         parts.append("a post-processor")
     if not parts and settings.config is None:
         return ""
-    sentences = [f"Its files also have {_listed(parts)}; changes here keep them."] if parts else []
+    sentences = [f"Its files also have {_listed(parts)}; they stay, with the new names."] if parts else []
     return " ".join([*sentences, *(["There is no chat template."] if not settings.chat_templates else [])])
 
 

@@ -316,7 +316,7 @@ def test_what_another_format_cannot_hold_is_a_loss_by_name(tmp_path, name):
         'The roles of special tokens are lost: eos "<|im_end|>", pad "<|endoftext|>", image "<|image|>".',
         "The chat template is lost.",
         "The largest number of tokens for the model is lost: model_max_length 4,096.",
-        "Settings of tokenizer_config.json are lost: padding_side, response_schema.",
+        'Settings of tokenizer_config.json are lost: "padding_side", "response_schema".',
         "The post-processor is lost, which adds <|im_start|> before every text.",
         "The truncation of the file is lost.",
         "The padding of the file is lost.",

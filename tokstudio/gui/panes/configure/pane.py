@@ -60,7 +60,6 @@ class ConfigurePane(Pane):
         self.summary, self.unusual = paragraph_label("muted"), paragraph_label("muted")
         self.outdated, self.forecast = paragraph_label("muted"), paragraph_label("muted")
         self.reason = paragraph_label("muted")
-        self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.sample_button = _ElidedButton(actions["train_on_sample"])
         self.anyway_button = _ElidedButton(actions["train_anyway"])
         self.anyway_button.set_full_text("Train Anyway")
