@@ -141,9 +141,10 @@ class RandomActs:
             entries = [entry for entry in popup.actions() if entry.isEnabled() and entry not in left_out]
             if entries:
                 entry = self._choice.choice(entries)
+                name = f"entry {entry.text()}"
                 popup.close()
-                entry.trigger()
-                return f"entry {entry.text()}"
+                entry.trigger()  # a menu may be gone afterwards, with its entries
+                return name
         popup.close()
         return f"close {type(popup).__name__}"
 
